@@ -164,6 +164,7 @@ else()
 endif()
 # The C interface, with the part of it that is about Vulkan, or that answers that there is none. That about text is there or not.
 heed_layer(c LIGHT SEES base graph)
+heed_layer(c/generated LIGHT SEES base graph c)  # by engine/c/generate.py
 if(HEED_VULKAN)
   heed_layer(c/vulkan LIGHT SEES base graph c INCLUDES ${HEED_VULKAN_INCLUDE})
 else()

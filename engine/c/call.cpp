@@ -113,28 +113,27 @@ void Call::refuse_number(int32_t value, int32_t last, const char* what) {
 DType Call::dtype(heed_dtype dtype, DType otherwise) { return dtype_if(dtype).value_or(otherwise); }
 
 std::optional<DType> Call::dtype_if(heed_dtype dtype) {
-  if (dtype >= 1 && dtype <= kDTypes) return static_cast<DType>(dtype - 1);
-  if (dtype != HEED_DTYPE_DEFAULT) refuse_number(dtype, kDTypes, "the dtype");
+  if (dtype >= 0 && dtype < kDTypes) return static_cast<DType>(dtype);
+  if (dtype != HEED_DTYPE_DEFAULT) refuse_number(dtype, kDTypes - 1, "the dtype");
   return {};
 }
 
-bool check_struct(Call& call, const void* given, size_t known, size_t alignment, bool reads, const char* what) {
-  constexpr size_t kLargest = 4096;  // whoever forgets `size` has any number there
+std::optional<uint32_t> Call::word_if(int64_t value, const char* what) {
+  if (value < 0) return {};
+  if (value > int64_t{UINT32_MAX})
+    fail(HEED_INVALID_ARGUMENT, format("%s is %lld; %lu is the largest", what, static_cast<long long>(value),
+                                       static_cast<unsigned long>(UINT32_MAX)));
+  return static_cast<uint32_t>(value);
+}
+
+bool check_struct(Call& call, const void* given, size_t known, const char* what) {
   size_t size = 0;
   std::memcpy(&size, given, sizeof(size));
-  if (size < sizeof(size) || size > kLargest || size % alignment != 0) {
-    call.fail(HEED_INVALID_ARGUMENT, format("%s has the size %zu; set it to sizeof the struct", what, size));
-    return false;
-  }
-  const auto* bytes = static_cast<const unsigned char*>(given);
-  if (reads && size > known && std::any_of(bytes + known, bytes + size, [](unsigned char b) { return b != 0; })) {
-    call.fail(HEED_UNSUPPORTED,
-              format("%s asks for what this version of heed does not know: of its %zu bytes, those from %zu "
-                     "on are not all 0",
-                     what, size, known));
-    return false;
-  }
-  return true;
+  if (size == known) return true;
+  call.fail(HEED_INVALID_ARGUMENT,
+            format("%s has the size %zu, not %zu: its _init function sets it, or sizeof the struct where it has none",
+                   what, size, known));
+  return false;
 }
 
 heed_status give_blob(Call& call, std::vector<std::byte> bytes, heed_blob** blob) {

@@ -37,7 +37,7 @@ struct Host {
   std::string elsewhere;  // the last error that was told on no thread that was in a call
 };
 
-inline heed_dtype to_c(DType dtype) { return static_cast<heed_dtype>(dtype) + 1; }
+inline heed_dtype to_c(DType dtype) { return static_cast<heed_dtype>(dtype); }
 inline heed_status to_c(Status status) { return static_cast<heed_status>(status); }
 
 // One call of the interface. The first failure stays, and its message becomes the thread's last one.
@@ -80,6 +80,12 @@ class Call {
   }
   DType dtype(heed_dtype dtype, DType otherwise = DType::F32);
   std::optional<DType> dtype_if(heed_dtype dtype);
+  // A word of 32 bits; below 0: none.
+  std::optional<uint32_t> word_if(int64_t value, const char* what);
+  template <class T>
+  std::span<const T> array(const T* values, size_t count, const char* what) {
+    return has_array(values, count, what) ? std::span(values, count) : std::span<const T>();
+  }
 
   // Called by Host: an error was logged on this thread.
   static bool take_message(const char* message);
@@ -96,19 +102,18 @@ class Call {
 
 const char* last_message();
 
-// --- Versioned structs -----------------------------------------------------------------------------------------
+// --- Structs with a size ---------------------------------------------------------------------------------------
 
-// Whether `size` can be that of a struct, of which heed knows `known` bytes, and what it does not know is 0. `what` names it. No
-// struct has padding: a multiple of its alignment ends where a member ends, and no struct of any version has another size.
-bool check_struct(Call& call, const void* given, size_t known, size_t alignment, bool reads, const char* what);
+// Whether `size` is that of the struct, which is `known` bytes large; the call fails if not. `what` names it.
+bool check_struct(Call& call, const void* given, size_t known, const char* what);
 
-// A caller's struct of options: zeros for NULL, and for what the caller does not know.
+// A caller's struct, whose defaults are zeros; these for NULL.
 template <class T>
 class Given {
  public:
   Given(Call& call, const T* given, const char* what) {
-    if (given == nullptr || !check_struct(call, given, sizeof(T), alignof(T), true, what)) return;
-    std::memcpy(&value_, given, std::min(given->size, sizeof(T)));
+    if (given == nullptr || !check_struct(call, given, sizeof(T), what)) return;
+    value_ = *given;
     is_given_ = true;
   }
   bool is_given() const { return is_given_; }
@@ -120,22 +125,28 @@ class Given {
   bool is_given_ = false;
 };
 
-// A caller's struct that a call fills as far as the caller knows it.
+// A caller's struct that a call fills.
 template <class T>
 class Wanted {
  public:
   Wanted(Call& call, T* wanted, const char* what) {
-    if (call.has(wanted, what) && check_struct(call, wanted, sizeof(T), alignof(T), false, what)) wanted_ = wanted;
+    if (call.has(wanted, what) && check_struct(call, wanted, sizeof(T), what)) wanted_ = wanted;
   }
   void set(T value) {
     if (wanted_ == nullptr) return;
-    value.size = wanted_->size;
-    std::memcpy(static_cast<void*>(wanted_), &value, std::min(value.size, sizeof(T)));
+    value.size = sizeof(T);
+    *wanted_ = value;
   }
 
  private:
   T* wanted_ = nullptr;
 };
+
+// The log of a struct of options, which may be NULL or of another size.
+template <class T>
+const heed_log* log_of(const T* options) {
+  return options != nullptr && options->size == sizeof(T) ? options->log : nullptr;
+}
 
 // --- Handles ---------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,5 @@
 // Devices, weights and compiling.
+#include "c/generated/options.hpp"
 #include "c/graph_object.hpp"
 #include "c/objects.hpp"
 
@@ -61,16 +62,18 @@ std::vector<HostTensor> tensors_of(Call& call, const heed_host_tensor* tensors, 
   return all;
 }
 
-Upload::Upload(Call& call, const heed_upload_options* options) : given_(call, options, "the upload options") {
-  options_.keep_dtype = given_->dtype == HEED_DTYPE_DEFAULT;
-  options_.dtype = call.dtype(given_->dtype);
-  options_.only_matrices = given_->only_matrices != 0;
+Upload::Upload(Call& call, const heed_upload_options* options) : options_(read(call, options)) {
+  if (options == nullptr || call.failed()) return;
+  given_ = *options;
+  const std::optional<DType> dtype = call.dtype_if(given_.dtype);
+  options_.keep_dtype = !dtype;
+  options_.dtype = dtype.value_or(DType::F32);
+  options_.only_matrices = given_.only_matrices != 0;
   if (options_.only_matrices && options_.keep_dtype)
     call.fail(HEED_INVALID_ARGUMENT, "only_matrices needs the dtype that they become");
-  options_.progress = {given_->progress, given_->progress_user};
-  if (given_->release != nullptr)
+  if (given_.release != nullptr)
     options_.release = {[](void* user, std::span<const std::byte> data) {
-                          const heed_upload_options& to = *static_cast<Upload*>(user)->given_;
+                          const heed_upload_options& to = static_cast<Upload*>(user)->given_;
                           to.release(to.release_user, data.data(), data.size());
                         },
                         this};
@@ -84,41 +87,14 @@ struct DeviceList {
   std::deque<InfoTexts> infos;
 };
 
-DeviceOptions options_of(Call& call, const Given<heed_device_options>& given, Host* host) {
-  DeviceOptions options;
-  options.select = call.text_or(given->select);
+// The options, with the log and the threads that the host keeps for them.
+DeviceOptions options_of(Call& call, const heed_device_options* given, Host* host) {
+  DeviceOptions options = read(call, given);
   options.log = host->log();
-  options.threads = given->threads;
-  options.cpu_instructions = call.text_or(given->cpu_instructions);
-  options.vulkan_loader = call.text_or(given->vulkan_loader);
-  if (call.has_array(given->pipeline_cache, given->pipeline_cache_bytes, "the pipeline cache"))
-    options.pipeline_cache = {static_cast<const std::byte*>(given->pipeline_cache), given->pipeline_cache_bytes};
-  if (call.has_array(given->self_test_results, given->self_test_results_bytes, "the self-test's results"))
-    options.self_test_results = {static_cast<const std::byte*>(given->self_test_results),
-                                 given->self_test_results_bytes};
-  options.validation = given->validation != 0;
-  options.debug_labels = given->no_debug_labels == 0;
-  options.self_test = given->no_self_test == 0;
-  if (given->parallel_for != nullptr) {
-    host->threads = *given->parallel_for;
-    if (call.has(reinterpret_cast<const void*>(host->threads.run), "parallel_for's run"))
-      options.parallel_for = {host->threads.run, host->threads.user, host->threads.start};
-  }
-  return options;
-}
-
-CompileOptions options_of(Call& call, const Given<heed_compile_options>& given) {
-  CompileOptions options;
-  options.training = given->training != 0;
-  options.timestamps = given->timestamps != 0;
-  if (given->memory_limit != 0) options.memory_limit = given->memory_limit;
-  options.host_scratch = given->host_scratch != 0;
-  if (given->record_slots != 0) options.record_slots = given->record_slots;
-  options.pipelines = call.one_of(given->pipelines, PipelineCreation::Background, "pipelines");
-  options.round_rows = given->round_rows != 0;
-  options.progress = given->progress != 0;
-  options.reproducible = given->reproducible != 0;
-  options.emulate_f32 = given->emulate_f32 != 0;
+  if (given == nullptr || call.failed() || given->parallel_for == nullptr) return options;
+  host->threads = *given->parallel_for;
+  if (call.has(reinterpret_cast<const void*>(host->threads.run), "parallel_for's run"))
+    options.parallel_for = {host->threads.run, host->threads.user, host->threads.start};
   return options;
 }
 
@@ -130,10 +106,9 @@ using namespace heed::c;
 heed_status heed_device_open(const heed_device_options* options, heed_device** device) {
   Call call(__func__);
   if (!has_place(call, device, "device")) return call.status();
-  const Given<heed_device_options> given(call, options, "the device options");
   auto made = std::make_unique<Device>();
-  made->host = std::make_shared<Host>(given->log);
-  const heed::DeviceOptions wanted = options_of(call, given, made->host.get());
+  made->host = std::make_shared<Host>(log_of(options));
+  const heed::DeviceOptions wanted = options_of(call, options, made->host.get());
   if (call.failed()) return call.status();
   heed::Device opened;
   if (call.end(heed::Device::open(wanted, &opened), made->host.get()) == HEED_OK) made->set(std::move(opened));
@@ -153,9 +128,8 @@ heed_status heed_device_get_info(heed_device* handle, heed_device_info* info) {
 heed_status heed_device_list_create(const heed_device_options* options, heed_device_list** list) {
   Call call(__func__);
   if (!has_place(call, list, "list")) return call.status();
-  const Given<heed_device_options> given(call, options, "the device options");
-  Host host(given->log);
-  const heed::DeviceOptions wanted = options_of(call, given, &host);
+  Host host(log_of(options));
+  const heed::DeviceOptions wanted = options_of(call, options, &host);
   if (call.failed()) return call.status();
   std::vector<heed::DeviceInfo> devices;
   call.end(heed::Device::list(wanted, &devices), &host);
@@ -241,8 +215,7 @@ heed_status heed_device_compile(heed_device* handle, heed_graph* graph_handle, h
   const Pin<Graph> graph(call, graph_handle);
   std::optional<Pin<Weights>> weights;
   if (weights_handle != nullptr) weights.emplace(call, weights_handle);
-  const Given<heed_compile_options> given(call, options, "the compile options");
-  const heed::CompileOptions wanted = options_of(call, given);
+  const heed::CompileOptions wanted = read(call, options);
   if (call.failed()) return call.status();
   auto made = std::make_unique<Plan>();
   made->host = device->host;

@@ -1,4 +1,4 @@
-// Graphs: what they are made of, questions, states and views.
+// Graphs: handles, questions and constants. generated/operations.cpp has the operations.
 #include "c/graph_object.hpp"
 #include "graph/graph_data.hpp"
 
@@ -110,56 +110,6 @@ heed_status heed_graph_dim_value(heed_graph* handle, heed_dim dim, const heed_ex
   return call.status();
 }
 
-heed_status heed_graph_push_label(heed_graph* graph, const char* name) {
-  Building on(__func__, graph);
-  if (on) on.graph().it.push_label(on.call().text(name, "name"));
-  return on.end();
-}
-
-heed_status heed_graph_pop_label(heed_graph* graph) {
-  Building on(__func__, graph);
-  if (on) on.graph().it.pop_label();
-  return on.end();
-}
-
-// --- Sources and results ---------------------------------------------------------------------------------------
-
-heed_dim heed_graph_extent(heed_graph* graph, const char* name, int64_t most) {
-  Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) { return g.extent(on.call().text(name, "name"), most); });
-}
-
-heed_dim heed_graph_position(heed_graph* graph, const char* name, int64_t most) {
-  Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) { return g.position(on.call().text(name, "name"), most); });
-}
-
-heed_dim heed_graph_sum(heed_graph* graph, heed_dim a, heed_dim b, int64_t most) {
-  Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) { return g.sum(on.dim(a), on.dim(b), most); });
-}
-
-heed_tensor heed_graph_input(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank,
-                             heed_dtype dtype) {
-  Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) {
-    return g.input(on.call().text(name, "name"), on.shape(shape, rank), on.call().dtype(dtype));
-  });
-}
-
-heed_tensor heed_graph_weight(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank,
-                              heed_dtype dtype) {
-  Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) {
-    return g.weight(on.call().text(name, "name"), on.shape(shape, rank), on.call().dtype(dtype));
-  });
-}
-
-heed_tensor heed_graph_find_weight(heed_graph* graph, const char* name) {
-  Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) { return g.find_weight(on.call().text_or(name)); });
-}
-
 heed_tensor heed_graph_constant(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank,
                                 heed_dtype dtype, const void* values, size_t bytes) {
   Building on(__func__, graph);
@@ -182,77 +132,19 @@ heed_tensor heed_graph_constant(heed_graph* graph, const char* name, const heed_
   });
 }
 
-heed_status heed_graph_output(heed_graph* graph, const char* name, heed_tensor x) {
-  Building on(__func__, graph);
-  if (on) {
-    const Tensor tensor = on.tensor(x, "the output");
-    on.graph().it.output(on.call().text(name, "name"), tensor);
+heed_status heed_sample_words(const heed_sample_options* options, int32_t words[8]) {
+  Call call(__func__);
+  heed::SampleOptions given;
+  if (options != nullptr && check_struct(call, options, sizeof(*options), "heed_sample_options")) {
+    given.repetition_penalty = options->repetition_penalty;
+    given.temperature = options->temperature;
+    given.top_k = options->top_k;
+    given.top_p = options->top_p;
+    given.min_p = options->min_p;
   }
-  return on.end();
+  if (!call.has(words, "words") || call.failed()) return call.status();
+  heed::SampleWords made{};
+  if (call.end(heed::sample_words(given, &made)) == HEED_OK) std::copy(made.begin(), made.end(), words);
+  return call.status();
 }
-
-// --- States ----------------------------------------------------------------------------------------------------
-
-heed_tensor heed_graph_state(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank,
-                             heed_dtype dtype) {
-  Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) {
-    return g.state(on.call().text(name, "name"), on.shape(shape, rank), on.call().dtype(dtype));
-  });
-}
-
-heed_tensor heed_graph_append(heed_graph* graph, heed_tensor state, heed_tensor rows, int32_t axis, heed_dim at) {
-  Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) { return g.append(on.tensor(state), on.tensor(rows), axis, on.dim(at)); });
-}
-
-heed_tensor heed_graph_append_at(heed_graph* graph, heed_tensor state, heed_tensor rows, int32_t axis, heed_tensor at) {
-  Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) { return g.append(on.tensor(state), on.tensor(rows), axis, on.tensor(at)); });
-}
-
-heed_tensor heed_graph_assign(heed_graph* graph, heed_tensor state, heed_tensor value) {
-  Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) { return g.assign(on.tensor(state), on.tensor(value)); });
-}
-
-// --- Views -----------------------------------------------------------------------------------------------------
-
-heed_tensor heed_graph_reshape(heed_graph* graph, heed_tensor x, const heed_dim* shape, size_t rank) {
-  Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) { return g.reshape(on.tensor(x), on.shape(shape, rank)); });
-}
-
-heed_tensor heed_graph_permute(heed_graph* graph, heed_tensor x, const int32_t* axes, size_t count) {
-  Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) {
-    const Tensor tensor = on.tensor(x);
-    if (!on.call().has_array(axes, count, "axes")) return Tensor{};
-    return g.permute(tensor, std::span<const int>(axes, count));
-  });
-}
-
-heed_tensor heed_graph_transpose(heed_graph* graph, heed_tensor x, int32_t axis_a, int32_t axis_b) {
-  Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) { return g.transpose(on.tensor(x), axis_a, axis_b); });
-}
-
-heed_tensor heed_graph_slice(heed_graph* graph, heed_tensor x, int32_t axis, heed_dim begin, heed_dim count) {
-  Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) { return g.slice(on.tensor(x), axis, on.dim(begin), on.dim(count)); });
-}
-
-heed_tensor heed_graph_last(heed_graph* graph, heed_tensor x, int32_t axis) {
-  Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) { return g.last(on.tensor(x), axis); });
-}
-
-heed_tensor heed_graph_select(heed_graph* graph, heed_tensor x, int32_t axis, int64_t index) {
-  Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) { return g.select(on.tensor(x), axis, index); });
-}
-
-heed_tensor heed_graph_take(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor places) {
-  Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) { return g.take(on.tensor(x), axis, on.tensor(places)); });
-}
+static_assert(HEED_SAMPLE_WORDS == heed::kSampleWords);

@@ -113,62 +113,27 @@ Mask Building::mask(heed_tensor named, int32_t meaning, const char* what) {
   return {tensor(named, what), meaning == HEED_MASK_KEEP ? Mask::Meaning::Keep : Mask::Meaning::Exclude};
 }
 
+std::vector<Tensor> Building::tensors(const heed_tensor* named, size_t count, const char* what) {
+  std::vector<Tensor> all;
+  if (!call_.has_array(named, count, what)) return all;
+  for (size_t i = 0; i < count && *this; ++i) all.push_back(tensor(named[i], what));
+  return all;
+}
+
+Tensor* Building::wanted(heed_tensor* to) {
+  if (to == nullptr) return nullptr;
+  *to = 0;
+  wishes_.push_back({{}, to});
+  return &wishes_.back().tensor;
+}
+
+void Building::give() {
+  for (const Wish& wish : wishes_) *wish.to = name(wish.tensor);
+}
+
 heed_status Building::end() {
   if (!graph_) return call_.status();
   return call_.repeat(graph_->it.status(), graph_->it.error());
-}
-
-std::optional<float> fill_of(int32_t has, float value) { return has != 0 ? std::optional(value) : std::nullopt; }
-
-Activation activation_of(Building& on, int32_t kind, Activation otherwise) {
-  const int32_t last = HEED_ACTIVATION_TANH;
-  on.call().one_of(kind, last, "the activation");
-  return kind <= HEED_ACTIVATION_DEFAULT || kind > last ? otherwise : static_cast<Activation>(kind - 1);
-}
-
-RotaryOptions rotary_of(Building& on, const heed_rotary_options* options) {
-  Call& call = on.call();
-  const Given<heed_rotary_options> given(call, options, "the rotary options");
-  RotaryOptions made;
-  // C counts the usual pairs first.
-  made.pairs = call.one_of(given->pairs, RotaryPairs::Halves, "the rotary pairs") == RotaryPairs::Adjacent
-                   ? RotaryPairs::Halves
-                   : RotaryPairs::Adjacent;
-  made.width = given->width;
-  if (given->base != 0) made.base = given->base;
-  made.scaling.kind = call.one_of(given->scaling, RotaryScaling::Kind::Llama3, "the rotary scaling");
-  if (given->factor != 0) made.scaling.factor = given->factor;
-  if (given->low != 0) made.scaling.low = given->low;
-  if (given->high != 0) made.scaling.high = given->high;
-  if (given->trained_length != 0) made.scaling.trained_length = given->trained_length;
-  made.first = on.dim(given->first);
-  made.positions = on.tensor_if(given->positions);
-  return made;
-}
-
-AttentionOptions attention_of(Building& on, const heed_attention_options* options) {
-  const Given<heed_attention_options> given(on.call(), options, "the attention options");
-  AttentionOptions made;
-  if (given->scale != 0) made.scale = given->scale;
-  made.causal = on.call().one_of(given->causal, Causal::BottomRight, "causal");
-  made.window = given->window;
-  made.lengths = on.tensor_if(given->lengths);
-  made.positions = on.tensor_if(given->positions);
-  made.key_padding = on.mask(given->key_padding, given->key_padding_meaning, "key_padding");
-  made.mask = on.mask(given->mask, given->mask_meaning, "the mask");
-  made.bias = on.tensor_if(given->bias);
-  made.masked_fill = fill_of(given->has_masked_fill, given->masked_fill);
-  made.dropout = given->dropout;
-  made.return_weights = given->return_weights != 0;
-  made.return_log_sum_exp = given->return_log_sum_exp != 0;
-  return made;
-}
-
-heed_tensor write(Building& on, const AttentionResult& from, heed_attention_result* to) {
-  if (!on) return 0;
-  const Graph& graph = on.graph();
-  if (to != nullptr) *to = {graph.name(from.output), graph.name(from.weights), graph.name(from.log_sum_exp)};
-  return graph.name(from.output);
 }
 
 }  // namespace heed::c

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -70,27 +71,36 @@ class Building {
   Dim dim(heed_dim named);
   Shape shape(const heed_dim* shape, size_t rank);
   Mask mask(heed_tensor named, int32_t meaning, const char* what);
+  std::vector<Tensor> tensors(const heed_tensor* named, size_t count, const char* what);
+  // Where a layer puts a tensor beside its result, which give() then names for C; null if C does not want it.
+  Tensor* wanted(heed_tensor* to);
+  void give();
 
   // Calls make(graph), and gives C the name of the Tensor or Dim that it returns; 0 after a mistake.
   template <class Make>
   auto add(const Make& make) -> decltype(std::declval<Graph&>().name(make(std::declval<heed::Graph&>()))) {
     if (!*this) return 0;
     const auto made = make(graph_->it);
-    return *this ? graph_->name(made) : 0;
+    give();
+    return name(made);
   }
-  // The same for a layer, whose options then give C the tensors that it asked for beside the result.
-  template <class Options, class Make>
-  heed_tensor add_with(const Options& options, const Make& make) {
-    const heed_tensor result = add(make);
-    options.give(*this);
-    return result;
+  // The name of a Tensor or Dim; 0 after a mistake.
+  template <class T>
+  auto name(T made) const -> decltype(std::declval<Graph&>().name(made)) {
+    return *this ? graph_->name(made) : 0;
   }
   // The graph's status, with its mistake as the last message.
   heed_status end();
 
  private:
+  struct Wish {
+    Tensor tensor;
+    heed_tensor* to;
+  };
+
   Call call_;
   Pin<Graph> graph_;
+  std::deque<Wish> wishes_;  // which keeps addresses
 };
 
 // While one lives, gradients of the host's passes may call functions of the graph that this thread is in.
@@ -104,13 +114,5 @@ class Lending {
   Graph* outer_graph_;
   heed_graph* outer_handle_;
 };
-
-// Options that several calls have.
-Activation activation_of(Building& on, int32_t kind, Activation otherwise);
-RotaryOptions rotary_of(Building& on, const heed_rotary_options* options);
-AttentionOptions attention_of(Building& on, const heed_attention_options* options);
-std::optional<float> fill_of(int32_t has, float value);
-// Writes what is wanted of a result, and returns the output.
-heed_tensor write(Building& on, const AttentionResult& from, heed_attention_result* to);
 
 }  // namespace heed::c

@@ -102,7 +102,7 @@ class Upload {
   const UploadOptions& options() const { return options_; }
 
  private:
-  Given<heed_upload_options> given_;
+  heed_upload_options given_ = {};
   UploadOptions options_;
 };
 

@@ -2,6 +2,7 @@
 #include <heed/optimizer.hpp>
 
 #include "c/checkpoint.hpp"
+#include "c/generated/options.hpp"
 #include "c/graph_object.hpp"
 
 namespace heed::c {
@@ -17,16 +18,6 @@ struct Optimizer {
   bool take_turn() { return turn.take(); }
   void give_turn() { turn.give_back(); }
 };
-
-train::OptimizerOptions options_of(Call& call, const Given<heed_optimizer_options>& given) {
-  train::OptimizerOptions made;
-  made.rule = call.one_of(given->rule, train::UpdateRule::Sgd, "the rule");
-  made.momentum = given->no_momentum == 0;
-  made.nesterov = given->nesterov != 0;
-  made.accumulate = given->accumulate != 0;
-  made.prefix = call.text_or(given->prefix, made.prefix);
-  return made;
-}
 
 // Calls change(optimizer, state, log).
 template <class Change>
@@ -55,8 +46,7 @@ using namespace heed::c;
 heed_status heed_optimizer_create(const heed_optimizer_options* options, heed_optimizer** optimizer) {
   Call call(__func__);
   if (!has_place(call, optimizer, "optimizer")) return call.status();
-  const Given<heed_optimizer_options> given(call, options, "the optimizer's options");
-  heed::train::OptimizerOptions wanted = options_of(call, given);
+  heed::train::OptimizerOptions wanted = read(call, options);
   return give(call, std::make_unique<Optimizer>(std::move(wanted)), optimizer);
 }
 

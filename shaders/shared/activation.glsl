@@ -3,13 +3,7 @@
 // infinity.
 #include "classify.glsl"
 #include "arithmetic.glsl"
-
-#define HEED_ACTIVATION_NONE 0u
-#define HEED_ACTIVATION_RELU 1u
-#define HEED_ACTIVATION_GELU_ERF 2u
-#define HEED_ACTIVATION_GELU_TANH 3u
-#define HEED_ACTIVATION_SILU 4u
-#define HEED_ACTIVATION_TANH 5u
+#include "enums.glsl"
 
 #ifdef CANON
 float activate_number(uint kind, float x) {

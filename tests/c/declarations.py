@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the C interface as C# and Zig declare it, from include/heed/c/heed.h, and compares sizes and places with layout.txt.
+"""Writes the C interface as C# and Zig declare it, from include/heed/c/heed.h, and compares sizes and places with a C compiler's.
 
   declarations.py FOLDER [LIBRARY]   writes Heed.cs and heed.zig there; one line per check, exit code 1 if one fails, 3 without pycparser
 
@@ -12,6 +12,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
 try:
     import pycparser
@@ -49,6 +50,7 @@ def read_header(folder):
 class Interface:
     def __init__(self, tree):
         self.constants, self.structs, self.functions, self.aliases = [], {}, {}, {}
+        self.sizes = {}  # of structs: bytes, alignment
         for node in tree.ext:
             if isinstance(node, c_ast.Typedef):
                 self.take_type(node)
@@ -69,23 +71,47 @@ class Interface:
                 self.aliases[node.name] = inner.names[0]
         elif inner.decls:
             self.structs[node.name] = [(member.name, self.types_of(member.type)) for member in inner.decls]
+            lines = list(self._layout_of(node.name))
+            widest = max(self.alignment(types) for _, types in self.structs[node.name])
+            self.sizes[node.name] = int(lines[0].split()[1]), widest
 
     def types_of(self, node):
         if isinstance(node, (c_ast.PtrDecl, c_ast.ArrayDecl)):
             return POINTER
         name = node.type.names[0]
+        if name in self.sizes:
+            return (name, name, self.sizes[name][0])
         return NUMBERS[self.aliases.get(name, name)]
 
+    def alignment(self, types):
+        return self.sizes[types[0]][1] if types[0] in self.sizes else types[2]
+
+    def _layout_of(self, name):
+        """A struct's bytes, and each member at the next multiple of what it is aligned to."""
+        lines, at, widest = [], 0, 1
+        for member, types in self.structs[name]:
+            alignment = self.alignment(types)
+            at = -(-at // alignment) * alignment
+            lines.append(f"  {member} {at} {types[2]}")
+            at, widest = at + types[2], max(widest, alignment)
+        return [f"{name} {-(-at // widest) * widest}", *lines]
+
     def layout(self):
-        """Lines as in layout.txt, computed from the types: each member at the next multiple of its bytes."""
+        return [line for name in self.structs for line in self._layout_of(name)]
+
+    def compiled_layout(self, compiler="cc"):
+        """The same lines as a C compiler gives them."""
+        lines = ["#include <stdio.h>", "#include <heed/c/heed.h>", "int main(void) {"]
         for name, members in self.structs.items():
-            lines, at, widest = [], 0, 1
-            for member, (_, _, size) in members:
-                at = -(-at // size) * size
-                lines.append(f"  {member} {at} {size}")
-                at, widest = at + size, max(widest, size)
-            yield f"{name} {-(-at // widest) * widest}"
-            yield from lines
+            lines.append(f'  printf("{name} %zu\\n", sizeof({name}));')
+            for member, _ in members:
+                lines.append(f'  printf("  {member} %zu %zu\\n", offsetof({name}, {member}), sizeof((({name}*)0)->{member}));')
+        lines += ["  return 0;", "}"]
+        with tempfile.TemporaryDirectory() as folder:
+            source, program = pathlib.Path(folder, "layout.c"), pathlib.Path(folder, "layout")
+            source.write_text("\n".join(lines) + "\n")
+            subprocess.run([compiler, "-std=c99", f"-I{INCLUDE}", source, "-o", program], check=True)
+            return subprocess.run([program], check=True, capture_output=True, text=True).stdout.splitlines()
 
 
 def csharp(interface):
@@ -137,10 +163,10 @@ def csharp_check(interface, library):
     yield "  }\n}"
 
 
-def zig_check(interface, library):
+def zig_check(layout, library):
     yield 'const heed = @import("heed.zig");\nconst expect = @import("std").testing.expect;\n\ntest "layout" {'
     struct = None
-    for line in (HERE / "layout.txt").read_text().splitlines():
+    for line in layout:
         fields = line.split()
         if line.startswith("  "):
             yield f'    try expect(@offsetOf(heed.{struct}, "{fields[0]}") == {fields[1]});'
@@ -186,8 +212,8 @@ def main():
     interface = Interface(read_header(folder))
     write(folder / "Heed.cs", csharp(interface))
     write(folder / "heed.zig", zig(interface))
-    wanted = (HERE / "layout.txt").read_text().splitlines()
-    symbols = (HERE / "symbols.txt").read_text().splitlines()
+    wanted = interface.compiled_layout()
+    symbols = [line[len("HEED_C("):-1] for line in (HERE / "functions.inc").read_text().splitlines() if line.startswith("HEED_C(")]
     good = report("declarations", wanted, list(interface.layout()))
     good &= report("declared functions", symbols, sorted(interface.functions))
     if shutil.which("mcs") and shutil.which("mono"):
@@ -202,7 +228,7 @@ def main():
         print("SKIPPED: C#: mcs and mono are not installed")
     compiler = ["zig"] if shutil.which("zig") else [sys.executable, "-m", "ziglang"] if importlib.util.find_spec("ziglang") else None
     if compiler:
-        write(folder / "check.zig", zig_check(interface, library))
+        write(folder / "check.zig", zig_check(wanted, library))
         found = {**os.environ, "LD_LIBRARY_PATH": str(library.parent)} if library else None
         told = run("Zig", [*compiler, "test", "check.zig", "-lc", *([str(library)] if library else [])], cwd=folder, env=found)
         good &= told is not None

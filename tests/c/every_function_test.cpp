@@ -51,7 +51,7 @@ const Function kFunctions[] = {
 #define HEED_C(name)                                                         \
   {#name, takes_handle(name), std::string_view(#name).ends_with("_destroy"), \
    [](void* first) { return call_first<name>(first, name); }},
-#include "c_functions.inc"
+#include "c/functions.inc"
 #include "harness/source_path.hpp"
 #undef HEED_C
 };

@@ -150,7 +150,6 @@ TEST_CASE("C: operations of graphs are those of C++", "[c]") {
         rotary.width = 4;
         auto softmax = sized<heed_softmax_options>();
         softmax.scale = 2;
-        softmax.has_masked_fill = 1;
         softmax.masked_fill = -5;
         const heed_dim split[] = {2, g.n, 2, 4}, joined[] = {2, g.n, 8};
         const int32_t axes[] = {0, 2, 1, 3};
@@ -308,7 +307,7 @@ void check_mistake(heed_status status, const char* text, const std::function<voi
 
 TEST_CASE("C: what is wrong with arguments is the graph's mistake", "[c][misuse]") {
   const heed_dim wide[] = {4, 5}, many[] = {1, 1, 1, 1, 1, 1}, negative[] = {-5, 3};
-  check_mistake(HEED_INVALID_ARGUMENT, "a tensor is 0", [](heed_graph* g, heed_tensor x) { heed_graph_add(g, x, 0); });
+  check_mistake(HEED_INVALID_ARGUMENT, "b is 0", [](heed_graph* g, heed_tensor x) { heed_graph_add(g, x, 0); });
   check_mistake(HEED_INVALID_ARGUMENT, "none of this graph's",
                 [](heed_graph* g, heed_tensor x) { heed_graph_add(g, x, x + 1); });
   check_mistake(HEED_INVALID_ARGUMENT, "none of this graph's",
@@ -321,17 +320,27 @@ TEST_CASE("C: what is wrong with arguments is the graph's mistake", "[c][misuse]
                 [](heed_graph* g, heed_tensor) { heed_graph_input(g, "y", nullptr, 2, HEED_F32); });
   check_mistake(HEED_INVALID_ARGUMENT, "name is NULL",
                 [&](heed_graph* g, heed_tensor) { heed_graph_input(g, nullptr, wide, 2, HEED_F32); });
-  check_mistake(HEED_INVALID_ARGUMENT, "dtype is 14",
-                [&](heed_graph* g, heed_tensor) { heed_graph_input(g, "y", wide, 2, 14); });
+  check_mistake(HEED_INVALID_ARGUMENT, "dtype is 13",
+                [&](heed_graph* g, heed_tensor) { heed_graph_input(g, "y", wide, 2, 13); });
   check_mistake(HEED_SHAPE_MISMATCH, "add", [&](heed_graph* g, heed_tensor x) {
     heed_graph_add(g, x, heed_graph_input(g, "y", wide, 2, HEED_F32));
   });
-  check_mistake(HEED_INVALID_ARGUMENT, "activation is 7",
-                [](heed_graph* g, heed_tensor x) { heed_graph_activation(g, x, 7); });
+  check_mistake(HEED_INVALID_ARGUMENT, "kind is 6",
+                [](heed_graph* g, heed_tensor x) { heed_graph_activation(g, x, 6); });
   check_mistake(HEED_INVALID_ARGUMENT, "HEED_MASK_EXCLUDE",
-                [](heed_graph* g, heed_tensor x) { heed_graph_mean(g, x, 0, x, 0); });
-  check_mistake(HEED_INVALID_ARGUMENT, "sizeof", [](heed_graph* g, heed_tensor x) {
+                [](heed_graph* g, heed_tensor x) { heed_graph_mean(g, x, 0, x, -1); });
+  check_mistake(HEED_INVALID_ARGUMENT, "_init", [](heed_graph* g, heed_tensor x) {
     const heed_softmax_options options = {};
+    heed_graph_softmax(g, x, &options);
+  });
+  check_mistake(HEED_INVALID_ARGUMENT, "heed_rotary_scaling has the size 0", [](heed_graph* g, heed_tensor x) {
+    auto options = sized<heed_rotary_options>();
+    options.scaling = {};
+    heed_graph_rotary(g, x, &options);
+  });
+  check_mistake(HEED_INVALID_ARGUMENT, "the meaning of mask", [](heed_graph* g, heed_tensor x) {
+    auto options = sized<heed_softmax_options>();
+    options.mask = x;
     heed_graph_softmax(g, x, &options);
   });
   check_mistake(HEED_INVALID_ARGUMENT, "causal is 3", [](heed_graph* g, heed_tensor x) {
@@ -353,9 +362,10 @@ TEST_CASE("C: what is wrong with arguments is the graph's mistake", "[c][misuse]
                 [](heed_graph* g, heed_tensor) { heed_graph_fail(g, HEED_UNSUPPORTED, "mine"); });
   check_mistake(HEED_INVALID_ARGUMENT, "prefix is NULL",
                 [](heed_graph* g, heed_tensor x) { heed_nn_layernorm(g, x, nullptr, 0); });
-  check_mistake(HEED_INVALID_ARGUMENT, "naming is 5", [](heed_graph* g, heed_tensor x) {
+  check_mistake(HEED_INVALID_ARGUMENT, "heed_attention_names has the size", [](heed_graph* g, heed_tensor x) {
     auto options = sized<heed_multi_head_options>();
-    options.naming = 5;
+    const heed_attention_names names = {};
+    options.names = &names;
     heed_nn_self_attention(g, x, "p", &options);
   });
 }

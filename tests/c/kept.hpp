@@ -3,6 +3,8 @@
 
 #include <initializer_list>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <heed/c/heed.h>
@@ -62,11 +64,16 @@ inline void refused(heed_status got, heed_status wanted, const char* text) {
   CHECK(message.find(text) != std::string::npos);
 }
 
-// A struct of zeros with its size.
+// A struct with its defaults, or zeros where it has no function for these, and its size.
 template <class T>
 T sized() {
   T made = {};
   made.size = sizeof(T);
+#define HEED_C(name)                                                    \
+  if constexpr (std::is_same_v<decltype(&(name)), heed_status (*)(T*)>) \
+    if (std::string_view(#name).ends_with("_init")) done(name(&made));
+#include "c/functions.inc"
+#undef HEED_C
   return made;
 }
 
@@ -96,7 +103,7 @@ inline heed_output out(const char* name, std::vector<float>& values) {
 inline void open_c(const char* word, KeptDevice* device) {
   auto options = sized<heed_device_options>();
   options.select = word;
-  options.no_self_test = 1;
+  options.self_test = 0;
   done(heed_device_open(&options, device->out()));
 }
 

@@ -25,13 +25,13 @@ void check_config(const heed_decoder_config& got, const DecoderConfig& want) {
   CHECK(got.positions == want.positions);
   CHECK(got.window == want.window);
   CHECK(got.eps == want.eps);
-  CHECK(got.rotary_base == want.rotary.base);
-  CHECK((got.rotary_pairs == HEED_ROTARY_ADJACENT) == (want.rotary.pairs == RotaryPairs::Adjacent));
-  CHECK(got.scaling == static_cast<int32_t>(want.rotary.scaling.kind));
-  CHECK(got.factor == want.rotary.scaling.factor);
-  CHECK(got.trained_length == want.rotary.scaling.trained_length);
-  CHECK((got.untied == 0) == want.tied);
-  CHECK((got.out_in == 0) == want.in_out);
+  CHECK(got.rotary.base == want.rotary.base);
+  CHECK((got.rotary.pairs == HEED_ROTARY_ADJACENT) == (want.rotary.pairs == RotaryPairs::Adjacent));
+  CHECK(got.rotary.scaling.kind == static_cast<int32_t>(want.rotary.scaling.kind));
+  CHECK(got.rotary.scaling.factor == want.rotary.scaling.factor);
+  CHECK(got.rotary.scaling.trained_length == want.rotary.scaling.trained_length);
+  CHECK((got.tied != 0) == want.tied);
+  CHECK((got.in_out != 0) == want.in_out);
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ TEST_CASE("C: numbers of decoders are C++'s", "[c][models]") {
   DecoderConfig plain;
   REQUIRE(parse_decoder_config(json, "a config", stderr_log(), &plain) == Status::Ok);
   check_config(config, plain);
-  CHECK(config.scaling == HEED_ROTARY_SCALING_LLAMA3);
+  CHECK(config.rotary.scaling.kind == HEED_ROTARY_SCALING_LLAMA3);
   refused(heed_decoder_config_parse("{", nullptr, nullptr, &config), HEED_INVALID_FILE, "config.json");
 }
 
@@ -108,11 +108,9 @@ TEST_CASE("C: a decoder with its cache and attention gives the bits of C++", "[c
 
   KeptGraph graph;
   done(heed_graph_create(graph.out()));
-  auto cache = sized<heed_cache>();
-  cache.capacity = kKept;
-  cache.past = heed_graph_position(graph, "past", kKept - kRead);
   auto asked = sized<heed_decoder_options>();
-  asked.cache = &cache;
+  asked.cache.capacity = kKept;
+  asked.cache.past = heed_graph_position(graph, "past", kKept - kRead);
   asked.attention = 1;
   const heed_dim shape[] = {1, kRead};
   const heed_tensor input = heed_graph_input(graph, "ids", shape, 2, HEED_I32);
@@ -164,7 +162,7 @@ TEST_CASE("C: BERT and its sentence give the bits of C++", "[c][models]") {
   CHECK(std::memcmp(&config, &parsed, sizeof(config)) == 0);
   CHECK(config.width == plain.width);
   CHECK(config.layers == plain.layers);
-  CHECK(config.activation == static_cast<int32_t>(plain.activation) + 1);
+  CHECK(config.activation == static_cast<int32_t>(plain.activation));
   CHECK(config.eps == plain.eps);
 
   Checkpoint files;
@@ -279,13 +277,13 @@ TEST_CASE("C: functions of models refuse what makes no sense", "[c][hostile]") {
   mistaken(HEED_INVALID_ARGUMENT, "the decoder model was destroyed", [&](heed_graph* g, heed_tensor ids) {
     return heed_decoder_model_build(gone, g, ids, nullptr, nullptr, nullptr, 0);
   });
-  mistaken(HEED_INVALID_ARGUMENT, "the activation is 7", [&](heed_graph* g, heed_tensor ids) {
-    bert.activation = 7;
+  mistaken(HEED_INVALID_ARGUMENT, "activation is 6", [&](heed_graph* g, heed_tensor ids) {
+    bert.activation = 6;
     return heed_nn_bert(g, ids, ids, HEED_MASK_KEEP, &bert, nullptr, nullptr, nullptr, 0);
   });
-  mistaken(HEED_INVALID_ARGUMENT, "the meaning of padding is 0", [&](heed_graph* g, heed_tensor ids) {
+  mistaken(HEED_INVALID_ARGUMENT, "the meaning of padding is 2", [&](heed_graph* g, heed_tensor ids) {
     bert.activation = 0;
-    return heed_nn_bert(g, ids, ids, 0, &bert, nullptr, nullptr, nullptr, 0);
+    return heed_nn_bert(g, ids, ids, 2, &bert, nullptr, nullptr, nullptr, 0);
   });
 }
 

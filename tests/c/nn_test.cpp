@@ -67,8 +67,8 @@ TEST_CASE("C: small layers and attentions are those of heed::nn", "[c][nn]") {
   check_layer(
       "linear and norms", 4,
       [](Sides& s) {
-        const heed_tensor y = heed_nn_linear(s.c, s.x, "fc", 6, 0, HEED_BF16);
-        heed_nn_rmsnorm(s.c, heed_nn_layernorm(s.c, y, "a", 0), "b", 0);
+        const heed_tensor y = heed_nn_linear(s.c, s.x, "fc", 6, 1, HEED_BF16);
+        heed_nn_rmsnorm(s.c, heed_nn_layernorm(s.c, y, "a", 1e-5f), "b", 1e-6f);
       },
       [](Sides& s) {
         nn::rmsnorm(s.cpp, nn::layernorm(s.cpp, nn::linear(s.cpp, s.cpp_x, "fc", 6, true, DType::BF16), "a"), "b");
@@ -84,22 +84,20 @@ TEST_CASE("C: small layers and attentions are those of heed::nn", "[c][nn]") {
         names.k_norm = "kn";
         auto rotary = sized<heed_rotary_options>();
         rotary.base = 500;
-        rotary.scaling = HEED_ROTARY_SCALING_LINEAR;
-        rotary.factor = 2;
-        auto cache = sized<heed_cache>();
-        cache.capacity = 16;
-        cache.past = heed_graph_position(s.c, "past", 12);
-        cache.dtype = HEED_F16;
+        rotary.scaling.kind = HEED_ROTARY_SCALING_LINEAR;
+        rotary.scaling.factor = 2;
         auto options = sized<heed_multi_head_options>();
         options.heads = 4;
         options.kv_heads = 2;
         options.out_width = 10;
         options.names = &names;
         options.rotary = &rotary;
-        options.cache = &cache;
+        options.cache.capacity = 16;
+        options.cache.past = heed_graph_position(s.c, "past", 12);
+        options.cache.dtype = HEED_F16;
         options.causal = HEED_CAUSAL_BOTTOM_RIGHT;
         options.window = 6;
-        options.no_bias = 1;
+        options.bias = 0;
         options.weight_dtype = HEED_F16;
         options.head_norm_eps = 1e-4f;
         heed_nn_self_attention(s.c, s.x, "layer", &options);
@@ -128,7 +126,7 @@ TEST_CASE("C: small layers and attentions are those of heed::nn", "[c][nn]") {
         options.scale = 0.25f;
         heed_nn_cross_attention(s.c, s.x, s.memory, "cross", &options);
         heed_nn_attention(s.c, s.x, s.memory, s.memory, "separate", nullptr);
-        options.naming = HEED_NAMES_TORCH_MULTIHEAD;
+        options.names = heed_nn_torch_multihead();
         heed_nn_self_attention(s.c, s.x, "torch", &options);
         heed_nn_single_head(s.c, s.x, s.memory, s.memory, nullptr, nullptr);
       },
@@ -155,7 +153,7 @@ TEST_CASE("C: blocks, layers, stacks and the transformer are those of heed::nn",
         feed.hidden = 12;
         feed.gate = "gate";
         feed.activation = HEED_ACTIVATION_SILU;
-        feed.no_bias = 1;
+        feed.bias = 0;
         y = heed_nn_feed_forward_block(s.c, y, "b", nullptr, &feed, &norm);
         heed_nn_feed_forward(s.c, y, "c", nullptr);
       },
@@ -169,17 +167,19 @@ TEST_CASE("C: blocks, layers, stacks and the transformer are those of heed::nn",
   check_layer(
       "layers and stacks", 40,
       [](Sides& s) {
-        auto attention = sized<heed_multi_head_options>();
-        attention.heads = 4;
-        attention.causal = HEED_CAUSAL_TOP_LEFT;
         auto encoder = sized<heed_encoder_layer_options>();
-        encoder.attention = &attention;
+        encoder.attention.heads = 4;
+        encoder.attention.causal = HEED_CAUSAL_TOP_LEFT;
         auto decoder = sized<heed_decoder_layer_options>();
-        decoder.self_attention = &attention;
+        decoder.self_attention = encoder.attention;
+        auto two = sized<heed_stack_options>(), three = sized<heed_stack_options>();
+        two.layers = 2;
+        two.final_norm = "many.norm";
+        three.layers = 3;
         heed_tensor y = heed_nn_encoder_layer(s.c, s.x, "one", &encoder);
-        y = heed_nn_encoder_stack(s.c, y, "many", &encoder, 2, "many.norm");
+        y = heed_nn_encoder_stack(s.c, y, "many", &encoder, &two);
         y = heed_nn_decoder_layer(s.c, y, s.memory, "two", &decoder);
-        heed_nn_decoder_stack(s.c, y, s.memory, "more", &decoder, 3, nullptr);
+        heed_nn_decoder_stack(s.c, y, s.memory, "more", &decoder, &three);
       },
       [](Sides& s) {
         const nn::EncoderLayerOptions encoder = {.attention = {.heads = 4, .causal = Causal::TopLeft}};
@@ -194,10 +194,10 @@ TEST_CASE("C: blocks, layers, stacks and the transformer are those of heed::nn",
       [](Sides& s) {
         auto options = sized<heed_transformer_options>();
         options.vocabulary = 11;
-        options.decoder_layers = 2;
-        options.encoder_final_norm = "encoder.norm";
+        options.decoder_stack.layers = 2;
+        options.encoder_stack.final_norm = "encoder.norm";
         heed_transformer_result result = {};
-        done(heed_nn_transformer(s.c, s.x, s.memory, "model", &options, &result));
+        CHECK(heed_nn_transformer(s.c, s.x, s.memory, "model", &options, &result) == result.encoded);
         CHECK((result.encoded != 0 && result.decoded != 0 && result.logits != 0));
         done(heed_graph_output(s.c, "y", result.probabilities));
       },

@@ -16,8 +16,11 @@ static heed_graph* make_graph(int64_t width) {
   check(heed_graph_create(&g), "graph");
   const heed_dim tokens = heed_graph_extent(g, "tokens", 512);
   const heed_dim shape[3] = {1, tokens, width};
-  const heed_multi_head_options options = {
-      .size = sizeof(options), .heads = 2, .no_bias = 1, .no_out_bias = 1, .causal = HEED_CAUSAL_TOP_LEFT};
+  heed_multi_head_options options;
+  heed_multi_head_options_init(&options); /* defaults */
+  options.heads = 2;
+  options.bias = options.out_bias = 0;
+  options.causal = HEED_CAUSAL_TOP_LEFT;
   const heed_tensor x = heed_graph_input(g, "x", shape, 3, HEED_F32);
   check(heed_graph_output(g, "y", heed_nn_self_attention(g, x, "block", &options)), "output"); /* or the first mistake */
   return g;
@@ -25,7 +28,9 @@ static heed_graph* make_graph(int64_t width) {
 
 int main(int argc, char** argv) {
   enum { kWidth = 8, kTokens = 3 };
-  const heed_device_options where = {.size = sizeof(where), .select = argc > 1 ? argv[1] : ""}; /* "": the best device */
+  heed_device_options where;
+  heed_device_options_init(&where);
+  if (argc > 1) where.select = argv[1]; /* else the best device */
   heed_device* device = NULL;
   check(heed_device_open(&where, &device), "device");
 

@@ -180,7 +180,7 @@ TEST_CASE("C: reproducible answers have C++'s tokens on every device", "[c][talk
       return;
     KeptConversation conversation;
     begin_drawn(generator, 11, 20, &conversation);
-    done(heed_conversation_prompt(conversation, kAsked, 0));
+    done(heed_conversation_prompt(conversation, kAsked, 1));
     CHECK(tell_in_c(conversation) == known);
     KeptPlan plan;
     done(heed_text_generator_plan(generator, plan.out()));

@@ -32,7 +32,7 @@ TEST_CASE("C: text functions refuse what makes no sense", "[c][hostile]") {
         other.gone(), reinterpret_cast<heed_conversation*>(static_cast<heed_device*>(device)),
         {[](heed_conversation* c) { return heed_conversation_say(c, "a"); },
          [](heed_conversation* c) { return heed_conversation_add(c, "user", "a"); },
-         [](heed_conversation* c) { return heed_conversation_prompt(c, "a", 0); },
+         [](heed_conversation* c) { return heed_conversation_prompt(c, "a", 1); },
          [](heed_conversation* c) { return heed_conversation_prompt_ids(c, nullptr, 0); },
          [](heed_conversation* c) { return heed_conversation_answer_now(c); },
          [](heed_conversation* c) { return heed_conversation_read_ahead(c); },

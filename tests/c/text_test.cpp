@@ -26,7 +26,7 @@ TEST_CASE("C: a conversation says what C++'s says", "[c][talk]") {
     REQUIRE(plain.prompt(kAsked) == Status::Ok);
     KeptConversation conversation;
     begin_drawn(generator, seed, 20, &conversation);
-    done(heed_conversation_prompt(conversation, kAsked, 0));
+    done(heed_conversation_prompt(conversation, kAsked, 1));
     int64_t unread = 0;
     const size_t all = ids_in_c(conversation, &unread).size();
     CHECK(all > 0);
@@ -68,11 +68,9 @@ TEST_CASE("C: messages, answers by a callback, and what ends them", "[c][talk]")
   REQUIRE(plain.say("Hello!") == Status::Ok);
   const Told wanted = tell(plain);
 
-  auto sampling = sized<heed_text_sampling>();
-  sampling.greedy = 1;
   auto options = sized<heed_conversation_options>();
   options.system = "You are Bram.";
-  options.sampling = &sampling;
+  options.sampling.temperature = 0;
   options.most_tokens = 12;
   KeptConversation conversation;
   done(heed_conversation_begin(generator, &options, conversation.out()));
@@ -119,7 +117,7 @@ TEST_CASE("C: messages, answers by a callback, and what ends them", "[c][talk]")
 
   // The oldest part of the conversation is forgotten, and the rest is drawn as in the beginning.
   done(heed_conversation_reset(conversation));
-  done(heed_conversation_set_sampling(conversation, &sampling));
+  done(heed_conversation_set_sampling(conversation, &options.sampling));
   done(heed_conversation_add(conversation, "user", "Hello!"));
   done(heed_conversation_answer_now(conversation));
   CHECK(tell_in_c(conversation).text() == heard);
@@ -190,7 +188,7 @@ TEST_CASE("C: another thread destroys conversations while one answers", "[c][tal
   }
   KeptConversation conversation;
   begin_drawn(generator, 5, 60, &conversation);
-  done(heed_conversation_prompt(conversation, kAsked, 0));
+  done(heed_conversation_prompt(conversation, kAsked, 1));
   std::vector<heed_status> statuses(others.size(), HEED_NOT_READY);
   std::thread collector([&] {
     for (size_t i = 0; i < others.size(); ++i) {

@@ -69,10 +69,10 @@ struct Learner {
 
   static train::OptimizerOptions options_of(const heed_optimizer_options& from) {
     return {.rule = static_cast<train::UpdateRule>(from.rule),
-            .momentum = from.no_momentum == 0,
+            .momentum = from.momentum != 0,
             .nesterov = from.nesterov != 0,
             .accumulate = from.accumulate != 0,
-            .prefix = from.prefix == nullptr ? "optimizer" : from.prefix};
+            .prefix = from.prefix};
   }
 
   void load() {
@@ -203,8 +203,8 @@ TEST_CASE("C: steps of optimizers leave the bits of C++", "[c][train]") {
     numbers.runs = plain.runs = 2;
     const std::string prefix = Learner::options_of(options).prefix;
     for (int i = 0; i < kSteps; ++i) {
-      numbers.only_adds = i % 2 == 0;
-      plain.apply = numbers.only_adds == 0;
+      numbers.apply = i % 2;
+      plain.apply = i % 2 != 0;
       const heed_step_report report = learner.step(i, prefix, rule, numbers, plain);
       CHECK(report.taken == static_cast<float>(i % 2));
       CHECK(report.steps == static_cast<float>((i + 1) / 2));
@@ -362,7 +362,7 @@ TEST_CASE("C: training refuses what makes no sense", "[c][hostile]") {
   auto options = sized<heed_optimizer_options>();
   options.rule = 2;
   heed_optimizer* made = nullptr;
-  refused(heed_optimizer_create(&options, &made), HEED_INVALID_ARGUMENT, "the rule is 2");
+  refused(heed_optimizer_create(&options, &made), HEED_INVALID_ARGUMENT, "rule is 2");
   CHECK(made == nullptr);
   options.rule = HEED_UPDATE_ADAMW;
   Learner learner(options, open_cpu());
@@ -394,7 +394,7 @@ TEST_CASE("C: training refuses what makes no sense", "[c][hostile]") {
   wrong(&heed_step_numbers::beta2, std::numeric_limits<float>::quiet_NaN());
   wrong(&heed_step_numbers::loss_scale, -1);
   wrong(&heed_step_numbers::max_norm, -1);
-  numbers.has_betas = 1;  // betas of 0 are none for AdamW, and a momentum of 0 is one
+  numbers.beta1 = 0;  // none for AdamW; a momentum of 0 is one
   refused(heed_step_words(HEED_UPDATE_ADAMW, &numbers, words), HEED_INVALID_ARGUMENT, "outside its range");
   done(heed_step_words(HEED_UPDATE_SGD, &numbers, words));
 

@@ -1,5 +1,6 @@
 // The C interface inside a host that owns the device records what C++ records.
 #include "c/host_in_c.hpp"
+#include "c/speaker.hpp"
 #include "talk/support.hpp"
 
 namespace heed::test {
@@ -258,18 +259,12 @@ TEST_CASE("C: steps of a language model that a host records", "[c][vulkan][talk]
     options.context = 128;
     KeptGenerator generator;
     done(heed_text_generator_open(device, kTinySpeaker.c_str(), &options, generator.out()));
-    auto sampling = sized<heed_text_sampling>();
-    sampling.temperature = 1;
-    sampling.top_k = -1;
-    sampling.top_p = 1;
-    sampling.min_p = -1;
-    sampling.seed = 3;
     auto begin = sized<heed_conversation_options>();
-    begin.sampling = &sampling;
+    begin.sampling = drawn_in_c(3);
     begin.most_tokens = 6;
     KeptConversation conversation;
     done(heed_conversation_begin(generator, &begin, conversation.out()));
-    done(heed_conversation_prompt(conversation, "The dragon sleeps.", 0));
+    done(heed_conversation_prompt(conversation, "The dragon sleeps.", 1));
     uint64_t bytes = 0;
     done(heed_text_generator_memory_bytes(generator, &bytes));
     const HostVulkan::Memory memory = host->allocate(bytes);

@@ -1,17 +1,16 @@
 # How heed is included, installed, fetched and called: headers, packages, C, Python, a host's GLSL. packaging/ has its own tests.
 set(installed ${PROJECT_BINARY_DIR}/packaging/shared/moved/${CMAKE_INSTALL_LIBDIR}/libheed.so)
 
-# Headers that lean on what was included before them, and what is not marked for export; functions and structs of the C interface that are
-# not the committed ones.
+# Headers that lean on what was included before them, and what is not marked for export; interfaces of C and Python, and numbers of
+# shaders, that are not what the generator makes of the C++ headers.
 heed_test(headers.gcc LABELS quick all headers COST 20 COUNTED COMMAND ${tests}/headers/check.sh g++)
 heed_test(headers.clang LABELS all headers COST 30 COUNTED COMMAND ${tests}/headers/check.sh clang++)
-heed_test(headers.c LABELS quick all headers COST 2 COUNTED COMMAND ${tests}/c/interface.py)
+heed_test(headers.generated LABELS quick all headers COST 2 COUNTED COMMAND ${PROJECT_SOURCE_DIR}/engine/c/generate.py --check)
 
-# All of the C interface, called rightly and wrongly. What programs in other languages stumble over: functions and structs that are not
-# those of the last release, declarations of C# and Zig that lay structs out in another way, a shared library that Rust cannot link or call.
+# All of the C interface, called rightly and wrongly. What programs in other languages stumble over: declarations of C# and Zig that lay
+# structs out in another way, a shared library that Rust cannot link or call.
 heed_catch_test(c.cpu none "" PROGRAM $<TARGET_FILE:heed_c_tests> LABELS all c COST 10)
 heed_catch_test(c.lavapipe lavapipe "" PROGRAM $<TARGET_FILE:heed_c_tests> LABELS all c COST 20)
-heed_test(c.abi LABELS all c COST 3 COUNTED NEEDS packaging.shared COMMAND ${tests}/c/abi.py ${installed})
 heed_test(c.declarations LABELS all c COST 5 COUNTED NEEDS packaging.shared
   COMMAND ${tests}/c/declarations.py ${PROJECT_BINARY_DIR}/declarations ${installed})
 heed_test(c.rust LABELS all c COST 2 COUNTED NEEDS packaging.shared

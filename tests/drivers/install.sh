@@ -34,7 +34,7 @@ if [[ $set_name == tests || $set_name == all-tests ]]; then
 fi
 if [[ $set_name == all-tests ]]; then
   tools+=(clang++:clang aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64:qemu-user
-          valgrind:valgrind rustc:rustc abidiff:abigail-tools)
+          valgrind:valgrind rustc:rustc)
   libraries+=(xvfb xdotool libc6-dbg)  # valgrind wants the last
   python3 -c 'import pycparser' 2>/dev/null || libraries+=(python3-pycparser)
   command -v mcs >/dev/null || wishes+=(mono-mcs)

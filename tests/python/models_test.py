@@ -81,7 +81,7 @@ def test_numbers_of_a_config():
             "rope_theta": 5000.0, "tie_word_embeddings": False}
     config = heed.DecoderConfig.parse(json.dumps(text))
     assert (config.family, config.vocabulary, config.layers, config.kv_heads, config.positions) == ("qwen2", 96, 3, 2, 99)
-    assert (config.rotary_base, config.tied, config.scaling) == (5000, False, None)
+    assert (config.rotary.base, config.tied, config.rotary.scaling.kind) == (5000, False, "none")
 
 
 def test_decoders_that_are_refused(cpu, folder):  # noqa: F811
@@ -89,7 +89,7 @@ def test_decoders_that_are_refused(cpu, folder):  # noqa: F811
     ids = g.input("ids", [1, 3], "i32")
     config = config_of("llama")
     with pytest.raises(heed.Error, match="family is 'bert'; gpt2, llama, "):
-        heed.nn.decoder(ids, heed.DecoderConfig("bert", 1, 8, 2, 9, 9))
+        heed.nn.decoder(ids, heed.DecoderConfig("bert", layers=1, width=8, heads=2, vocabulary=9, positions=9))
     for kind, call in ((heed.Status.NOT_FOUND, lambda: heed.DecoderModel("/nonexistent.gguf")),
                        (heed.Status.INVALID_FILE, lambda: heed.DecoderConfig.parse("{")),
                        (heed.Status.UNSUPPORTED, lambda: heed.DecoderConfig.read(stored("llama"))),
@@ -112,7 +112,7 @@ def test_bert(device, folder, in_memory, separate):  # noqa: F811
     g = heed.Graph()
     shape = [g.extent("batch", 4), g.extent("tokens", 9)]
     ids, kept = g.input("ids", shape, "i32"), g.input("kept", shape, "u8")
-    result = heed.nn.bert(ids, heed.keep(kept), config, attention=True, separate_qkv=separate)
+    result = heed.nn.bert(ids, heed.keep(kept), config, attention=True, joined_qkv=not separate)
     g.output("sentence", heed.nn.mean_sentence(result.tokens, heed.keep(kept)))
     g.output("attention", result.attention[-1])
     assert result.pooled is None and len(result.attention) == LAYERS

@@ -230,18 +230,35 @@ def test_messages_go_to_logging(caplog):
     assert "no such set" in caplog.text
 
 
+def check_defaults(kind, _c, _options):
+    """A dataclass with no field given is what C's _init makes."""
+    initial, packed = _c.ffi.new(kind._ctype + " *"), _c.pack(kind(), _c.Keep())
+    _c.check(getattr(_c.lib, kind._ctype + "_init")(initial))
+    same = {**kind._kinds, **{name: "skip" for name, how in kind._kinds.items() if how in ("text", "struct", "wanted")}}
+    for name, how in same.items():
+        if how != "skip":
+            a, b = getattr(initial, name), getattr(packed, name)
+            assert a == b or (a != a and b != b), f"{kind.__name__}.{name}: {a} in C, {b} in Python"
+    for name, how in kind._kinds.items():
+        if how == "text":
+            assert _c.text(getattr(initial, name)) == (getattr(kind(), name) or ""), f"{kind.__name__}.{name}"
+
+
 def test_interfaces_of_python_and_c_agree():
-    from heed import _c
+    from heed import _c, _options, _words
     names = {value: name for name, value in vars(_c.lib).items() if isinstance(value, int)}
     assert names is not None
     for status in heed.Status:
         assert getattr(_c.lib, "HEED_" + status.name) == status
         assert _c.text(_c.lib.heed_status_text(status)).upper() == status.name.replace("_", "")
     assert _c.text(_c.lib.heed_status_text(len(heed.Status))) == "?"
-    assert _c.lib.HEED_ROTARY_ADJACENT == _c.word("rotary_pairs", "adjacent")
-    assert _c.lib.HEED_UPDATE_SGD == _c.word("rule", "sgd") and _c.lib.HEED_STEP_WORDS == 16
-    for name, value in _c.DTYPES.items():
+    assert _c.lib.HEED_ROTARY_ADJACENT == _words.ROTARY_PAIRS["adjacent"] and _c.lib.HEED_UPDATE_SGD == _words.UPDATE_RULE["sgd"]
+    assert _c.lib.HEED_STEP_WORDS == 16
+    for name, value in _words.DTYPE.items():
         assert getattr(_c.lib, "HEED_" + name.upper()) == value
+    for kind in vars(_options).values():
+        if isinstance(kind, type) and hasattr(kind, "_ctype"):
+            check_defaults(kind, _c, _options)
     assert heed.__version__ == heed.version()
 
 

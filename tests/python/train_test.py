@@ -235,7 +235,7 @@ def mistakes(g, optimizer, state):
         "numbers of a group": (lambda: optimizer.words([train.StepNumbers()] * 3), ValueError),
         "both": (lambda: optimizer.words(train.StepNumbers(), rate=1), TypeError),
         "rate": (lambda: optimizer.words(rate=-1), heed.Error),
-        "loss scale": (lambda: optimizer.words(loss_scale=0), ValueError),
+        "loss scale": (lambda: optimizer.words(loss_scale=0), heed.Error),
         "beta": (lambda: optimizer.words(beta1=0), heed.Error),  # none for AdamW
         "no file": (lambda: optimizer.save(state, "/nonexistent/folder/file"), heed.Error),
         "no weight": (lambda: optimizer.read(state, "none"), heed.Error),

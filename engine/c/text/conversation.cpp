@@ -1,35 +1,16 @@
 // Conversations with language models.
+#include "c/generated/options.hpp"
 #include "c/text/text_objects.hpp"
 
 namespace heed::c {
 namespace {
 
-TextSampling sampling_of(const heed_text_sampling& from) {
-  TextSampling sampling;
-  if (from.temperature != 0) sampling.temperature = from.temperature;
-  if (from.greedy != 0) sampling.temperature = 0;
-  if (from.top_k != 0) sampling.top_k = std::max<int64_t>(from.top_k, 0);
-  if (from.top_p != 0) sampling.top_p = from.top_p;
-  if (from.min_p != 0) sampling.min_p = std::max(from.min_p, 0.0f);
-  if (from.repetition_penalty != 0) sampling.repetition_penalty = from.repetition_penalty;
-  sampling.seed = from.seed;
-  return sampling;
-}
-
-TextConversationOptions options_of(Call& call, const Given<heed_conversation_options>& given) {
-  TextConversationOptions options;
-  options.system = call.text_or(given->system);
-  const Given<heed_text_sampling> sampling(call, given->sampling, "the sampling");
-  options.sampling = sampling_of(*sampling);
+TextConversationOptions options_of(Call& call, const heed_conversation_options* given) {
+  TextConversationOptions options = read(call, given);
+  if (given == nullptr || call.failed()) return options;
   if (call.has_array(given->stop, given->stop_count, "stop"))
     for (size_t i = 0; i < given->stop_count && !call.failed(); ++i)
       options.stop.emplace_back(call.text(given->stop[i], "a stop text"));
-  options.grammar = call.text_or(given->grammar);
-  options.most_tokens = given->most_tokens;
-  options.overflow = call.one_of(given->overflow, TextOverflow::Stop, "overflow");
-  if (given->keep_tokens != 0) options.keep_tokens = given->keep_tokens;
-  options.think = given->no_think == 0;
-  options.date = call.text_or(given->date);
   return options;
 }
 
@@ -56,9 +37,6 @@ heed_status next_piece(const char* function, heed_conversation* handle, heed_tex
   return call.status();
 }
 
-static_assert(HEED_END_NO_TOKEN == static_cast<int>(TextEnd::NoToken));
-static_assert(HEED_OVERFLOW_STOP == static_cast<int>(TextOverflow::Stop));
-
 }  // namespace
 }  // namespace heed::c
 
@@ -69,8 +47,7 @@ heed_status heed_conversation_begin(heed_text_generator* handle, const heed_conv
   Call call(__func__);
   if (!has_place(call, conversation, "conversation")) return call.status();
   const Pin<TextGenerator> generator(call, handle);
-  const Given<heed_conversation_options> given(call, options, "the conversation's options");
-  const heed::TextConversationOptions wanted = options_of(call, given);
+  const heed::TextConversationOptions wanted = options_of(call, options);
   if (call.failed()) return call.status();
   auto made = std::make_unique<Conversation>(generator->speaker);
   call.end(generator->it().begin(wanted, &made->it), generator->host());
@@ -105,12 +82,12 @@ heed_status heed_conversation_add(heed_conversation* handle, const char* role, c
   return call.failed() ? call.status() : call.end(conversation->it.add(by, said), conversation->host());
 }
 
-heed_status heed_conversation_prompt(heed_conversation* handle, const char* text, int32_t no_special) {
+heed_status heed_conversation_prompt(heed_conversation* handle, const char* text, int32_t special) {
   Call call(__func__);
   const Pin<Conversation> conversation(call, handle);
   const std::string_view said = call.text(text, "text");
   if (call.failed()) return call.status();
-  const heed::BpeOptions options = {.read_special = no_special == 0, .add_special = no_special == 0};
+  const heed::BpeOptions options = {.read_special = special != 0, .add_special = special != 0};
   return call.end(conversation->it.prompt(said, options), conversation->host());
 }
 
@@ -188,9 +165,9 @@ heed_status heed_conversation_reset(heed_conversation* handle) {
 heed_status heed_conversation_set_sampling(heed_conversation* handle, const heed_text_sampling* sampling) {
   Call call(__func__);
   const Pin<Conversation> conversation(call, handle);
-  const Given<heed_text_sampling> given(call, sampling, "the sampling");
+  const heed::TextSampling wanted = read(call, sampling);
   if (call.failed()) return call.status();
-  return call.end(conversation->it.set_sampling(sampling_of(*given)), conversation->host());
+  return call.end(conversation->it.set_sampling(wanted), conversation->host());
 }
 
 heed_status heed_conversation_ids(heed_conversation* handle, int32_t* ids, size_t capacity, size_t* count,

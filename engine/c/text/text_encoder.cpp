@@ -1,6 +1,7 @@
 // Sentence vectors.
 #include <heed/text_encoder.hpp>
 
+#include "c/generated/options.hpp"
 #include "c/text/text_objects.hpp"
 
 namespace heed::c {
@@ -38,18 +39,9 @@ heed_status heed_text_encoder_open(heed_device* device_handle, const char* folde
   if (!has_place(call, encoder, "encoder")) return call.status();
   const Pin<Device> device(call, device_handle);
   const std::string_view path = call.text(folder, "folder");
-  const Given<heed_text_encoder_options> given(call, options, "the text encoder's options");
   auto made = std::make_unique<TextEncoder>();
-  made->host = std::make_shared<Host>(given->log);
-  heed::TextEncoderOptions wanted;
-  wanted.dtype = call.dtype(given->dtype);
-  wanted.weight_dtype = call.dtype_if(given->weight_dtype);
-  wanted.keep_weight_dtype = given->keep_weight_dtype != 0;
-  if (given->max_batch != 0) wanted.max_batch = given->max_batch;
-  wanted.max_tokens = given->max_tokens;
-  wanted.timestamps = given->timestamps != 0;
-  wanted.reproducible = given->reproducible != 0;
-  wanted.progress = {given->progress, given->progress_user};
+  made->host = std::make_shared<Host>(log_of(options));
+  heed::TextEncoderOptions wanted = read(call, options);
   wanted.log = made->host->log();
   if (call.failed()) return call.status();
   made->device_host = device->host;

@@ -1,4 +1,5 @@
 // Language models on a device.
+#include "c/generated/options.hpp"
 #include "c/models.hpp"
 #include "c/text/text_objects.hpp"
 
@@ -10,23 +11,13 @@ heed_status heed_text_generator_open(heed_device* device_handle, const char* pat
   if (!has_place(call, generator, "generator")) return call.status();
   const Pin<Device> device(call, device_handle);
   const std::string_view from = call.text(path, "path");
-  const Given<heed_text_generator_options> given(call, options, "the text generator's options");
   auto made = std::make_unique<TextGenerator>();
   Speaker& speaker = *made->speaker;
-  speaker.host = std::make_shared<Host>(given->log);
-  heed::TextGeneratorOptions wanted;
-  wanted.context = given->context;
-  if (given->read != 0) wanted.read = given->read;
-  if (given->together != 0) wanted.together = given->together;
-  wanted.dtype = call.dtype(given->dtype);
-  wanted.weight_dtype = call.dtype_if(given->weight_dtype);
-  wanted.cache_dtype = call.dtype_if(given->cache_dtype);
-  wanted.round_rows = given->round_rows != 0;
-  wanted.reproducible = given->reproducible != 0;
-  if (given->chat_template != nullptr)
-    call.end(heed::ChatTemplate::recognize(given->chat_template, "the chat template of the options",
+  speaker.host = std::make_shared<Host>(log_of(options));
+  heed::TextGeneratorOptions wanted = read(call, options);
+  if (options != nullptr && !call.failed() && options->chat_template != nullptr)
+    call.end(heed::ChatTemplate::recognize(options->chat_template, "the chat template of the options",
                                            speaker.host->log(), &wanted.chat.emplace()));
-  wanted.progress = {given->progress, given->progress_user};
   wanted.log = speaker.host->log();
   if (call.failed()) return call.status();
   speaker.device_host = device->host;

@@ -13,13 +13,15 @@ devices, graphs and plans of its own.
 
 from . import nn, train
 from ._c import Error, Status, version
+from ._options import (AttentionResult, CompileOptions, DeviceOptions, TextConversationOptions, TextEncoderOptions, TextGeneratorOptions,
+                       UploadOptions)
 from .device import Device, DeviceInfo, Weights, devices
 from .files import Checkpoint
 from .graph import Graph
 from .models import BertConfig, DecoderConfig, DecoderModel
 from .plan import PassInfo, Plan, Run
 from .state import State
-from .tensor import AttentionResult, Dim, Mask, Tensor, exclude, keep
+from .tensor import Dim, Mask, Tensor, exclude, keep
 from .text import (AttentionMap, Conversation, TextEncoder, TextGenerator, TextPiece, TextSampling, Tokenizer,
                    grammar_of_json_schema)
 

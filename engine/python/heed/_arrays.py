@@ -7,7 +7,8 @@ from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._c import DTYPES, Error, Keep, Status, encoded, ffi
+from . import _words
+from ._c import Error, Keep, Status, encoded, ffi
 
 # By numpy's names. ml_dtypes calls its type bfloat16; numpy itself has none, and uint16 holds the bits.
 _OF_NUMPY = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int32": "i32", "uint8": "u8", "bool": "u8"}
@@ -119,7 +120,7 @@ def _host_tensor(name: str, value: Any, keep: Keep) -> List[Any]:
     array = np.ascontiguousarray(array).reshape(array.shape)
     parts = (ffi.new("char[]", encoded(name, "name")), ffi.new("int64_t[]", list(array.shape)), memory(array))
     keep.extend(parts)
-    return [(parts[0], parts[1], array.ndim, parts[2], array.nbytes, DTYPES[dtype], 0)]
+    return [(parts[0], parts[1], array.ndim, parts[2], array.nbytes, _words.DTYPE[dtype], 0)]
 
 
 def host_tensors(tensors: Mapping[str, Any], keep: Keep) -> Any:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 import logging
 import operator
 import os
 import pathlib
 import sys
 import _thread
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
+from . import _words
 from ._ffi import ffi
+from ._words import Status
 
 
 def _load() -> Any:
@@ -25,30 +26,6 @@ def _load() -> Any:
 lib = _load()
 
 # --- Statuses ------------------------------------------------------------------------------------------------------------
-
-
-class Status(enum.IntEnum):
-    """What went wrong. include/heed/status.hpp describes each."""
-
-    OK = 0
-    INVALID_ARGUMENT = 1
-    INVALID_GRAPH = 2
-    SHAPE_MISMATCH = 3
-    DTYPE_MISMATCH = 4
-    MISSING_WEIGHT = 5
-    MISSING_BUFFER = 6
-    EXTENT_OUT_OF_RANGE = 7
-    BUFFER_TOO_SMALL = 8
-    INDEX_OUT_OF_RANGE = 9
-    NOT_FOUND = 10
-    UNSUPPORTED = 11
-    OUT_OF_MEMORY = 12
-    OUT_OF_DEVICE_MEMORY = 13
-    DEVICE_LOST = 14
-    INVALID_FILE = 15
-    DRIVER_ERROR = 16
-    NOT_READY = 17
-    FILE_ERROR = 18
 
 
 class Error(Exception):
@@ -169,38 +146,24 @@ def take_blob(function: Any, *arguments: Any) -> bytes:
 
 # --- Options -------------------------------------------------------------------------------------------------------------
 
-DTYPES: Dict[str, int] = {"f32": 1, "f16": 2, "bf16": 3, "i32": 4, "u8": 5, "q8_0": 6, "q4_0": 7, "q4_1": 8, "q5_0": 9, "q5_1": 10,
-                          "q4_k": 11, "q5_k": 12, "q6_k": 13}
-DTYPE_NAMES: Dict[int, str] = {value: name for name, value in DTYPES.items()}
-
-# The words for members that are numbers in C.
-_WORDS: Dict[str, Dict[Any, int]] = {
-    "causal": {None: 0, "none": 0, "top_left": 1, "bottom_right": 2},
-    "activation": {"none": 1, "relu": 2, "gelu_erf": 3, "gelu_tanh": 4, "silu": 5, "tanh": 6},
-    "placement": {"post": 0, "pre": 1},
-    "kind": {"layer": 0, "rms": 1},
-    "pairs": {"halves": 0, "adjacent": 1},
-    "rotary_pairs": {"halves": 0, "adjacent": 1},
-    "scaling": {None: 0, "none": 0, "linear": 1, "llama3": 2},
-    "pipelines": {"now": 0, "deferred": 1, "background": 2},
-    "overflow": {"drop_oldest": 0, "stop": 1},
-    "rule": {"adamw": 0, "sgd": 1},
-}
-for _name in ("dtype", "weight_dtype", "out_weight_dtype", "cache_dtype"):
-    _WORDS[_name] = {None: 0, **DTYPES}
-
-# 0 stands for the default of these, and nobody means it.
-_NEVER_ZERO = {"scale", "base", "factor", "low", "high", "eps", "head_norm_eps", "temperature", "repetition_penalty", "top_p", "heads",
-               "encoder_layers", "decoder_layers", "record_slots", "max_batch", "read", "together", "previous_count"}
+DTYPE_NAMES: Dict[int, str] = {number: name for name, number in _words.DTYPE.items()}
 
 
-def word(name: str, value: Any) -> int:
-    words = _WORDS[name]
+def word(words: Dict[str, int], value: Any, what: str) -> int:
+    """C's number for a word of an enum."""
     try:
         return words[value]
     except (KeyError, TypeError):
-        known = ", ".join(repr(w) for w in words)
-        raise ValueError(f"{name} is {value!r}, must be one of {known}") from None
+        raise ValueError(f"{what} is {value!r}, must be one of {', '.join(map(repr, words))}") from None
+
+
+def word_if(words: Dict[str, int], value: Any, what: str) -> int:
+    """The same, or what C has for none."""
+    return -1 if value is None else word(words, value, what)
+
+
+def word_of(words: Dict[str, int], number: int) -> str:
+    return next(name for name, value in words.items() if value == number)
 
 
 def whole(value: Any, what: str) -> int:
@@ -211,9 +174,18 @@ def whole(value: Any, what: str) -> int:
         raise TypeError(f"{what} is {value!r}, must be a whole number") from None
 
 
-def word_of(name: str, number: int) -> Any:
-    """The first word for a number."""
-    return next(key for key, value in _WORDS[name].items() if value == number)
+def number_if(value: Optional[int], what: str) -> int:
+    """A number from 0 on, or what C has for none."""
+    if value is None:
+        return -1
+    if value < 0:
+        raise ValueError(f"{what} is {value}, must not be negative")
+    return whole(value, what)
+
+
+def ints(values: Sequence[int]) -> Tuple[Any, int]:
+    array = ffi.new("int32_t[]", list(values))
+    return array, len(array)
 
 
 class Keep(List[Any]):
@@ -224,61 +196,93 @@ class Keep(List[Any]):
         self.weights: List[Any] = []  # for each multi-head attention, where its weights go, or None
 
 
-def pack(ctype: str, options: Any, keep: Keep, graph: Any = None) -> Any:
-    """A struct of C with the members that `options` names: the fields of a dataclass, or a dict. None is C's default.
+def options_of(fields: Dict[str, Any], *given: Tuple[Any, Any]) -> List[Any]:
+    """The options of a call, given as pairs of their class and of them or None, with the fields that it was called with."""
+    names = [{f.name for f in dataclasses.fields(kind)} for kind, _ in given]
+    own: List[Dict[str, Any]] = [{} for _ in given]
+    for name, value in fields.items():
+        owners = [i for i, known in enumerate(names) if name in known]
+        if len(owners) != 1:
+            kinds = ", ".join(kind.__name__ for kind, _ in given)
+            raise TypeError(f"'{name}' is no field of {kinds}" if not owners else f"'{name}' is a field of several of {kinds}: give these")
+        own[owners[0]][name] = value
+    return [_chosen(kind, options, more) for (kind, options), more in zip(given, own)]
 
-    A field may be a number, a word, a text, a Tensor or Dim of `graph`, a Mask (two members), a dataclass (a pointer) or, where C
-    has `no_NAME`, a bool. What a dataclass has beside these, its method _pack sets."""
-    struct = ffi.new(ctype + " *")
-    struct.size = ffi.sizeof(ctype)
+
+def _chosen(kind: Any, options: Any, fields: Dict[str, Any]) -> Any:
+    if options is None:
+        return kind(**fields)
+    if not isinstance(options, kind):
+        raise TypeError(f"options must be {kind.__name__}, not {type(options).__name__}")
+    return dataclasses.replace(options, **fields) if fields else options
+
+
+def pack(options: Any, keep: Keep, graph: Any = None) -> Any:
+    """C's struct for a dataclass of _options. A field that is None has C's default. Texts and structs live as long as `keep`."""
+    struct = ffi.new(options._ctype + " *")
+    check(getattr(lib, options._ctype + "_init")(struct))
     keep.append(struct)
-    if dataclasses.is_dataclass(options):
-        if hasattr(options, "_pack"):
-            options._pack(struct, keep)
-        options = {f.name: getattr(options, f.name) for f in dataclasses.fields(options)}
-    members = dict(ffi.typeof(ctype).fields)
-    for name, value in options.items():
-        if "no_" + name in members:
-            setattr(struct, "no_" + name, int(not value))
-        elif name in members and value is not None:
-            _set(struct, members, name, value, keep, graph)
+    for name, how in options._kinds.items():
+        value = getattr(options, name)
+        if how == "wanted":
+            keep.weights.append(ffi.new("heed_tensor *") if value else None)
+            if value:
+                setattr(struct, name.removeprefix("return_"), keep.weights[-1])
+        elif value is not None:
+            _set(struct, name, how, value, keep, graph)
     return struct
 
 
-def masked(value: Any, name: str) -> Any:
-    """The tensor of a Mask, and what its elements mean."""
-    if not hasattr(value, "_checked"):
-        raise TypeError(f"{name} must be made by heed.keep or heed.exclude, not {type(value).__name__}")
-    return value._checked(name)
+def _named(value: str, what: str) -> Any:
+    from ._options import NAMED  # which needs this module
+
+    if value not in NAMED:
+        raise ValueError(f"{what} is {value!r}, must be one of {', '.join(map(repr, NAMED))}, or names of your own")
+    return NAMED[value]
 
 
-def _set(struct: Any, members: Dict[str, Any], name: str, value: Any, keep: Keep, graph: Any) -> None:
-    kind = members[name].type
-    if name + "_meaning" in members:
-        value, meaning = masked(value, name)
+def _set(struct: Any, name: str, how: Any, value: Any, keep: Keep, graph: Any) -> None:
+    if isinstance(how, dict):
+        value = word(how, value, name)
+    elif how == "bool":
+        value = int(whole(value, name) != 0)
+    elif how == "int":
+        value = whole(value, name)
+    elif how == "float":
+        value = float(value)
+    elif how == "text":
+        value = ffi.new("char[]", encoded(value, name))
+        keep.append(value)
+    elif how == "id":
+        value = whole(value, name) if graph is None else graph._id_of(value, name)
+    elif how == "mask":
+        value, meaning = graph._mask(value, name)
         setattr(struct, name + "_meaning", meaning)
-    if "has_" + name in members:
-        setattr(struct, "has_" + name, 1)
-    if kind.kind in ("pointer", "function"):
-        if isinstance(value, str) and kind.item.cname != "char":
-            return  # a word, which _pack has set
-        if isinstance(value, str):
-            value = ffi.new("char[]", encoded(value, name))
-            keep.append(value)
-        elif dataclasses.is_dataclass(value):
-            value = pack(kind.item.cname, value, keep, graph)
-    elif name in _NEVER_ZERO and value == 0 and "has_" + name not in members:
-        raise ValueError(f"{name} must not be 0")
-    elif kind.cname == "heed_tensor" or kind.cname == "heed_dim" or hasattr(value, "_id"):
-        value = graph._id_of(value, name)
-    elif name in _WORDS:
-        value = word(name, value)
-    else:
-        value = float(value) if kind.cname in ("float", "double") else whole(value, name)
+    elif how == "struct":
+        value = pack(value, keep, graph)[0]
+    elif how == "pointer":
+        value = pack(_named(value, name) if isinstance(value, str) else value, keep, graph)
     try:
         setattr(struct, name, value)
     except OverflowError:
         raise ValueError(f"{name} is {value}, which is out of its range") from None
+
+
+def unpack(kind: Any, struct: Any) -> Any:
+    """The dataclass of _options for a struct of C that holds numbers, words and texts."""
+    found = {}
+    for name, how in kind._kinds.items():
+        value = getattr(struct, name)
+        if isinstance(how, dict):
+            found[name] = word_of(how, value)
+        elif how == "struct":
+            nested = {f.name: f for f in dataclasses.fields(kind)}[name].default_factory
+            found[name] = unpack(nested, value)  # type: ignore[arg-type]
+        elif how == "text":
+            found[name] = None if value == ffi.NULL else text(value)
+        elif how != "id" or value:
+            found[name] = bool(value) if how == "bool" else value
+    return kind(**found)
 
 
 # --- Messages ------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import numpy as np
 from . import _c
 from ._arrays import numpy_dtype
 from ._c import Keep, encoded, ffi, lib
+from ._words import DTYPE
 
 # cpu(inputs, outputs, push)
 CpuFunction = Callable[[List[np.ndarray], List[np.ndarray], List[int]], None]
@@ -142,7 +143,7 @@ def pack_pass(graph: Any, name: str, outputs: Sequence[Tuple[Any, str]], spirv: 
     c.constants, c.constant_count = kept("uint32_t[]", [_bits(graph, word)[1] for word in constants]), len(constants)
     c.push, c.push_count = kept("heed_custom_word[]", [_bits(graph, word) for word in push]), len(push)
     shapes = [(kept("heed_dim[]", list(graph._dims(shape))), dtype) for shape, dtype in outputs]
-    c.outputs = kept("heed_custom_output[]", [(shape, len(shape), _c.word("dtype", dtype), 0) for shape, dtype in shapes])
+    c.outputs = kept("heed_custom_output[]", [(shape, len(shape), _c.word(DTYPE, dtype, "dtype"), 0) for shape, dtype in shapes])
     c.output_count = len(shapes)
     if groups:
         axes = [(graph._dims(sizes), each) for sizes, each in groups]

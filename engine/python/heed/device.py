@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
 
-from . import _c
+from . import _c, _words
 from ._arrays import host_tensors
-from ._c import Keep, ffi, lib, pack, text
+from ._c import Keep, ffi, lib, options_of, pack, text
+from ._options import CompileOptions, DeviceOptions, UploadOptions
 from .files import Checkpoint
 from .graph import Graph
 from .plan import Plan
-
-_KINDS = ("cpu", "discrete_gpu", "integrated_gpu", "virtual_gpu", "software_gpu", "other_gpu")
 
 
 class DeviceInfo(NamedTuple):
@@ -28,20 +27,19 @@ class DeviceInfo(NamedTuple):
 def _info(function: Any, *arguments: Any) -> DeviceInfo:
     c = _c.filled("heed_device_info", function, *arguments)
     limits = {text(c.limits[2 * i]): text(c.limits[2 * i + 1]) for i in range(c.limit_count)}
-    return DeviceInfo(_KINDS[c.kind], text(c.word), text(c.name), text(c.driver), text(c.api), bool(c.usable), text(c.reason), limits)
+    return DeviceInfo(_c.word_of(_words.DEVICE_KIND, c.kind), text(c.word), text(c.name), text(c.driver), text(c.api), bool(c.usable), text(c.reason), limits)
 
 
 def devices(*, vulkan_loader: Optional[str] = None) -> List[DeviceInfo]:
     """Every device of this machine, the CPU last. Without Vulkan, that is the CPU alone."""
     keep = Keep()
-    found = _c.make(lib.heed_device_list_create, pack("heed_device_options", dict(vulkan_loader=vulkan_loader, log=_c.log(keep)), keep))
+    options = pack(DeviceOptions(vulkan_loader=vulkan_loader), keep)
+    options.log = _c.log(keep)
+    found = _c.make(lib.heed_device_list_create, options)
     try:
         return [_info(lib.heed_device_list_get_info, found, i) for i in range(lib.heed_device_list_count(found))]
     finally:
         lib.heed_device_list_destroy(found)
-
-
-_VERDICTS = ("passed", "wrong", "failed", "timed_out", "unused")
 
 
 class KernelTest(NamedTuple):
@@ -117,13 +115,12 @@ class Device(_c.Handle):
 
     _kind = "device"
 
-    def __init__(self, select: str = "", *, threads: int = 0, cpu_instructions: Optional[str] = None,
-                 vulkan_loader: Optional[str] = None, pipeline_cache: bytes = b"", self_test_results: bytes = b"",
-                 validation: bool = False, debug_labels: bool = True, self_test: bool = True) -> None:
+    def __init__(self, select: str = "", *, pipeline_cache: bytes = b"", self_test_results: bytes = b"", **fields: Any) -> None:
+        """Keywords are the fields of DeviceOptions, and what pipeline_cache() and self_test() gave at an earlier start."""
         keep = Keep()
-        options = pack("heed_device_options", dict(
-            select=select, log=_c.log(keep), threads=threads, cpu_instructions=cpu_instructions, vulkan_loader=vulkan_loader,
-            validation=validation, debug_labels=debug_labels, self_test=self_test), keep)
+        given, = options_of(fields, (DeviceOptions, DeviceOptions(select=select)))
+        options = pack(given, keep)
+        options.log = _c.log(keep)
         for name, blob in (("pipeline_cache", pipeline_cache), ("self_test_results", self_test_results)):
             if blob:
                 setattr(options, name, ffi.from_buffer(blob))
@@ -151,7 +148,7 @@ class Device(_c.Handle):
             kernels = [_c.filled("heed_kernel_test", lib.heed_self_test_report_kernel, report, i)
                        for i in range(lib.heed_self_test_report_count(report))]
             return SelfTestReport(bool(lib.heed_self_test_report_passed(report)),
-                                  [KernelTest(text(k.kernel), _VERDICTS[k.verdict], text(k.detail), k.worst, k.runs) for k in kernels],
+                                  [KernelTest(text(k.kernel), _c.word_of(_words.SELF_TEST_VERDICT, k.verdict), text(k.detail), k.worst, k.runs) for k in kernels],
                                   _c.take_blob(lib.heed_self_test_report_blob, report))
         finally:
             lib.heed_self_test_report_destroy(report)
@@ -180,28 +177,24 @@ class Device(_c.Handle):
         finally:
             lib.heed_bits_report_destroy(report)
 
-    def upload(self, tensors: Union[Mapping[str, Any], Checkpoint], *, dtype: Optional[str] = None,
-               only_matrices: bool = False) -> Weights:
+    def upload(self, tensors: Union[Mapping[str, Any], Checkpoint], options: Optional[UploadOptions] = None, **fields: Any) -> Weights:
         """Copies named tensors to the device, all or none: a Checkpoint, or a dict of arrays such as the state dict of a module of
         PyTorch, which need not be imported. Arrays of int64 are left out. With `dtype` ("f32", "f16", "bf16"), floating-point and
         quantized tensors are converted; with only_matrices those of rank 2 and more, and others become f32."""
         keep = Keep()
-        options = pack("heed_upload_options", dict(dtype=dtype, only_matrices=only_matrices), keep)
+        options, = options_of(fields, (UploadOptions, options))
+        c_options = pack(options, keep)
         if isinstance(tensors, Checkpoint):
-            return Weights(_c.make(lib.heed_checkpoint_upload, tensors._c, self._c, options))
+            return Weights(_c.make(lib.heed_checkpoint_upload, tensors._c, self._c, c_options))
         arrays = host_tensors(tensors, keep)
-        return Weights(_c.make(lib.heed_device_upload, self._c, arrays, len(arrays), options))
+        return Weights(_c.make(lib.heed_device_upload, self._c, arrays, len(arrays), c_options))
 
-    def compile(self, graph: Graph, weights: Optional[Weights] = None, *, training: bool = False, timestamps: bool = False,
-                memory_limit: Optional[int] = None, pipelines: str = "now", round_rows: bool = False,
-                progress: bool = False, reproducible: bool = False, emulate_f32: bool = False) -> Plan:
-        """Checks the graph, chooses kernels, lays out memory and makes pipelines. include/heed/device.hpp describes the options
-        (CompileOptions). The graph may be changed afterwards."""
-        options = pack("heed_compile_options", dict(
-            training=training, timestamps=timestamps, memory_limit=memory_limit, pipelines=pipelines, round_rows=round_rows,
-            progress=progress, reproducible=reproducible, emulate_f32=emulate_f32), Keep())
+    def compile(self, graph: Graph, weights: Optional[Weights] = None, options: Optional[CompileOptions] = None, **fields: Any) -> Plan:
+        """Checks the graph, chooses kernels, lays out memory and makes pipelines. Keywords are the fields of CompileOptions. The graph
+        may be changed afterwards."""
+        options, = options_of(fields, (CompileOptions, options))
         c_graph, c_weights = Graph._c_of(graph, "graph"), ffi.NULL if weights is None else Weights._c_of(weights, "weights")
-        return Plan(_c.make(lib.heed_device_compile, self._c, c_graph, c_weights, options), graph)
+        return Plan(_c.make(lib.heed_device_compile, self._c, c_graph, c_weights, pack(options, Keep())), graph)
 
     def __repr__(self) -> str:
         return f"Device({self.info.word!r})"

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 import numpy as np
 
-from . import _c
+from . import _c, _words
 from ._arrays import as_input, as_output, check_shape, memory, numpy_dtype
 from ._c import Error, Keep, Status, encoded, ffi, lib, text
 from .custom import HostFunction, call_run, raised_elsewhere
@@ -178,7 +178,7 @@ class Plan(_c.Handle):
     def _buffer(self, name: str, array: np.ndarray, dtype: str, writable: bool, keep: Keep) -> Tuple[Any, ...]:
         data = memory(array, writable)
         keep.append(data)
-        return self._ports[name], data, array.nbytes, _c.DTYPES[dtype], 0
+        return self._ports[name], data, array.nbytes, _words.DTYPE[dtype], 0
 
     def _extent_values(self, given: Dict[str, np.ndarray], extents: Dict[str, int]) -> Dict[Any, int]:
         """The value of each extent and position, by its name as C reads it. Shapes tell extents, and a value that is also given

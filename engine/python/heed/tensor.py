@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Tuple, Union
 
-from . import _c
+from . import _c, _words
 from ._c import lib
 
 if TYPE_CHECKING:
@@ -99,22 +99,21 @@ def _checked_tensor(self: Tensor, name: str) -> Tuple[Tensor, int]:
 Tensor._checked = _checked_tensor  # type: ignore[attr-defined]
 
 
+def masked(value: Any, name: str) -> Tuple[Tensor, int]:
+    """The tensor of a Mask, and what its elements mean."""
+    if not hasattr(value, "_checked"):
+        raise TypeError(f"{name} must be made by heed.keep or heed.exclude, not {type(value).__name__}")
+    return value._checked(name)
+
+
 def exclude(tensor: Tensor) -> Mask:
     """A mask whose nonzero elements leave a key out."""
-    return Mask(tensor, 1)
+    return Mask(tensor, _words.MASK_MEANING["exclude"])
 
 
 def keep(tensor: Tensor) -> Mask:
     """A mask whose nonzero elements keep a key."""
-    return Mask(tensor, 2)
-
-
-class AttentionResult(NamedTuple):
-    """`weights` and `log_sum_exp` are None unless they are asked for."""
-
-    output: Tensor
-    weights: Optional[Tensor]
-    log_sum_exp: Optional[Tensor]
+    return Mask(tensor, _words.MASK_MEANING["keep"])
 
 
 class Port(NamedTuple):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
-from . import _c
+from . import _c, _words
 from ._arrays import of_list
-from ._c import Keep, encoded, ffi, lib, pack, text
+from ._c import Keep, encoded, ffi, lib, options_of, pack, text
+from ._options import TextConversationOptions, TextEncoderOptions, TextGeneratorOptions, TextSampling
 from .device import Device
 from .state import State
 
@@ -90,12 +90,12 @@ class TextEncoder(_c.Handle):
 
     _kind = "text_encoder"
 
-    def __init__(self, device: Device, folder: Path, *, dtype: str = "f32", weight_dtype: Optional[str] = None,
-                 keep_weight_dtype: bool = False, max_batch: int = 32, max_tokens: int = 0, reproducible: bool = False) -> None:
+    def __init__(self, device: Device, folder: Path, options: Optional[TextEncoderOptions] = None, **fields: Any) -> None:
+        """Keywords are the fields of TextEncoderOptions."""
         keep = Keep()
-        options = pack("heed_text_encoder_options", dict(
-            log=_c.log(keep), dtype=dtype, weight_dtype=weight_dtype, keep_weight_dtype=keep_weight_dtype, max_batch=max_batch,
-            max_tokens=max_tokens, reproducible=reproducible), keep)
+        chosen, = options_of(fields, (TextEncoderOptions, options))
+        options = pack(chosen, keep)
+        options.log = _c.log(keep)
         self._own(_c.make(lib.heed_text_encoder_open, Device._c_of(device, "device"), encoded(os.fspath(folder), "folder"), options))
         info = _c.filled("heed_text_encoder_info", lib.heed_text_encoder_get_info, self._c)
         self.width: int = info.width
@@ -117,7 +117,7 @@ class TextEncoder(_c.Handle):
         def go_on(_user: Any, _done: int, _total: int) -> int:
             return 0
 
-        options = pack("heed_encode_options", dict(progress=go_on, done=done), keep)
+        options = ffi.new("heed_encode_options *", dict(size=ffi.sizeof("heed_encode_options"), progress=go_on, done=done))
         out = ffi.from_buffer("float[]", vectors, require_writable=True) if len(vectors) else ffi.NULL
         _c.check(lib.heed_text_encoder_encode(self._c, ffi.new("char *[]", keep[:len(vectors)]), len(vectors), out, vectors.size, options))
         if done[0] < len(vectors):
@@ -133,26 +133,8 @@ class TextEncoder(_c.Handle):
         return _attention_map(lib.heed_text_encoder_attention, self._c, encoded(value))
 
 
-@dataclasses.dataclass
-class TextSampling:
-    """How tokens are drawn; see Graph.sample. A temperature of 0 takes the most likely token."""
-
-    temperature: float = 0.7
-    top_k: int = 40
-    top_p: float = 0.95
-    min_p: float = 0.05
-    repetition_penalty: float = 1.0
-    seed: int = 0
-
-
-def _sampling(options: TextSampling, keep: Keep) -> Any:
-    fields = dataclasses.asdict(options)
-    fields.update(greedy=options.temperature == 0, temperature=options.temperature or None,
-                  top_k=options.top_k or -1, min_p=options.min_p or -1.0)  # 0 stands for the defaults in C
-    return pack("heed_text_sampling", fields, keep)
-
-
-_ENDS = (None, "end_of_turn", "stop_string", "most_tokens", "context_full", "cancelled", "complete", "no_token")
+def _end(number: int) -> Optional[str]:
+    return None if number == 0 else _c.word_of(_words.TEXT_END, number)
 
 
 class TextPiece(NamedTuple):
@@ -172,18 +154,20 @@ class TextGenerator(_c.Handle):
             print(piece, end="", flush=True)
 
     With `reproducible`, answers are the same, token for token, on every device that does not refuse. `chat_template`, a text in
-    Jinja of a family that heed knows, takes the place of the file's. include/heed/text_generator.hpp describes the other options
-    (TextGeneratorOptions). The model and all its conversations serve one thread at a time."""
+    Jinja of a family that heed knows, takes the place of the file's. The model and all its conversations serve one thread at a time."""
 
     _kind = "text_generator"
 
-    def __init__(self, device: Device, path: Path, *, context: int = 0, read: int = 128, together: int = 1, dtype: str = "f32",
-                 weight_dtype: Optional[str] = None, cache_dtype: Optional[str] = None, round_rows: bool = False,
-                 reproducible: bool = False, chat_template: Optional[str] = None) -> None:
+    def __init__(self, device: Device, path: Path, options: Optional[TextGeneratorOptions] = None, *, chat_template: Optional[str] = None,
+                 **fields: Any) -> None:
+        """Keywords are the fields of TextGeneratorOptions."""
         keep = Keep()
-        options = pack("heed_text_generator_options", dict(
-            log=_c.log(keep), context=context, read=read, together=together, dtype=dtype, weight_dtype=weight_dtype,
-            cache_dtype=cache_dtype, round_rows=round_rows, reproducible=reproducible, chat_template=chat_template), keep)
+        chosen, = options_of(fields, (TextGeneratorOptions, options))
+        options = pack(chosen, keep)
+        options.log = _c.log(keep)
+        if chat_template is not None:
+            template = ffi.new("char[]", encoded(chat_template, "chat_template"))
+            options.chat_template = template
         self._own(_c.make(lib.heed_text_generator_open, Device._c_of(device, "device"), encoded(os.fspath(path), "path"), options))
         info = _c.filled("heed_text_generator_info", lib.heed_text_generator_get_info, self._c)
         self.context: int = info.context
@@ -193,20 +177,18 @@ class TextGenerator(_c.Handle):
         self.tokenizer = Tokenizer.__new__(Tokenizer)
         self.tokenizer._own(_c.make(lib.heed_text_generator_tokenizer, self._c))
 
-    def begin(self, *, system: Optional[str] = None, sampling: Optional[TextSampling] = None, stop: Sequence[str] = (),
-              grammar: Optional[str] = None, date: Optional[str] = None, most_tokens: int = 0, overflow: str = "drop_oldest",
-              keep_tokens: int = 4, think: bool = True) -> "Conversation":
-        """Begins a conversation. include/heed/text_generator.hpp describes the options (TextConversationOptions)."""
+    def begin(self, options: Optional[TextConversationOptions] = None, *, stop: Sequence[str] = (), **fields: Any) -> "Conversation":
+        """Begins a conversation. Keywords are the fields of TextConversationOptions; any text of `stop` ends an answer and is not part
+        of it."""
         if isinstance(stop, str):
             raise TypeError("stop must be a list of texts")
         keep = Keep()
+        chosen, = options_of(fields, (TextConversationOptions, options))
+        c_options = pack(chosen, keep)
         stops = [ffi.new("char[]", encoded(s, "stop")) for s in stop]
-        options = pack("heed_conversation_options", dict(
-            system=system or None, sampling=_sampling(sampling or TextSampling(), keep), grammar=grammar or None, date=date or None,
-            most_tokens=most_tokens, keep_tokens=keep_tokens, overflow=overflow, think=think), keep)
         texts = ffi.new("char *[]", stops)
-        options.stop, options.stop_count = texts, len(stops)
-        return Conversation(_c.make(lib.heed_conversation_begin, self._c, options))
+        c_options.stop, c_options.stop_count = texts, len(stops)
+        return Conversation(_c.make(lib.heed_conversation_begin, self._c, c_options))
 
     def loss(self, ids: Any) -> float:
         """The mean over the tokens behind the first of -log(probability), in nats; its exponential is the perplexity."""
@@ -241,7 +223,7 @@ class Conversation(_c.Handle):
     def prompt(self, value: Union[str, Any], *, special: bool = True) -> Iterator[str]:
         """Adds a raw text, or ids of tokens, which the answer continues."""
         if isinstance(value, str):
-            _c.check(lib.heed_conversation_prompt(self._c, encoded(value), int(not special)))
+            _c.check(lib.heed_conversation_prompt(self._c, encoded(value), int(special)))
         else:
             ids = _ids(value)
             _c.check(lib.heed_conversation_prompt_ids(self._c, ids, len(ids)))
@@ -274,7 +256,7 @@ class Conversation(_c.Handle):
     def _piece(self, function: Any) -> TextPiece:
         p = _c.filled("heed_text_piece", function, self._c)
         shown = bytes(ffi.buffer(p.text, p.text_bytes)).decode("utf-8", "replace") if p.text_bytes else ""
-        return TextPiece(shown, None if p.token < 0 else p.token, p.read, bool(p.done), _ENDS[p.end])
+        return TextPiece(shown, None if p.token < 0 else p.token, p.read, bool(p.done), _end(p.end))
 
     def cancel(self) -> None:
         """Ends the answer; what was given of it counts as said."""
@@ -299,7 +281,7 @@ class Conversation(_c.Handle):
         _c.check(lib.heed_conversation_text(self._c, blob, end))
         data = bytes(ffi.buffer(lib.heed_blob_data(blob[0]), lib.heed_blob_size(blob[0])))
         lib.heed_blob_destroy(blob[0])
-        return data.decode("utf-8", "replace"), _ENDS[end[0]]
+        return data.decode("utf-8", "replace"), _end(end[0])
 
     def fork(self) -> "Conversation":
         """Another conversation that goes on from here, also in the middle of an answer."""
@@ -310,7 +292,7 @@ class Conversation(_c.Handle):
         _c.check(lib.heed_conversation_reset(self._c))
 
     def set_sampling(self, sampling: TextSampling) -> None:
-        _c.check(lib.heed_conversation_set_sampling(self._c, _sampling(sampling, Keep())))
+        _c.check(lib.heed_conversation_set_sampling(self._c, pack(sampling, Keep())))
 
     @property
     def ids(self) -> np.ndarray:

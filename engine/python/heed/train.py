@@ -17,15 +17,15 @@ The same gradients leave the same bits at every run on a device. include/heed/tr
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from typing import Any, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import _c
+from . import _c, _options, _words
 from ._arrays import host_tensors
-from ._c import Keep, encoded, ffi, lib, pack, text
+from ._c import Keep, encoded, ffi, lib, options_of, pack, text
+from ._options import GradientOptions, OptimizerOptions, StepNumbers
 from .custom import call_gradients
 from .files import Checkpoint
 from .graph import Graph
@@ -52,27 +52,12 @@ def gradients(outputs: Union[Tensor, Sequence[Upstream]], of: Sequence[Tensor], 
     c_of = ffi.new("heed_tensor[]", [g._tensor_id(t, "a tensor") for t in of])
     found = ffi.new("heed_tensor[]", len(c_of))
     keep = Keep()
-    options = pack("heed_gradient_options", dict(remat=remat), keep)
+    options = pack(GradientOptions(remat=remat), keep)
     _c.check(call_gradients(g, lambda: lib.heed_train_gradients_with(g._c, c_outputs, len(c_outputs), c_of, len(c_of), options, found)))
     return [g._new(t) for t in found]
 
 
 # --- Numbers of a step ---------------------------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass
-class StepNumbers:
-    """What a run does with a group of weights. Those from `apply` on count for all groups as the first one gives them."""
-
-    rate: float = 1e-3
-    weight_decay: float = 0.0
-    beta1: float = 0.9  # "sgd": the momentum
-    beta2: float = 0.999
-    eps: float = 1e-8
-    apply: bool = True  # False: the run only adds to the gradients of an optimizer that accumulates
-    runs: int = 1  # whose gradients were added up: their mean counts
-    loss_scale: float = 1.0  # what the loss was multiplied by; gradients are divided by it
-    max_norm: float = 0.0  # gradients of a larger norm are scaled down, as torch.nn.utils.clip_grad_norm_ does; 0: none are
 
 
 class StepReport(NamedTuple):
@@ -91,8 +76,7 @@ class LossScale:
     def __init__(self, scale: float = 65536.0, *, least: float = 1.0, most: float = 16777216.0, grow_after: int = 2000) -> None:
         if not (0 < least <= scale <= most) or grow_after < 1:
             raise ValueError(f"a scale of {scale}, from {least} to {most}, that grows after {grow_after} steps makes no sense")
-        self._struct = ffi.new("heed_loss_scale *", dict(size=ffi.sizeof("heed_loss_scale"), scale=scale, least=least, most=most,
-                                                         grow_after=grow_after))
+        self._struct = pack(_options.LossScale(scale=scale, least=least, most=most, grow_after=grow_after), Keep())
 
     @property
     def scale(self) -> float:
@@ -122,12 +106,12 @@ class Optimizer(_c.Handle):
 
     _kind = "optimizer"
 
-    def __init__(self, rule: str = "adamw", *, momentum: bool = True, nesterov: bool = False, accumulate: bool = False,
-                 prefix: str = "optimizer") -> None:
-        self._rule, self.prefix = _c.word("rule", rule), prefix  # the prefix of names of states, and of the input
+    def __init__(self, rule: str = "adamw", **fields: Any) -> None:
+        """Keywords are the fields of OptimizerOptions."""
+        options, = options_of(fields, (OptimizerOptions, OptimizerOptions(rule=rule)))
+        self._rule, self.prefix = _c.word(_words.UPDATE_RULE, options.rule, "rule"), options.prefix
         keep = Keep()
-        fields = dict(rule=rule, momentum=momentum, nesterov=nesterov, accumulate=accumulate, prefix=prefix)
-        self._own(_c.make(lib.heed_optimizer_create, pack("heed_optimizer_options", fields, keep)))
+        self._own(_c.make(lib.heed_optimizer_create, pack(options, keep)))
 
     # Weights.
 
@@ -226,10 +210,4 @@ class Optimizer(_c.Handle):
 
 
 def _write_words(rule: int, numbers: StepNumbers, row: np.ndarray) -> None:
-    if numbers.loss_scale == 0 or numbers.runs == 0:
-        raise ValueError("loss_scale and runs must not be 0")
-    c = ffi.new("heed_step_numbers *", dict(
-        size=ffi.sizeof("heed_step_numbers"), rate=numbers.rate, weight_decay=numbers.weight_decay, beta1=numbers.beta1,
-        beta2=numbers.beta2, eps=numbers.eps, has_betas=1, max_norm=numbers.max_norm, loss_scale=numbers.loss_scale,
-        runs=numbers.runs, only_adds=int(not numbers.apply)))
-    _c.check(lib.heed_step_words(rule, c, ffi.from_buffer("float[16]", row, require_writable=True)))
+    _c.check(lib.heed_step_words(rule, pack(numbers, Keep()), ffi.from_buffer("float[16]", row, require_writable=True)))

@@ -4,7 +4,7 @@
 //   heed_status s = heed_device_open(NULL, &device);        // the best GPU, else the CPU
 //   if (s != HEED_OK) fprintf(stderr, "%s: %s\n", heed_status_text(s), heed_last_message());
 //
-// The parts below are the manual; README.md beside this file has a whole program, and says what may change in which version.
+// The parts below are the manual; README.md beside this file has a whole program.
 //
 // Handles. A heed_device*, heed_plan* and so on is made by one call and given back to its _destroy function, in any order:
 // what a plan needs of its device and weights stays until the plan is destroyed, too. Destroying NULL does nothing. A handle
@@ -12,12 +12,9 @@
 // kind, or anything else that is no handle, returns HEED_INVALID_ARGUMENT, and heed_last_message() names it. Where a call
 // makes a handle, it writes NULL if it fails.
 //
-// Structs with a first member `size` are versioned: set it to the sizeof of the struct that you compiled with. A later
-// version may append members, never change or move one. Members behind `size` bytes count as 0. If `size` is larger than this
-// heed knows, the bytes that it does not know must be 0 (HEED_UNSUPPORTED), so that nothing that was asked for is passed over.
-// 0 is the default of every member: a struct of zeros with its size stands for all defaults, as NULL does in place of a
-// struct of options. In structs that heed fills, it writes the first `size` bytes. Structs without `size` never change. No
-// struct has padding on 64-bit platforms.
+// Options. A struct of options has an _init function that fills it with the defaults; a call that gets NULL takes these. Its `size`,
+// which _init sets, must be that of the library, or the call returns HEED_INVALID_ARGUMENT. Other structs that begin with `size`
+// have no _init: zeros are what is not given, and the caller sets `size` to the sizeof of the struct.
 //
 // Texts are UTF-8 with a 0 at the end; given ones are read during the call only. Arrays come with their number of elements, and
 // may be NULL if that is 0. What a call gives as `const char*` or as another pointer says how long it is valid. Where an

@@ -49,20 +49,6 @@ HEED_API heed_status heed_attention_map_destroy(heed_attention_map* map);
 
 // A sentence-transformers model on a device: texts become vectors of length 1. One thread at a time.
 
-typedef struct heed_text_encoder_options {
-  size_t size;
-  const heed_log* log;
-  int64_t max_batch;   // 0: 32
-  int64_t max_tokens;  // the longest input in tokens; 0: as the model's files say
-  void (*progress)(void* user, uint64_t done, uint64_t total);  // of the upload, within the call
-  void* progress_user;
-  heed_dtype dtype;           // F32, or F16 or BF16 where the device can
-  heed_dtype weight_dtype;    // of matrices and tables; default: dtype
-  int32_t keep_weight_dtype;  // 1: store them as the checkpoint does
-  int32_t timestamps;         // 1: heed_compile_options::timestamps
-  int32_t reproducible;       // 1: vectors have the same bits on every device; see heed_compile_options
-  int32_t reserved;           // 0
-} heed_text_encoder_options;
 // `folder` holds config.json, model.safetensors and tokenizer.json or vocab.txt, as sentence-transformers writes them. Unsupported: a
 // module other than a BERT, pooling by the mean, and normalizing.
 HEED_API heed_status heed_text_encoder_open(heed_device* device, const char* folder,
@@ -105,23 +91,6 @@ HEED_API heed_status heed_text_encoder_attention(heed_text_encoder* encoder, con
 
 // A language model on a device. It and all its conversations serve one thread at a time.
 
-typedef struct heed_text_generator_options {
-  size_t size;
-  const heed_log* log;
-  int64_t context;   // the most tokens of a conversation; 0: as many as the model was trained with, at most 4096
-  int64_t read;      // the most tokens that one step reads; 0: 128
-  int64_t together;  // how many conversations share a run, 1 to 64; 0: 1
-  void (*progress)(void* user, uint64_t done, uint64_t total);  // of the upload, within the call
-  void* progress_user;
-  heed_dtype dtype;
-  heed_dtype weight_dtype;  // F32, F16 or BF16; default: as in the file
-  heed_dtype cache_dtype;   // of keys and values; default: dtype
-  int32_t round_rows;       // see heed_compile_options
-  // Instead of the file's chat template: one in Jinja, of a family that heed knows. Unsupported: of another.
-  const char* chat_template;
-  int32_t reproducible;  // 1: answers are the same, token for token, on every device; see heed_compile_options
-  int32_t reserved;      // 0
-} heed_text_generator_options;
 // `path` is a GGUF file, or a folder with config.json, safetensors and tokenizer.json.
 HEED_API heed_status heed_text_generator_open(heed_device* device, const char* path,
                                               const heed_text_generator_options* options,
@@ -149,33 +118,6 @@ HEED_API heed_status heed_text_generator_loss(heed_text_generator* generator, co
 HEED_API heed_status heed_text_generator_attention(heed_text_generator* generator, const int32_t* ids, size_t count,
                                                    heed_attention_map** map);
 
-// How tokens are drawn. heed_sample_options says what the members mean.
-typedef struct heed_text_sampling {
-  size_t size;
-  int64_t top_k;             // 0: 40; below 0: all
-  float temperature;         // 0: 0.7
-  int32_t greedy;            // 1: the most likely token, whatever the temperature
-  float top_p;               // 0: 0.95
-  float min_p;               // 0: 0.05; below 0: none
-  float repetition_penalty;  // 0: 1
-  uint32_t seed;
-} heed_text_sampling;
-
-enum { HEED_OVERFLOW_DROP_OLDEST = 0, HEED_OVERFLOW_STOP = 1 };  // what happens when tokens fill the context
-
-typedef struct heed_conversation_options {
-  size_t size;
-  const char* system;  // the first message; NULL: none, or the one that the template makes up
-  const heed_text_sampling* sampling;
-  const char* const* stop;  // any of these texts ends an answer and is not part of it
-  size_t stop_count;
-  const char* grammar;  // what an answer may be, as <heed/grammar.hpp> describes it; NULL: anything
-  const char* date;     // for templates that have one, as "26 Jul 2024"; NULL: theirs
-  int64_t most_tokens;  // of an answer; 0: what the context has room for
-  int64_t keep_tokens;  // of a raw text when its oldest tokens are dropped; 0: 4
-  int32_t overflow;     // HEED_OVERFLOW_*
-  int32_t no_think;     // 1: Qwen 3 answers without thinking
-} heed_conversation_options;
 // Begins a conversation; reads nothing yet. InvalidArgument: an option is out of range, or the grammar is none.
 HEED_API heed_status heed_conversation_begin(heed_text_generator* generator, const heed_conversation_options* options,
                                              heed_conversation** conversation);
@@ -191,24 +133,14 @@ HEED_API heed_status heed_conversation_destroy(heed_conversation* conversation);
 HEED_API heed_status heed_conversation_say(heed_conversation* conversation, const char* text);
 // Adds a message without asking for an answer; role is "system", "user" or "assistant".
 HEED_API heed_status heed_conversation_add(heed_conversation* conversation, const char* role, const char* text);
-// Adds to a raw text, which the answer continues. no_special, 1: control tokens are neither read in it nor added.
-HEED_API heed_status heed_conversation_prompt(heed_conversation* conversation, const char* text, int32_t no_special);
+// Adds to a raw text, which the answer continues. special, 1: control tokens are read in it, and those that the model wants are added.
+HEED_API heed_status heed_conversation_prompt(heed_conversation* conversation, const char* text, int32_t special);
 HEED_API heed_status heed_conversation_prompt_ids(heed_conversation* conversation, const int32_t* ids, size_t count);
 // Asks for an answer to what is there, or for more of a raw text.
 HEED_API heed_status heed_conversation_answer_now(heed_conversation* conversation);
 // Lets steps read what is there already, so that an answer can begin sooner.
 HEED_API heed_status heed_conversation_read_ahead(heed_conversation* conversation);
 
-enum {
-  HEED_END_NONE = 0,          // the answer goes on
-  HEED_END_OF_TURN = 1,       // the model ended it
-  HEED_END_STOP_STRING = 2,   // one of `stop` came
-  HEED_END_MOST_TOKENS = 3,   // it has as many tokens as were asked for
-  HEED_END_CONTEXT_FULL = 4,  // no more tokens fit, and nothing may be dropped
-  HEED_END_CANCELLED = 5,     // by heed_conversation_cancel, or by what the callback of answer returned
-  HEED_END_COMPLETE = 6,      // the grammar lets nothing follow
-  HEED_END_NO_TOKEN = 7       // no token can go on as the grammar wants
-};
 // What a step gave.
 typedef struct heed_text_piece {
   size_t size;

@@ -34,12 +34,6 @@ typedef struct heed_upstream {
 // for those on which no output depends. A pass of the host's own needs heed_custom_pass::gradient. Returns the graph's status.
 HEED_API heed_status heed_train_gradients(heed_graph* graph, const heed_upstream* outputs, size_t output_count,
                                           const heed_tensor* of, size_t of_count, heed_tensor* gradients);
-typedef struct heed_gradient_options {
-  size_t size;
-  // Layers NAME.i whose activations are computed again on the way back instead of kept, by the labels of their operations; NULL: all
-  // is kept. <heed/train.hpp> says what a layer is.
-  const char* remat;
-} heed_gradient_options;
 // The same with options, which may be NULL.
 HEED_API heed_status heed_train_gradients_with(heed_graph* graph, const heed_upstream* outputs, size_t output_count,
                                                const heed_tensor* of, size_t of_count,
@@ -47,35 +41,6 @@ HEED_API heed_status heed_train_gradients_with(heed_graph* graph, const heed_ups
 
 // --- Optimizers ------------------------------------------------------------------------------------------------
 
-// AdamW as torch.optim.AdamW; SGD with momentum and weight decay as torch.optim.SGD.
-enum { HEED_UPDATE_ADAMW = 0, HEED_UPDATE_SGD = 1 };
-
-typedef struct heed_optimizer_options {
-  size_t size;
-  const char* prefix;   // of the names of states and of the input; NULL: "optimizer"
-  int32_t rule;         // HEED_UPDATE_*
-  int32_t no_momentum;  // of SGD; 1: there are no moments
-  int32_t nesterov;     // of SGD with momentum
-  // 1: gradients of several runs are added up, until a run without heed_step_numbers::only_adds takes the step.
-  int32_t accumulate;
-} heed_optimizer_options;
-
-// What a run does with a group of weights. Those from eps on count for all groups as group 0 gives them.
-typedef struct heed_step_numbers {
-  size_t size;
-  float rate;  // the learning rate; 0 leaves the weights
-  float weight_decay;
-  float beta1;  // SGD: the momentum. 0: 0.9
-  float beta2;  // 0: 0.999
-  float eps;    // 0: 1e-8
-  // Gradients of a larger norm are scaled down, as torch.nn.utils.clip_grad_norm_ does; 0: none are.
-  float max_norm;
-  float loss_scale;   // what the loss was multiplied by (heed_optimizer_loss_scale); gradients are divided by it. 0: 1
-  int32_t has_betas;  // 1: beta1, beta2 and eps count as they are, also if they are 0
-  int64_t runs;       // whose gradients were added up: their mean counts; 0: 1
-  int32_t only_adds;  // 1: the run only adds to the gradients
-  int32_t reserved;   // 0
-} heed_step_numbers;
 // A row of the input that heed_optimizer_settings makes. InvalidArgument: a number is outside its range. Betas are below 1 (those
 // of AdamW above 0), others 0 or more, loss_scale more than 0.
 enum { HEED_STEP_WORDS = 16 };
@@ -89,17 +54,7 @@ typedef struct heed_step_report {
   float steps;   // taken so far, this one included
 } heed_step_report;
 
-// The scale of a loss whose gradients pass through f16: it falls to half at a step that was left out, and doubles after `grow_after`
-// steps in a row that were not. heed_loss_scale_update replaces each 0 but `good` by its default.
-typedef struct heed_loss_scale {
-  size_t size;
-  float scale;         // 0: 65536
-  float least;         // 0: 1
-  float most;          // 0: 16777216
-  int32_t reserved;    // 0
-  int64_t grow_after;  // 0: 2000
-  int64_t good;        // steps in a row
-} heed_loss_scale;
+// Takes in what the output of heed_optimizer_step says.
 HEED_API heed_status heed_loss_scale_update(heed_loss_scale* loss, const heed_step_report* report);
 
 HEED_API heed_status heed_optimizer_create(const heed_optimizer_options* options, heed_optimizer** optimizer);

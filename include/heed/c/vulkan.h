@@ -17,9 +17,6 @@ extern "C" {
 
 // --- The host's device and memory -----------------------------------------------------------------------------
 
-// The use of a block of memory: of the GPU only; written once by the host; written and read by the host, copied by the GPU; used
-// in place by both.
-enum { HEED_MEMORY_DEVICE = 0, HEED_MEMORY_CONSTANTS = 1, HEED_MEMORY_STAGING = 2, HEED_MEMORY_SHARED = 3 };
 typedef struct heed_memory_request {
   size_t size;
   uint64_t bytes;  // VkMemoryRequirements of the buffer that will be bound

@@ -31,7 +31,7 @@ extern "C" {
     fn heed_plan_run(plan: Handle, info: *const RunInfo) -> i32;
     fn heed_plan_destroy(plan: Handle) -> i32;
 }
-const F32: i32 = 1;
+const F32: i32 = 0; // HEED_F32
 const ROWS: usize = 7;
 const WIDTH: usize = 12;
 

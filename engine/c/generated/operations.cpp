@@ -1,0 +1,226 @@
+// Made by engine/c/generate.py of the C++ headers: change those, and run it.
+// clang-format off
+#include <heed/c/heed.h>
+
+#include "c/generated/options.hpp"
+
+using namespace heed::c;
+
+heed_dim heed_graph_extent(heed_graph* graph, const char* name, int64_t max) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.extent(on.call().text(name, "name"), max); });
+}
+
+heed_dim heed_graph_position(heed_graph* graph, const char* name, int64_t max) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.position(on.call().text(name, "name"), max); });
+}
+
+heed_dim heed_graph_sum(heed_graph* graph, heed_dim a, heed_dim b, int64_t most) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.sum(on.dim(a), on.dim(b), most); });
+}
+
+heed_tensor heed_graph_input(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank,
+    heed_dtype dtype) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.input(on.call().text(name, "name"), on.shape(shape, rank), on.call().dtype(dtype)); });
+}
+
+heed_tensor heed_graph_weight(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank,
+    heed_dtype dtype) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.weight(on.call().text(name, "name"), on.shape(shape, rank), on.call().dtype(dtype)); });
+}
+
+heed_tensor heed_graph_find_weight(heed_graph* graph, const char* name) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.find_weight(on.call().text(name, "name")); });
+}
+
+heed_status heed_graph_output(heed_graph* graph, const char* name, heed_tensor tensor) {
+  Building on(__func__, graph);
+  if (on) on.graph().it.output(on.call().text(name, "name"), on.tensor(tensor, "tensor"));
+  return on.end();
+}
+
+heed_tensor heed_graph_state(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank,
+    heed_dtype dtype) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.state(on.call().text(name, "name"), on.shape(shape, rank), on.call().dtype(dtype)); });
+}
+
+heed_tensor heed_graph_append(heed_graph* graph, heed_tensor state, heed_tensor rows, int32_t axis, heed_dim at) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.append(on.tensor(state, "state"), on.tensor(rows, "rows"), axis, on.dim(at)); });
+}
+
+heed_tensor heed_graph_append_at(heed_graph* graph, heed_tensor state, heed_tensor rows, int32_t axis, heed_tensor at) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.append(on.tensor(state, "state"), on.tensor(rows, "rows"), axis, on.tensor(at, "at")); });
+}
+
+heed_tensor heed_graph_assign(heed_graph* graph, heed_tensor state, heed_tensor value) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.assign(on.tensor(state, "state"), on.tensor(value, "value")); });
+}
+
+heed_tensor heed_graph_reshape(heed_graph* graph, heed_tensor x, const heed_dim* shape, size_t rank) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.reshape(on.tensor(x, "x"), on.shape(shape, rank)); });
+}
+
+heed_tensor heed_graph_permute(heed_graph* graph, heed_tensor x, const int32_t* axes, size_t axes_count) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.permute(on.tensor(x, "x"), on.call().array(axes, axes_count, "axes")); });
+}
+
+heed_tensor heed_graph_transpose(heed_graph* graph, heed_tensor x, int32_t axis_a, int32_t axis_b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.transpose(on.tensor(x, "x"), axis_a, axis_b); });
+}
+
+heed_tensor heed_graph_slice(heed_graph* graph, heed_tensor x, int32_t axis, heed_dim begin, heed_dim size) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.slice(on.tensor(x, "x"), axis, on.dim(begin), on.dim(size)); });
+}
+
+heed_tensor heed_graph_last(heed_graph* graph, heed_tensor x, int32_t axis) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.last(on.tensor(x, "x"), axis); });
+}
+
+heed_tensor heed_graph_select(heed_graph* graph, heed_tensor x, int32_t axis, int64_t index) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.select(on.tensor(x, "x"), axis, index); });
+}
+
+heed_tensor heed_graph_take(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor places) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.take(on.tensor(x, "x"), axis, on.tensor(places, "places")); });
+}
+
+heed_tensor heed_graph_matmul(heed_graph* graph, heed_tensor a, heed_tensor b, const heed_matmul_options* options) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.matmul(on.tensor(a, "a"), on.tensor(b, "b"), read(on.call(), options)); });
+}
+
+heed_tensor heed_graph_linear(heed_graph* graph, heed_tensor x, heed_tensor weight, heed_tensor bias) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.linear(on.tensor(x, "x"), on.tensor(weight, "weight"), on.tensor_if(bias)); });
+}
+
+heed_tensor heed_graph_softmax(heed_graph* graph, heed_tensor x, const heed_softmax_options* options) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.softmax(on.tensor(x, "x"), read(on, options)); });
+}
+
+heed_tensor heed_graph_layernorm(heed_graph* graph, heed_tensor x, heed_tensor gamma, heed_tensor beta, float eps) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.layernorm(on.tensor(x, "x"), on.tensor_if(gamma), on.tensor_if(beta), eps); });
+}
+
+heed_tensor heed_graph_rmsnorm(heed_graph* graph, heed_tensor x, heed_tensor gamma, float eps) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.rmsnorm(on.tensor(x, "x"), on.tensor_if(gamma), eps); });
+}
+
+heed_tensor heed_graph_l2_normalize(heed_graph* graph, heed_tensor x, float eps) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.l2_normalize(on.tensor(x, "x"), eps); });
+}
+
+heed_tensor heed_graph_rotary(heed_graph* graph, heed_tensor x, const heed_rotary_options* options) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.rotary(on.tensor(x, "x"), read(on, options)); });
+}
+
+heed_tensor heed_graph_cross_entropy(heed_graph* graph, heed_tensor logits, heed_tensor labels, float label_smoothing) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.cross_entropy(on.tensor(logits, "logits"), on.tensor(labels, "labels"), label_smoothing); });
+}
+
+heed_tensor heed_graph_argmax(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.argmax(on.tensor(x, "x")); });
+}
+
+heed_tensor heed_graph_sample(heed_graph* graph, heed_tensor logits, const heed_sample_options* options) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.sample(on.tensor(logits, "logits"), read(on, options)); });
+}
+
+heed_tensor heed_graph_attention(heed_graph* graph, heed_tensor query, heed_tensor key, heed_tensor value,
+    const heed_attention_options* options, heed_attention_result* result) {
+  if (result != nullptr) *result = {};
+  Building on(__func__, graph);
+  if (!on) return 0;
+  const heed::AttentionResult made = on.graph().it.attention(on.tensor(query, "query"), on.tensor(key, "key"), on.tensor(value, "value"), read(on, options));
+  on.give();
+  const heed_attention_result named = {on.name(made.output), on.name(made.weights), on.name(made.log_sum_exp)};
+  if (result != nullptr) *result = named;
+  return named.output;
+}
+
+heed_tensor heed_graph_dropout(heed_graph* graph, heed_tensor x, float p, int64_t stream) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.dropout(on.tensor(x, "x"), p, on.call().word_if(stream, "stream")); });
+}
+
+heed_tensor heed_graph_embedding(heed_graph* graph, heed_tensor table, heed_tensor ids, heed_dtype dtype) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.embedding(on.tensor(table, "table"), on.tensor(ids, "ids"), on.call().dtype_if(dtype)); });
+}
+
+heed_tensor heed_graph_positional_encoding(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.positional_encoding(on.tensor(x, "x")); });
+}
+
+heed_tensor heed_graph_add(heed_graph* graph, heed_tensor a, heed_tensor b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.add(on.tensor(a, "a"), on.tensor(b, "b")); });
+}
+
+heed_tensor heed_graph_mul(heed_graph* graph, heed_tensor a, heed_tensor b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.mul(on.tensor(a, "a"), on.tensor(b, "b")); });
+}
+
+heed_tensor heed_graph_scale(heed_graph* graph, heed_tensor x, float factor) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.scale(on.tensor(x, "x"), factor); });
+}
+
+heed_tensor heed_graph_activation(heed_graph* graph, heed_tensor x, heed_activation kind) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.activation(on.tensor(x, "x"), on.call().one_of(kind, heed::Activation::Tanh, "kind")); });
+}
+
+heed_tensor heed_graph_cast(heed_graph* graph, heed_tensor x, heed_dtype dtype) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.cast(on.tensor(x, "x"), on.call().dtype(dtype)); });
+}
+
+heed_tensor heed_graph_mean(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor mask,
+    heed_mask_meaning mask_meaning) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.mean(on.tensor(x, "x"), axis, on.mask(mask, mask_meaning, "mask")); });
+}
+
+heed_tensor heed_graph_concat(heed_graph* graph, const heed_tensor* parts, size_t parts_count, int32_t axis) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.concat(on.tensors(parts, parts_count, "parts"), axis); });
+}
+
+heed_status heed_graph_push_label(heed_graph* graph, const char* name) {
+  Building on(__func__, graph);
+  if (on) on.graph().it.push_label(on.call().text(name, "name"));
+  return on.end();
+}
+
+heed_status heed_graph_pop_label(heed_graph* graph) {
+  Building on(__func__, graph);
+  if (on) on.graph().it.pop_label();
+  return on.end();
+}

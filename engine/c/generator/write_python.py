@@ -1,0 +1,312 @@
+"""Writes the part of the Python package that mirrors the headers: words for enums, dataclasses for options, operations and layers."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import List, Tuple
+
+import interface
+from comments import InPython, reflowed
+from headers import Function, Member, Struct
+from model import Interface, Type, snake
+
+WIDTH = 132
+MADE = "Made by engine/c/generate.py of the C++ headers: change those, and run it."
+
+
+def module(intro: str, imports: List[str], body: List[str]) -> str:
+    return "\n".join([f'"""{intro} {MADE}"""', "", "from __future__ import annotations", "", *imports, "", *body]).rstrip("\n") + "\n"
+
+
+def docstring(lines: List[str], indent: str) -> List[str]:
+    if not lines:
+        return []
+    text = reflowed(lines, WIDTH - len(indent))
+    while text and not text[-1]:
+        text.pop()
+    text = [f"{indent}{line}".rstrip() for line in text]
+    text[0] = indent + '"""' + text[0].strip()
+    if text[-1].endswith('"'):
+        text[-1] += " "
+    text[-1] += '"""'
+    return text
+
+
+def wrapped(text: str, indent: str) -> List[str]:
+    """Code in lines that end behind commas."""
+    lines = [""]
+    for part in re.split(r"(?<=,) ", text):
+        if lines[-1] and len(lines[-1]) + 1 + len(part) > WIDTH:
+            lines.append(indent + part)
+        else:
+            lines[-1] += (" " if lines[-1] else "") + part
+    return lines
+
+
+class Writer:
+    def __init__(self, made: Interface, translate: InPython) -> None:
+        self.made, self.translate = made, translate
+
+    @staticmethod
+    def short(name: str) -> str:
+        return name.rsplit("::", 1)[-1]
+
+    def words_of(self, enum: str) -> str:
+        """The constant that has an enum's words."""
+        return self.made.enum_names[enum][0].removeprefix("heed_").upper()
+
+    # --- Words ------------------------------------------------------------------------------------------------------------
+
+    def words_py(self) -> str:
+        status = self.made.enums["Status"]
+        body = ["", "class Status(enum.IntEnum):", '    """What went wrong."""', ""]
+        for value in status.values:
+            comment = " ".join(self.translate(value.comment))
+            body.append(f"    {snake(value.name).upper()} = {value.default}" + (f"  # {comment}" if comment else ""))
+        body += ["", ""]
+        for enum in self.made.enums.values():
+            if enum.name == "Status":
+                continue
+            pairs = ", ".join(f'"{snake(v.name)}": {v.default}' for v in enum.values)
+            body += wrapped(f"{self.words_of(enum.name)}: Dict[str, int] = {{{pairs}}}", "    ")
+        return module("The numbers of C's enums, by the words that Python has for them.", ["import enum", "from typing import Dict"], body)
+
+    # --- Members ----------------------------------------------------------------------------------------------------------
+
+    def default_of(self, member: Member, kind: Type, scope: str) -> str:
+        """C++'s default in Python; an empty text where there is none."""
+        text = member.default
+        if kind.kind in ("tensor", "mask", "text", "optional number", "optional dim", "optional enum", "optional struct", "log", "bytes",
+                         "uploadprogress") and text in ("", "{}"):
+            return "None" if text == "{}" or kind.kind in ("tensor", "mask") else ""
+        if kind.kind == "text":
+            return text
+        if kind.kind == "bool":
+            return {"true": "True", "false": "False", "": ""}[text]
+        if kind.kind in ("number", "dim"):
+            if text == "UINT64_MAX":
+                return "2**64 - 1"
+            number = re.fullmatch(r"(-?[\d.]+(?:e[+-]?\d+)?)f?", text)
+            if text and not number:
+                raise self.made.fail(member, f"{scope}::{member.name} has the default {text!r}, which the generator does not know")
+            return number.group(1) if number else ""
+        if kind.kind == "enum":
+            return f'"{snake(text.rsplit("::", 1)[-1])}"' if text else ""
+        if kind.kind == "struct":
+            short = self.short(kind.of)
+            fields = ", ".join(f"{name}={value}" for name, value in re.findall(r"\.(\w+)=(\"[^\"]*\")", text))
+            return f"field(default_factory=lambda: {short}({fields}))" if fields else f"field(default_factory={short})"
+        raise self.made.fail(member, f"{scope}::{member.name} of the kind {kind.kind} has the default {text!r}")
+
+    def hint_of(self, kind: Type, default: str) -> str:
+        simple = {"bool": "bool", "text": "str", "tensor": "Tensor", "dim": "Size", "mask": "Mask", "enum": "str", "shape": "Sequence[Size]",
+                  "tensors": "Sequence[Tensor]", "ints": "Sequence[int]", "optional dim": "Size", "optional enum": "str"}
+        if kind.kind in ("number", "optional number"):
+            hint = "float" if "float" in kind.cpp or "double" in kind.cpp else "int"
+        elif kind.kind == "struct":
+            hint = self.short(kind.of)
+        elif kind.kind == "optional struct":
+            hint = self.short(kind.of)
+            if any(self.made.find(c.type, c.name) == kind.of for c in self.made.named_constants()):
+                hint = f"Union[{hint}, str]"
+        else:
+            hint = simple[kind.kind]
+        return f"Optional[{hint}]" if default == "None" else hint
+
+    def how_of(self, kind: Type) -> str:
+        """How _c.pack sets a field."""
+        if kind.kind in ("enum", "optional enum"):
+            return f"_words.{self.words_of(kind.of)}"
+        if kind.kind in ("number", "optional number"):
+            return '"float"' if "float" in kind.cpp or "double" in kind.cpp else '"int"'
+        return {"bool": '"bool"', "text": '"text"', "tensor": '"id"', "dim": '"id"', "optional dim": '"id"', "mask": '"mask"',
+                "wanted": '"wanted"', "struct": '"struct"', "optional struct": '"pointer"'}[kind.kind]
+
+    def fields_of(self, struct: Struct) -> List[Tuple[Member, Type, str, str]]:
+        """(member, type, name, default) of what Python has of a struct; the rest, such as callbacks, is written by hand."""
+        found = []
+        for member, kind in self.made.member_types(struct):
+            if (struct.name, member.name) in interface.MEMBERS:
+                shown = interface.PYTHON_MEMBERS.get((struct.name, member.name))
+                if shown is not None:
+                    found.append((member, Type(shown[0], shown[1], shown[1]), member.name, shown[2]))
+            elif kind.kind == "wanted":
+                found.append((member, kind, "return_" + member.name, "False"))
+            elif kind.kind not in ("log", "uploadprogress", "bytes"):
+                found.append((member, kind, member.name, self.default_of(member, kind, struct.name)))
+        return found
+
+    # --- Options ----------------------------------------------------------------------------------------------------------
+
+    def _dataclass(self, struct: Struct) -> List[str]:
+        lines = ["", "@dataclass", f"class {self.short(struct.name)}:", *docstring(self.translate(struct.comment), "    ")]
+        if struct.comment:
+            lines.append("")
+        shown = None
+        for member, kind, name, default in self.fields_of(struct):
+            hint = "bool" if kind.kind == "wanted" else self.hint_of(kind, default)
+            line = f"    {name}: {hint}" + (f" = {default}" if default else "")
+            comment = [] if member.comment is shown else self.translate(member.comment)
+            shown = member.comment
+            text = " ".join(comment)
+            if len(comment) == 1 and len(line) + len(text) + 4 <= WIDTH:
+                lines.append(f"{line}  # {text}")
+            else:
+                lines += [f"    # {part}".rstrip() for part in reflowed(comment, WIDTH - 6)] + [line]
+        kinds = ", ".join(f'"{name}": {self.how_of(kind)}' for _, kind, name, _ in self.fields_of(struct))
+        lines += ["", f'    _ctype: ClassVar[str] = "{self.made.c_struct(struct.name)}"',
+                  *["    " + part for part in wrapped(f"_kinds: ClassVar[Dict[str, Any]] = {{{kinds}}}", "    ")]]
+        return [*lines, ""]
+
+    def _result(self, struct: Struct, gives_weights: bool) -> List[str]:
+        lines = ["", f"class {self.short(struct.name)}(NamedTuple):", *docstring(self.translate(struct.comment), "    ")]
+        for member in struct.members:
+            may_lack = any("invalid unless" in line for line in member.comment)
+            comment = self.translate([line.replace("invalid unless", "None unless") for line in member.comment])
+            line = f"    {member.name}: {'Optional[Tensor]' if may_lack else 'Tensor'}"
+            lines += [f"{line}  # {comment[0]}"] if len(comment) == 1 else [f"    # {c}" for c in reflowed(comment, WIDTH - 6)] + [line]
+        if gives_weights:
+            lines.append("    weights: Tuple[Optional[Tensor], ...]  # of each attention of the options, if it asks for them")
+        return [*lines, ""]
+
+    def options_py(self) -> str:
+        body: List[str] = []
+        for struct in self.made.options:
+            body += self._dataclass(struct)
+        weighted = {self.made.find(f.result, f.name) for f in self.made.layers
+                    if any(t.kind == "struct" and self.made.gives_weights(t.of) for _, t in self.made.parameters(f))}
+        for struct in self.made.results:
+            body += self._result(struct, struct.name in weighted)
+        groups: List[str] = []
+        for constant in self.made.named_constants():
+            kind = self.made.find(constant.type, constant.name)
+            fields = ", ".join(f"{n}={v}" for n, v in re.findall(r"\.(\w+)=(\"[^\"]*\")", constant.value))
+            name = snake(self.short(constant.name).removeprefix("k"))
+            body += ["", *[f"# {line}" for line in self.translate(constant.comment)], f"{name.upper()} = {self.short(kind)}({fields})"]
+            groups.append(f'"{name}": {name.upper()}')
+        body += ["", "# What may be given by name.", *wrapped(f"NAMED: Dict[str, Any] = {{{', '.join(groups)}}}", "    ")]
+        imports = ["from dataclasses import dataclass, field", "from typing import Any, ClassVar, Dict, NamedTuple, Optional, Tuple, Union", "",
+                   "from . import _words", "from .tensor import Mask, Size, Tensor"]
+        return module("Options and results, with C++'s defaults.", imports, body)
+
+    # --- Functions --------------------------------------------------------------------------------------------------------
+
+    def _argument(self, function: Function, member: Member, kind: Type, graph: str) -> str:
+        """What C gets for a parameter."""
+        name = member.name
+        given = {
+            "tensor": f'{graph}._tensor_id({name}, "{name}")' if self._may_lack(member, kind) else f'{graph}._id_of({name}, "{name}")',
+            "dim": f'{graph}._id_of({name}, "{name}")', "text": f'encoded({name}, "{name}")', "number": name, "bool": f"int({name})",
+            "enum": f'word(_words.{self.words_of(kind.of) if kind.of in self.made.enums else ""}, {name}, "{name}")',
+            "optional enum": f'word_if(_words.{self.words_of(kind.of) if kind.of in self.made.enums else ""}, {name}, "{name}")',
+            "optional number": f'number_if({name}, "{name}")', "mask": f'*{graph}._mask({name}, "{name}")',
+            "shape": f"*{graph}._shape({name})", "tensors": f'*{graph}._tensor_ids({name}, "{name}")', "ints": f"*ints({name})"}
+        return given[kind.kind]
+
+    @staticmethod
+    def _may_lack(member: Member, kind: Type) -> bool:
+        return member.default == "{}"
+
+    def _parameter(self, function: Function, member: Member, kind: Type) -> str:
+        default = self.default_of(member, kind, function.name) if member.default else ""
+        return f"{member.name}: {self.hint_of(kind, default)}" + (f" = {default}" if default else "")
+
+    def _operation(self, function: Function) -> List[str]:
+        name = self.made.c_function(function).removeprefix("heed_graph_")
+        parameters, arguments, lines = ["self"], ["self._c"], []
+        for member, kind in self.made.parameters(function):
+            if kind.kind != "struct":
+                parameters.append(self._parameter(function, member, kind))
+                arguments.append(self._argument(function, member, kind, "self"))
+                continue
+            fields = self.fields_of(self.made.structs[kind.of])
+            parameters += ["*"] + [f"{n}: {self.hint_of(t, d)} = {d}" if not d.startswith("field(") else
+                                   f"{n}: Optional[{self.short(t.of)}] = None" for _, t, n, d in fields]
+            lines += wrapped(f"        options = {self.short(kind.of)}({', '.join(n for _, _, n, _ in fields)})", " " * 12)
+            arguments.append("pack(options, keep, self)")
+        struct = self.made.find(function.result, function.name)
+        if struct in interface.RESULTS:
+            lines.append(f'        result = ffi.new("{self.made.c_struct(struct)} *")')
+            arguments.append("result")
+        keeps = "pack(options, keep, self)" in arguments
+        call = f"lib.{self.made.c_function(function)}({', '.join(arguments)})"
+        result = {"Tensor": "Tensor", "Dim": "Dim", "void": "None"}.get(function.result, self.short(struct))
+        head = wrapped(f"    def {name}({', '.join(parameters)}) -> {result}:", " " * 8)
+        body = [*docstring(self.translate(function.comment), " " * 8)]
+        if keeps:
+            body.append("        keep = Keep()")
+        body += lines
+        if struct in interface.RESULTS:
+            body += wrapped(f"        self._new({call})", " " * 12)
+            body.append(f"        return {self.short(struct)}(*self._all_of(result))")
+        else:
+            made = {"Tensor": f"return self._new({call})", "Dim": f"return self._dim({call})", "void": f"check({call})"}[function.result]
+            body += wrapped(f"        {made}", " " * 12)
+        return [*head, *body, ""]
+
+    def operations_py(self) -> str:
+        functions = [f for f in self.made.operations if f.name not in interface.PYTHON_BY_HAND]
+        used = sorted({self.short(k.of) for f in functions for _, k in self.made.parameters(f) if k.kind == "struct"} |
+                      {self.short(k.of) for f in functions for _, t in self.made.parameters(f) if t.kind == "struct"
+                       for _, k, _, _ in self.fields_of(self.made.structs[t.of]) if k.kind == "struct"} |
+                      {self.short(self.made.find(f.result, f.name)) for f in functions} - {"Tensor", "Dim", "void"})
+        used = [u for u in used if u not in ("Tensor", "Dim", "void")]
+        body = ["", "class Operations(Building):", '    """What Graph has of operations."""', ""]
+        for function in functions:
+            body += self._operation(function)
+        imports = ["from typing import Optional, Sequence", "", "from . import _words", "from ._building import Building",
+                   "from ._c import Keep, check, encoded, ffi, ints, lib, number_if, pack, word, word_if",
+                   *wrapped(f"from ._options import {', '.join(used)}", "    ")[:1], "from .tensor import Dim, Mask, Size, Tensor"]
+        imports[5] = f"from ._options import ({', '.join(used)})" if len(", ".join(used)) > 100 else imports[5]
+        return module("Operations of graphs.", imports, body)
+
+    def _layer(self, function: Function) -> List[str]:
+        name = self.short(function.name)
+        parameters, arguments, structs = [], ["g._c"], []
+        for member, kind in self.made.parameters(function):
+            if kind.kind == "struct":
+                structs.append((member.name, kind))
+                parameters.append(f"{member.name}: Optional[{self.short(kind.of)}] = None")
+                arguments.append(f"pack({member.name}, keep, g)")
+            else:
+                parameters.append(self._parameter(function, member, kind))
+                arguments.append(self._argument(function, member, kind, "g"))
+        if structs:
+            parameters.append("**fields: Any")
+        first = self.made.parameters(function)[0][0].name
+        struct = self.made.find(function.result, function.name)
+        weighted = any(self.made.gives_weights(k.of) for _, k in structs)
+        result = self.short(struct) if struct in interface.RESULTS else "Layer" if weighted else "Tensor"
+        body = [*docstring(self.translate(function.comment), "    "), f'    g = graph_of({first}, "{first}")']
+        if structs:
+            body.append("    keep = Keep()")
+            pairs = ", ".join(f"({self.short(k.of)}, {n})" for n, k in structs)
+            body += wrapped(f"    {', '.join(n for n, _ in structs)}{',' if len(structs) == 1 else ''} = options_of(fields, {pairs})", " " * 8)
+        if struct in interface.RESULTS:
+            body.append(f'    result = ffi.new("{self.made.c_struct(struct)} *")')
+            arguments.append("result")
+        call = f"g._new(lib.{self.made.c_function(function)}({', '.join(arguments)}))"
+        if struct in interface.RESULTS:
+            body += wrapped(f"    {call}", " " * 8)
+            more = ", tuple(g._given(keep))" if weighted else ""
+            body.append(f"    return {self.short(struct)}(*g._all_of(result){more})")
+        elif weighted:
+            body += wrapped(f"    return g._with_weights({call}, keep)", " " * 8)
+        else:
+            body += wrapped(f"    return {call}", " " * 8)
+        return ["", *wrapped(f"def {name}({', '.join(parameters)}) -> {result}:", " " * 8), *body, ""]
+
+    def layers_py(self) -> str:
+        functions = [f for f in self.made.layers if f.name not in interface.PYTHON_BY_HAND]
+        used = sorted({self.short(k.of) for f in functions for _, k in self.made.parameters(f) if k.kind == "struct"} |
+                      {self.short(self.made.find(f.result, f.name)) for f in functions} - {"Tensor"})
+        body = ["", "# The output, or with return_weights the output and the weights of each attention, None where they are not asked for.",
+                "Layer = Any", ""]
+        for function in functions:
+            body += self._layer(function)
+        imports = ["from typing import Any, Optional", "", "from . import _words",
+                   "from ._c import Keep, encoded, ffi, lib, options_of, pack, word_if",
+                   *textwrap.wrap(f"from ._options import ({', '.join(used)})", WIDTH, subsequent_indent=" " * 23),
+                   "from .tensor import Mask, Tensor, graph_of"]
+        return module("Layers of heed.nn.", imports, body)

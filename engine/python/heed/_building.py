@@ -1,0 +1,105 @@
+"""What calls that add to a graph have in common: they turn tensors, sizes and options into what C takes, and back."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
+
+import numpy as np
+
+from . import _c
+from ._c import Keep, ffi, lib
+from .tensor import Dim, Mask, Port, Size, Tensor, masked
+
+
+class Building(_c.Handle):
+    """A graph of C."""
+
+    _kind = "graph"
+    _names: Dict[int, str]  # of extents and positions, by their numbers in C
+
+    def _id_of(self, value: Any, what: str) -> int:
+        """The number that C has for a tensor or size."""
+        if isinstance(value, (Tensor, Dim)):
+            if value._graph is not self:
+                raise ValueError(f"{what} belongs to another graph")
+            return value._id
+        if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+            if value < 0:
+                raise ValueError(f"{what} is {value}, must not be negative")
+            return int(value)
+        raise TypeError(f"{what} must be a Tensor or a size, not {type(value).__name__}")
+
+    def _tensor_id(self, value: Optional[Tensor], what: str) -> int:
+        if value is None:
+            return 0
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{what} must be a Tensor, not {type(value).__name__}")
+        return self._id_of(value, what)
+
+    def _tensor_ids(self, values: Sequence[Tensor], what: str) -> Tuple[Any, int]:
+        ids = ffi.new("heed_tensor[]", [self._tensor_id(value, what) for value in values])
+        return ids, len(ids)
+
+    def _mask(self, value: Optional[Mask], what: str) -> Tuple[int, int]:
+        """The numbers of a mask's tensor and of what it means."""
+        if value is None:
+            return 0, -1
+        tensor, meaning = masked(value, what)
+        return self._tensor_id(tensor, what), meaning
+
+    def _dims(self, shape: Sequence[Size], what: str = "a size") -> Any:
+        if isinstance(shape, (int, Dim)):
+            shape = (shape,)
+        return ffi.new("heed_dim[]", [self._id_of(size, what) for size in shape])
+
+    def _shape(self, shape: Sequence[Size]) -> Tuple[Any, int]:
+        dims = self._dims(shape)
+        return dims, len(dims)
+
+    def _size(self, dim: int) -> Size:
+        return dim if dim >= 0 else Dim(self, dim)  # type: ignore[arg-type]
+
+    def _shape_of(self, tensor: int) -> Tuple[Size, ...]:
+        dims, rank = ffi.new("heed_dim[5]"), ffi.new("size_t *")
+        _c.check(lib.heed_graph_shape(self._c, tensor, dims, 5, rank))
+        return tuple(self._size(dims[i]) for i in range(rank[0]))
+
+    def _value_of(self, size: Size, extents: Any, count: int) -> int:
+        """A size in a run with these extents."""
+        return size if isinstance(size, int) else _c.number(lib.heed_graph_dim_value, self._c, size._id, extents, count)
+
+    # --- What calls return ----------------------------------------------------------------------------------------------
+
+    def _new(self, tensor: int) -> Tensor:
+        """The tensor that a call returned, or the graph's mistake."""
+        if tensor == 0:
+            self._raise_mistake()
+        return Tensor(self, tensor)  # type: ignore[arg-type]
+
+    def _tensor_if(self, tensor: int) -> Optional[Tensor]:
+        return Tensor(self, tensor) if tensor else None  # type: ignore[arg-type]
+
+    def _dim(self, number: int, name: Optional[str] = None) -> Dim:
+        if number == 0:
+            self._raise_mistake()
+        if name is not None:
+            self._names[number] = name
+        return Dim(self, number)  # type: ignore[arg-type]
+
+    def _raise_mistake(self) -> None:
+        _c.check(lib.heed_graph_get_status(self._c))
+        raise _c.last_error(_c.Status.INVALID_ARGUMENT)
+
+    def _all_of(self, result: Any) -> Iterator[Any]:
+        """The tensors of a struct of results, None for those that it has not."""
+        return (self._tensor_if(getattr(result, name)) for name, _ in ffi.typeof(result).item.fields)
+
+    def _given(self, keep: Keep) -> Iterator[Optional[Tensor]]:
+        """The weights of each attention, None where they were not asked for."""
+        return (self._tensor_if(w[0]) if w else None for w in keep.weights)
+
+    def _with_weights(self, output: Tensor, keep: Keep) -> Any:
+        return (output, *self._given(keep)) if any(keep.weights) else output
+
+    def _port(self, x: Tensor) -> Port:
+        return Port(x.shape, x.dtype)

@@ -1,0 +1,163 @@
+"""Layers of heed.nn. Made by engine/c/generate.py of the C++ headers: change those, and run it."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from . import _words
+from ._c import Keep, encoded, ffi, lib, options_of, pack, word_if
+from ._options import (AttentionBlockNames, AttentionOptions, AttentionResult, DecoderLayerOptions, EncoderLayerOptions,
+                       FeedForwardBlockNames, FeedForwardOptions, MultiHeadOptions, NormOptions, StackOptions, TransformerOptions,
+                       TransformerResult)
+from .tensor import Mask, Tensor, graph_of
+
+
+# The output, or with return_weights the output and the weights of each attention, None where they are not asked for.
+Layer = Any
+
+
+def linear(x: Tensor, prefix: str, out: int, bias: bool = True, weight_dtype: Optional[str] = None) -> Tensor:
+    """x [..., in] -> [..., out] with the linear layer `prefix`."""
+    g = graph_of(x, "x")
+    return g._new(lib.heed_nn_linear(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), out, int(bias), word_if(_words.DTYPE,
+        weight_dtype, "weight_dtype")))
+
+
+def layernorm(x: Tensor, prefix: str, eps: float = 1e-5) -> Tensor:
+    """LayerNorm over the last axis with `prefix`.weight and `prefix`.bias."""
+    g = graph_of(x, "x")
+    return g._new(lib.heed_nn_layernorm(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), eps))
+
+
+def rmsnorm(x: Tensor, prefix: str, eps: float = 1e-6) -> Tensor:
+    """RMSNorm over the last axis with `prefix`.weight."""
+    g = graph_of(x, "x")
+    return g._new(lib.heed_nn_rmsnorm(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), eps))
+
+
+def attention(query: Tensor, key: Tensor, value: Tensor, prefix: str, options: Optional[MultiHeadOptions] = None,
+        **fields: Any) -> Layer:
+    """Multi-head attention of `query` [B, S_q, C] over `key` and `value` [B, S_kv, C_kv], with a projection of each and of the output.
+    Returns [B, S_q, out_width], or [B, S_q, heads d_v] without an output projection. All three may lack the batch: [S, C]. Default
+    names: SEPARATE."""
+    g = graph_of(query, "query")
+    keep = Keep()
+    options, = options_of(fields, (MultiHeadOptions, options))
+    return g._with_weights(g._new(lib.heed_nn_attention(g._c, g._id_of(query, "query"), g._id_of(key, "key"), g._id_of(value,
+        "value"), encoded(prefix, "prefix"), pack(options, keep, g))), keep)
+
+
+def self_attention(x: Tensor, prefix: str, options: Optional[MultiHeadOptions] = None, **fields: Any) -> Layer:
+    """Attention of x over itself. Default names: FUSED_QKV."""
+    g = graph_of(x, "x")
+    keep = Keep()
+    options, = options_of(fields, (MultiHeadOptions, options))
+    return g._with_weights(g._new(lib.heed_nn_self_attention(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), pack(options, keep,
+        g))), keep)
+
+
+def cross_attention(x: Tensor, context: Tensor, prefix: str, options: Optional[MultiHeadOptions] = None, **fields: Any) -> Layer:
+    """Attention of x over `context`. Default names: FUSED_KV."""
+    g = graph_of(x, "x")
+    keep = Keep()
+    options, = options_of(fields, (MultiHeadOptions, options))
+    return g._with_weights(g._new(lib.heed_nn_cross_attention(g._c, g._id_of(x, "x"), g._id_of(context, "context"), encoded(prefix,
+        "prefix"), pack(options, keep, g))), keep)
+
+
+def single_head(query: Tensor, key: Tensor, value: Tensor, options: Optional[AttentionOptions] = None,
+        **fields: Any) -> AttentionResult:
+    """Attention without projections: query [S_q, d_k], key [S_kv, d_k] and value [S_kv, d_v], or all three with a batch in front. The
+    results are output [..., S_q, d_v], weights [..., S_q, S_kv] and log_sum_exp [..., S_q]."""
+    g = graph_of(query, "query")
+    keep = Keep()
+    options, = options_of(fields, (AttentionOptions, options))
+    result = ffi.new("heed_attention_result *")
+    g._new(lib.heed_nn_single_head(g._c, g._id_of(query, "query"), g._id_of(key, "key"), g._id_of(value, "value"), pack(options,
+        keep, g), result))
+    return AttentionResult(*g._all_of(result))
+
+
+def attention_block(query: Tensor, key: Tensor, value: Tensor, prefix: str, names: Optional[AttentionBlockNames] = None,
+        options: Optional[MultiHeadOptions] = None, norm: Optional[NormOptions] = None, **fields: Any) -> Layer:
+    g = graph_of(query, "query")
+    keep = Keep()
+    names, options, norm = options_of(fields, (AttentionBlockNames, names), (MultiHeadOptions, options), (NormOptions, norm))
+    return g._with_weights(g._new(lib.heed_nn_attention_block(g._c, g._id_of(query, "query"), g._id_of(key, "key"), g._id_of(value,
+        "value"), encoded(prefix, "prefix"), pack(names, keep, g), pack(options, keep, g), pack(norm, keep, g))), keep)
+
+
+def feed_forward(x: Tensor, prefix: str, options: Optional[FeedForwardOptions] = None, **fields: Any) -> Tensor:
+    """Position-wise feed-forward, second(activation(first(x))), without a residual: x [B, S, C] -> [B, S, C]."""
+    g = graph_of(x, "x")
+    keep = Keep()
+    options, = options_of(fields, (FeedForwardOptions, options))
+    return g._new(lib.heed_nn_feed_forward(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), pack(options, keep, g)))
+
+
+def feed_forward_block(x: Tensor, prefix: str, names: Optional[FeedForwardBlockNames] = None,
+        options: Optional[FeedForwardOptions] = None, norm: Optional[NormOptions] = None, **fields: Any) -> Tensor:
+    g = graph_of(x, "x")
+    keep = Keep()
+    names, options, norm = options_of(fields, (FeedForwardBlockNames, names), (FeedForwardOptions, options), (NormOptions, norm))
+    return g._new(lib.heed_nn_feed_forward_block(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), pack(names, keep, g),
+        pack(options, keep, g), pack(norm, keep, g)))
+
+
+def encoder_layer(x: Tensor, prefix: str, options: Optional[EncoderLayerOptions] = None, **fields: Any) -> Layer:
+    """x [B, S, C] -> [B, S, C]. Weights: self_attn.in_proj_ [3C, C], self_attn.out_proj, linear1, linear2; norm1, norm2."""
+    g = graph_of(x, "x")
+    keep = Keep()
+    options, = options_of(fields, (EncoderLayerOptions, options))
+    return g._with_weights(g._new(lib.heed_nn_encoder_layer(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), pack(options, keep,
+        g))), keep)
+
+
+def decoder_layer(x: Tensor, memory: Tensor, prefix: str, options: Optional[DecoderLayerOptions] = None, **fields: Any) -> Layer:
+    """x [B, S, C] with `memory` [B, S_kv, C], the encoder's output -> [B, S, C]. Weights: those of an encoder layer,
+    multihead_attn.in_proj_, multihead_attn.out_proj; norm3."""
+    g = graph_of(x, "x")
+    keep = Keep()
+    options, = options_of(fields, (DecoderLayerOptions, options))
+    return g._with_weights(g._new(lib.heed_nn_decoder_layer(g._c, g._id_of(x, "x"), g._id_of(memory, "memory"), encoded(prefix,
+        "prefix"), pack(options, keep, g))), keep)
+
+
+def encoder_stack(x: Tensor, prefix: str, layer: Optional[EncoderLayerOptions] = None, stack: Optional[StackOptions] = None,
+        **fields: Any) -> Layer:
+    """Layers prefix.0, prefix.1, ..., each of which gets the output of the one before. stack.final_norm is a full name: the prefix is
+    not put before it."""
+    g = graph_of(x, "x")
+    keep = Keep()
+    layer, stack = options_of(fields, (EncoderLayerOptions, layer), (StackOptions, stack))
+    return g._with_weights(g._new(lib.heed_nn_encoder_stack(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), pack(layer, keep, g),
+        pack(stack, keep, g))), keep)
+
+
+def decoder_stack(x: Tensor, memory: Tensor, prefix: str, layer: Optional[DecoderLayerOptions] = None,
+        stack: Optional[StackOptions] = None, **fields: Any) -> Layer:
+    """Every layer gets the same `memory`."""
+    g = graph_of(x, "x")
+    keep = Keep()
+    layer, stack = options_of(fields, (DecoderLayerOptions, layer), (StackOptions, stack))
+    return g._with_weights(g._new(lib.heed_nn_decoder_stack(g._c, g._id_of(x, "x"), g._id_of(memory, "memory"), encoded(prefix,
+        "prefix"), pack(layer, keep, g), pack(stack, keep, g))), keep)
+
+
+def transformer(source: Tensor, target: Tensor, prefix: str, options: Optional[TransformerOptions] = None,
+        **fields: Any) -> TransformerResult:
+    """source [B, S, C] and target [B, T, C] are embedded tokens. Every decoder layer gets the output of the last encoder layer."""
+    g = graph_of(source, "source")
+    keep = Keep()
+    options, = options_of(fields, (TransformerOptions, options))
+    result = ffi.new("heed_transformer_result *")
+    g._new(lib.heed_nn_transformer(g._c, g._id_of(source, "source"), g._id_of(target, "target"), encoded(prefix, "prefix"),
+        pack(options, keep, g), result))
+    return TransformerResult(*g._all_of(result), tuple(g._given(keep)))
+
+
+def mean_sentence(tokens: Tensor, padding: Mask) -> Tensor:
+    """The mean of the kept tokens, [B, S, C] -> [B, C], with each row scaled to length 1: the sentence embedding of
+    sentence-transformers (Reimers & Gurevych 2019, arXiv:1908.10084). A row without tokens gives zeros."""
+    g = graph_of(tokens, "tokens")
+    return g._new(lib.heed_nn_mean_sentence(g._c, g._id_of(tokens, "tokens"), *g._mask(padding, "padding")))

@@ -1,0 +1,207 @@
+"""Operations of graphs. Made by engine/c/generate.py of the C++ headers: change those, and run it."""
+
+from __future__ import annotations
+
+from typing import Optional, Sequence
+
+from . import _words
+from ._building import Building
+from ._c import Keep, check, encoded, ffi, ints, lib, number_if, pack, word, word_if
+from ._options import (AttentionOptions, AttentionResult, MatmulOptions, RotaryOptions, RotaryScaling, SampleOptions, SoftmaxOptions)
+from .tensor import Dim, Mask, Size, Tensor
+
+
+class Operations(Building):
+    """What Graph has of operations."""
+
+    def sum(self, a: Size, b: Size, most: int) -> Dim:
+        """a + b, at most `most`: a run that would make it more answers ExtentOutOfRange. With it one plan serves an empty and a full
+        cache, whose keys are sum(position, tokens, capacity)."""
+        return self._dim(lib.heed_graph_sum(self._c, self._id_of(a, "a"), self._id_of(b, "b"), most))
+
+    def assign(self, state: Tensor, value: Tensor) -> Tensor:
+        """Writes all that `state`, which may be a view of a state, shows. The value may be computed from the state itself; a sum,
+        product or activation of what it shows, g.assign(s, g.add(s, x)), is one pass that changes it where it lies."""
+        return self._new(lib.heed_graph_assign(self._c, self._id_of(state, "state"), self._id_of(value, "value")))
+
+    def reshape(self, x: Tensor, shape: Sequence[Size]) -> Tensor:
+        """Same number of elements; copies only if x is not contiguous"""
+        return self._new(lib.heed_graph_reshape(self._c, self._id_of(x, "x"), *self._shape(shape)))
+
+    def permute(self, x: Tensor, axes: Sequence[int]) -> Tensor:
+        return self._new(lib.heed_graph_permute(self._c, self._id_of(x, "x"), *ints(axes)))
+
+    def transpose(self, x: Tensor, axis_a: int, axis_b: int) -> Tensor:
+        """negative axes count from the end"""
+        return self._new(lib.heed_graph_transpose(self._c, self._id_of(x, "x"), axis_a, axis_b))
+
+    def slice(self, x: Tensor, axis: int, begin: Size, size: Size) -> Tensor:
+        """Elements begin .. begin + size. Where one of them is only known at a run, a run for which they do not fit answers
+        ExtentOutOfRange."""
+        return self._new(lib.heed_graph_slice(self._c, self._id_of(x, "x"), axis, self._id_of(begin, "begin"), self._id_of(size,
+            "size")))
+
+    def last(self, x: Tensor, axis: int) -> Tensor:
+        """the last element of an axis, as a slice of size 1"""
+        return self._new(lib.heed_graph_last(self._c, self._id_of(x, "x"), axis))
+
+    def select(self, x: Tensor, axis: int, index: int) -> Tensor:
+        """slice of size 1, with the axis removed"""
+        return self._new(lib.heed_graph_select(self._c, self._id_of(x, "x"), axis, index))
+
+    def take(self, x: Tensor, axis: int, places: Tensor) -> Tensor:
+        """Elements at places that differ from row to row: places, i32, has the dims of x up to the axis (or less of the outer ones),
+        where 1 is broadcast, on either side; along the axis, the result is as long as `places`. x [B, S, C], axis 1 and places [B,
+        1] give one row of each, [B, 1, C]; x [1, S, C] and places [B, N] give [B, N, C]. Zeros where a place is below 0, or behind
+        the end; for the latter, a run answers IndexOutOfRange."""
+        return self._new(lib.heed_graph_take(self._c, self._id_of(x, "x"), axis, self._id_of(places, "places")))
+
+    def matmul(self, a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = False, scale: float = 1.0) -> Tensor:
+        """a [..., M, K] x b [..., K, N] -> [..., M, N]. The result has a's type, and sums are f32. Ranks are 2 to 4, and leading dims
+        broadcast. b has a's type, or f16 or bf16, which takes half the bytes; no device needs 16-bit storage for that if a is f32.
+        A b of bf16 with an a of f16 runs on the CPU only; on Vulkan, compile returns Unsupported. Values enter the sums unrounded,
+        with one exception: AMD's processors that have dot products of bf16 (AVX512_BF16) round a to bf16 (2^-8 relative) if b is
+        bf16. PassInfo.why then says so.
+
+        b may also be a quantized weight [..., N, K] with transpose_b, beside an a of any of the three types."""
+        keep = Keep()
+        options = MatmulOptions(transpose_a, transpose_b, scale)
+        return self._new(lib.heed_graph_matmul(self._c, self._id_of(a, "a"), self._id_of(b, "b"), pack(options, keep, self)))
+
+    def linear(self, x: Tensor, weight: Tensor, bias: Optional[Tensor] = None) -> Tensor:
+        """x [..., in] x weight [out, in] -> [..., out], plus bias [out] if valid (torch.nn.Linear); x has rank 1..4."""
+        return self._new(lib.heed_graph_linear(self._c, self._id_of(x, "x"), self._id_of(weight, "weight"), self._tensor_id(bias,
+            "bias")))
+
+    def softmax(self, x: Tensor, *, scale: float = 1.0, causal: str = "none", key_padding: Optional[Mask] = None,
+        mask: Optional[Mask] = None, bias: Optional[Tensor] = None, masked_fill: Optional[float] = None) -> Tensor:
+        """Rank 1..4"""
+        keep = Keep()
+        options = SoftmaxOptions(scale, causal, key_padding, mask, bias, masked_fill)
+        return self._new(lib.heed_graph_softmax(self._c, self._id_of(x, "x"), pack(options, keep, self)))
+
+    def layernorm(self, x: Tensor, gamma: Optional[Tensor] = None, beta: Optional[Tensor] = None, eps: float = 1e-5) -> Tensor:
+        """(x - mean) / sqrt(var + eps) * gamma + beta with the biased variance (Ba et al. 2016, arXiv:1607.06450). gamma and beta are
+        [C] of x's type (DTypeMismatch); if invalid, they count as 1 and 0."""
+        return self._new(lib.heed_graph_layernorm(self._c, self._id_of(x, "x"), self._tensor_id(gamma, "gamma"),
+            self._tensor_id(beta, "beta"), eps))
+
+    def rmsnorm(self, x: Tensor, gamma: Optional[Tensor] = None, eps: float = 1e-6) -> Tensor:
+        """x / sqrt(mean(x^2) + eps) * gamma (Zhang & Sennrich 2019, arXiv:1910.07467). gamma is [C] of x's type; if invalid, it counts
+        as 1."""
+        return self._new(lib.heed_graph_rmsnorm(self._c, self._id_of(x, "x"), self._tensor_id(gamma, "gamma"), eps))
+
+    def l2_normalize(self, x: Tensor, eps: float = 1e-12) -> Tensor:
+        """x / max(|x|, eps)"""
+        return self._new(lib.heed_graph_l2_normalize(self._c, self._id_of(x, "x"), eps))
+
+    def rotary(self, x: Tensor, *, pairs: str = "halves", width: int = 0, base: float = 10000.0,
+        scaling: Optional[RotaryScaling] = None, first: Size = 0, positions: Optional[Tensor] = None) -> Tensor:
+        """x [..., S, C], with pair i of each row turned by position * base^(-2i / width) radians: (a, b) becomes (a cos - b sin, b cos
+        + a sin) (rotary embedding, Su et al. 2021, arXiv:2104.09864). Angles are exact to 2^-31 turns up to position 2^22, and to
+        2^-22 turns at any."""
+        keep = Keep()
+        options = RotaryOptions(pairs, width, base, scaling, first, positions)
+        return self._new(lib.heed_graph_rotary(self._c, self._id_of(x, "x"), pack(options, keep, self)))
+
+    def cross_entropy(self, logits: Tensor, labels: Tensor, label_smoothing: float = 0.0) -> Tensor:
+        """How far each row of logits [..., V] is from its label, i32 [...]: log(sum of exp(logits)) - logits[label], f32 [...]. The
+        mean over a text is the logarithm of its perplexity. With a label_smoothing of 0 to 1 it is that share of the mean over all
+        labels, and the rest of the row's own (Szegedy et al. 2016, arXiv:1512.00567). A label that is no index of the vocabulary,
+        such as -100, is left out: its loss is 0. A label whose logit is minus infinity has a loss of plus infinity; NaN or plus
+        infinity anywhere in a row make its loss NaN."""
+        return self._new(lib.heed_graph_cross_entropy(self._c, self._id_of(logits, "logits"), self._id_of(labels, "labels"),
+            label_smoothing))
+
+    def argmax(self, x: Tensor) -> Tensor:
+        """i32 index of the largest element, the first of equal ones; removes the axis"""
+        return self._new(lib.heed_graph_argmax(self._c, self._id_of(x, "x")))
+
+    def sample(self, logits: Tensor, *, previous: Optional[Tensor] = None, previous_count: Optional[Size] = None,
+        previous_counts: Optional[Tensor] = None, repetition_penalty: float = 1.0, bias: Optional[Tensor] = None,
+        temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0, min_p: float = 0.0, step: Size = 0,
+        steps: Optional[Tensor] = None, seeds: Optional[Tensor] = None, stream: Optional[int] = None,
+        settings: Optional[Tensor] = None) -> Tensor:
+        """Draws a token for each row of logits [..., V]: i32, and the axis is removed. It stays on the device, where an embedding
+        reads it and append writes it to a state, so that many steps can be recorded with no word to the host between.
+
+        The same logits, options and seed give the same token on every device. Tokens are ordered by the bits of their logits, of
+        equal ones the lower token first. A weight is a whole number, made from the distance to the largest logit by arithmetic of
+        whole numbers, and so are all sums and the draw: neither a device's exp nor the order of its sums takes part. What is left
+        to f32 are single operations that IEEE 754 rounds alike everywhere: the product with a penalty, the sum with a bias, the
+        distance, and its product with 1 / temperature. A weight is off by at most 2^-17 of its own value and 2^-32 of the largest
+        one, and a token of less than that is never drawn.
+
+        Subnormal logits count as 0. NaN and minus infinity are never drawn; beside plus infinity nothing else is. A row that
+        forbids every token gives -1, which an embedding reports. On Vulkan a workgroup reads a row up to 19 times, for a vocabulary
+        of 262144."""
+        keep = Keep()
+        options = SampleOptions(previous, previous_count, previous_counts, repetition_penalty, bias, temperature, top_k, top_p,
+            min_p, step, steps, seeds, stream, settings)
+        return self._new(lib.heed_graph_sample(self._c, self._id_of(logits, "logits"), pack(options, keep, self)))
+
+    def attention(self, query: Tensor, key: Tensor, value: Tensor, *, scale: Optional[float] = None, causal: str = "none",
+        window: int = 0, lengths: Optional[Tensor] = None, positions: Optional[Tensor] = None, key_padding: Optional[Mask] = None,
+        mask: Optional[Mask] = None, bias: Optional[Tensor] = None, masked_fill: Optional[float] = None, dropout: float = 0.0,
+        return_weights: bool = False, return_log_sum_exp: bool = False) -> AttentionResult:
+        """query [B, H, S_q, d_k], key [B, G, S_kv, d_k] and value [B, G, S_kv, d_v] may be any views. The output lies in memory as [B,
+        S_q, H, d_v], so that transpose(1, 2) and reshape to [B, S_q, H d_v] cost nothing. G is H, or a constant that divides a
+        constant H: query head h then reads the head h / (H / G) of keys and values (grouped queries, Ainslie et al. 2023,
+        arXiv:2305.13245). Keys and values have the type of the queries, or both have f16 or bf16 beside queries of f32, such as
+        caches of half the bytes; no device needs 16-bit storage for that. The output has the type of the queries."""
+        keep = Keep()
+        options = AttentionOptions(scale, causal, window, lengths, positions, key_padding, mask, bias, masked_fill, dropout,
+            return_weights, return_log_sum_exp)
+        result = ffi.new("heed_attention_result *")
+        self._new(lib.heed_graph_attention(self._c, self._id_of(query, "query"), self._id_of(key, "key"), self._id_of(value,
+            "value"), pack(options, keep, self), result))
+        return AttentionResult(*self._all_of(result))
+
+    def dropout(self, x: Tensor, p: float, stream: Optional[int] = None) -> Tensor:
+        """In training plans, zeroes elements with probability p and scales the others by 1/(1-p); in other plans, does nothing. Random
+        bits come from Philox4x32-10 (Salmon et al. 2011) with the key (seed of the run, stream) and the counter element index / 4.
+        The default stream is the number of earlier dropout calls in this graph; of two that are arguments of one call, the compiler
+        chooses which is earlier."""
+        return self._new(lib.heed_graph_dropout(self._c, self._id_of(x, "x"), p, number_if(stream, "stream")))
+
+    def embedding(self, table: Tensor, ids: Tensor, dtype: Optional[str] = None) -> Tensor:
+        """Rows of a table: table [V, C], ids i32 [...] -> [..., C] of type `dtype`: f32, f16 or bf16. The table may be any tensor,
+        also one that the graph computes or an input; one that is not contiguous is copied as a whole first.
+
+        The default is f32 for a bf16 or quantized table, else the table's type: rows of an f16 table are f16. A norm with factors
+        of f32 then refuses them, as do sums with f32; for activations of f32 ask for "f32" here, which costs no pass. A quantized
+        table gives rows of all three types; f16 or bf16 from a table of f32, or of the other of the two, exist on the CPU device
+        only, and on Vulkan compile returns Unsupported."""
+        return self._new(lib.heed_graph_embedding(self._c, self._id_of(table, "table"), self._id_of(ids, "ids"),
+            word_if(_words.DTYPE, dtype, "dtype")))
+
+    def positional_encoding(self, x: Tensor) -> Tensor:
+        """x [..., S, C] plus the sinusoidal table (Vaswani et al. 2017, section 3.5), which is computed in double. C must be even."""
+        return self._new(lib.heed_graph_positional_encoding(self._c, self._id_of(x, "x")))
+
+    def add(self, a: Tensor, b: Tensor) -> Tensor:
+        """broadcast; also of i32, where sums wrap around"""
+        return self._new(lib.heed_graph_add(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+
+    def mul(self, a: Tensor, b: Tensor) -> Tensor:
+        """broadcast"""
+        return self._new(lib.heed_graph_mul(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+
+    def scale(self, x: Tensor, factor: float) -> Tensor:
+        return self._new(lib.heed_graph_scale(self._c, self._id_of(x, "x"), factor))
+
+    def activation(self, x: Tensor, kind: str) -> Tensor:
+        return self._new(lib.heed_graph_activation(self._c, self._id_of(x, "x"), word(_words.ACTIVATION, kind, "kind")))
+
+    def cast(self, x: Tensor, dtype: str) -> Tensor:
+        """among f32, f16 and bf16; rounds to nearest even"""
+        return self._new(lib.heed_graph_cast(self._c, self._id_of(x, "x"), word(_words.DTYPE, dtype, "dtype")))
+
+    def mean(self, x: Tensor, axis: int, mask: Optional[Mask] = None) -> Tensor:
+        """The mean over one axis, which is removed. For x [B, S, C] and axis 1, a mask [B, S] leaves tokens out; the result is zero if
+        no token is kept."""
+        return self._new(lib.heed_graph_mean(self._c, self._id_of(x, "x"), axis, *self._mask(mask, "mask")))
+
+    def concat(self, parts: Sequence[Tensor], axis: int) -> Tensor:
+        """Joins parts of one type (DTypeMismatch) along an axis; their other sizes must be the same (ShapeMismatch)."""
+        return self._new(lib.heed_graph_concat(self._c, *self._tensor_ids(parts, "parts"), axis))

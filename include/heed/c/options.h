@@ -1,0 +1,672 @@
+// Made by engine/c/generate.py of the C++ headers: change those, and run it.
+//
+// Options. Each struct has a function that fills it with C++'s defaults, without which calls refuse it:
+//
+//   heed_matmul_options options;
+//   heed_matmul_options_init(&options);
+//   options.transpose_b = 1;
+//
+// Where a call takes options, NULL stands for these defaults. An int32_t that is no number is a truth: 0 or 1. A tensor
+// that is 0, and a text that is NULL, is none. A mask has a second member that says what it means, which must be set
+// with it.
+// clang-format off
+#ifndef HEED_C_OPTIONS_H
+#define HEED_C_OPTIONS_H
+
+#include <heed/c/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct heed_matmul_options {
+  size_t size;          // set by heed_matmul_options_init
+  int32_t transpose_a;  // a is [..., K, M]
+  int32_t transpose_b;  // b is [..., N, K]
+  float scale;          // multiplies the product
+} heed_matmul_options;
+HEED_API heed_status heed_matmul_options_init(heed_matmul_options* options);
+
+// softmax(scale * x + bias) over the visible keys of each row. A row with no visible key gives zeros, unless
+// masked_fill is set.
+typedef struct heed_softmax_options {
+  size_t size;  // set by heed_softmax_options_init
+  float scale;
+  heed_causal causal;
+  heed_tensor key_padding;  // [B, S_k]; x must then be [B, ..., S_k]
+  heed_mask_meaning key_padding_meaning;
+  heed_tensor mask;  // broadcast to x, e.g. [B, 1 or H, S_q, S_k]
+  heed_mask_meaning mask_meaning;
+  heed_tensor bias;  // broadcast to x; element type of x; added after the scale
+  // If set, masked and causally hidden keys are not left out: their logit becomes this finite value, as in code that
+  // fills with -1e9. A row without a visible key then becomes uniform. NaN: not set.
+  float masked_fill;
+} heed_softmax_options;
+HEED_API heed_status heed_softmax_options_init(heed_softmax_options* options);
+
+// A query without a visible key gives zeros, as a row of softmax does. Keys and values that a query does not see may be
+// anything, also infinite or NaN: they do not count. Two options make an exception of values, which must then be
+// finite: masked_fill, by which every key has a weight; and return_weights, by which the output is a matrix product of
+// all weights and values, where 0 times infinity is NaN. On Vulkan that product is also made where no fused kernel
+// serves: for d_k or d_v that is above 256 or an extent, for operands whose innermost dim is not contiguous, and on
+// drivers whose fused kernels fail the self-test. It reads keys and values behind `lengths`, too.
+typedef struct heed_attention_options {
+  size_t size;  // set by heed_attention_options_init
+  float scale;  // default 1/sqrt(d_k). NaN: not set
+  heed_causal causal;
+  // A sliding window, which needs causal (Beltagy et al. 2020, arXiv:2004.05150). A query at place p among the keys
+  // sees only those with p - window < j <= p. Tiles of keys that no query of a workgroup sees are not visited. 0: no
+  // window.
+  int64_t window;
+  // For batches whose rows differ, such as conversations of different lengths: I32 [B]. Row b has the first lengths[b]
+  // keys only (0 to S_kv; other numbers count as the nearest of these). Nothing is read behind them, masked_fill does
+  // not reach them, and BottomRight means j <= i + (lengths[b] - S_q).
+  heed_tensor lengths;
+  // The places of queries, I32 [B], which need causal, whose alignment then does not count. Query i of row b sits at
+  // positions[b] + i among the keys, and sees key j if j <= positions[b] + i.
+  heed_tensor positions;
+  heed_tensor key_padding;  // [B, S_kv]
+  heed_mask_meaning key_padding_meaning;
+  heed_tensor mask;  // broadcast to [B, H, S_q, S_kv]
+  heed_mask_meaning mask_meaning;
+  heed_tensor bias;        // broadcast to [B, H, S_q, S_kv]
+  float masked_fill;       // NaN: not set
+  float dropout;           // on the weights, after softmax, in training plans
+  int32_t return_weights;  // otherwise the weights are never stored for the host
+  int32_t return_log_sum_exp;
+} heed_attention_options;
+HEED_API heed_status heed_attention_options_init(heed_attention_options* options);
+
+// Makes pairs turn more slowly than in training, for positions beyond those of the training. Linear slows all pairs
+// down by `factor`. Llama3 slows down by `factor` the pairs that turn less than `low` times in `trained_length`
+// positions, leaves those that turn more than `high` times as they are, and blends both for pairs between, linearly in
+// the number of turns.
+typedef struct heed_rotary_scaling {
+  size_t size;  // set by heed_rotary_scaling_init
+  heed_rotary_scaling_kind kind;
+  float factor;
+  float low;
+  float high;
+  int64_t trained_length;
+} heed_rotary_scaling;
+HEED_API heed_status heed_rotary_scaling_init(heed_rotary_scaling* options);
+
+typedef struct heed_rotary_options {
+  size_t size;  // set by heed_rotary_options_init
+  heed_rotary_pairs pairs;
+  int64_t width;  // even; the first elements of a row turn, the others stay. 0: all of them
+  float base;
+  heed_rotary_scaling scaling;
+  heed_dim first;         // position of index 0 along x's axis -2: a constant, or made by heed_graph_position
+  heed_tensor positions;  // instead: I32, broadcast to x's shape without its last axis
+} heed_rotary_options;
+HEED_API heed_status heed_rotary_options_init(heed_rotary_options* options);
+
+// How heed_graph_sample draws a token. The steps are taken in the order of the members; each but the draw costs nothing
+// at its default. "For each row, or for all": the shape of the logits without their last axis, or all ones.
+typedef struct heed_sample_options {
+  size_t size;  // set by heed_sample_options_init
+  // Tokens that were there before: I32 [..., P], for each row, or for all. Of a row's P the first `previous_count`
+  // count, or `previous_counts` (I32, for each row, or for all); the default is all. A token that is no index of the
+  // vocabulary does not count. Logits of these tokens are divided by the penalty if they are positive, and multiplied
+  // by it otherwise, however often they were there (Keskar et al. 2019, arXiv:1909.05858).
+  heed_tensor previous;
+  heed_dim previous_count;  // a constant, or made by heed_graph_position or sum. -1: not set
+  heed_tensor previous_counts;
+  float repetition_penalty;
+  // Added to the logits: [..., V] of their type, for each row, or for all. Minus infinity forbids a token.
+  heed_tensor bias;
+  float temperature;  // divides the logits; 0: the largest is taken, with no draw
+  int64_t top_k;      // leaves the k largest; 0: all (Fan et al. 2018, arXiv:1805.04833)
+  // Leaves the fewest of the largest whose probabilities sum to at least this share of what top_k left (Holtzman et al.
+  // 2019, arXiv:1904.09751).
+  float top_p;
+  // Leaves those of at least this share of the largest probability (Nguyen et al. 2024, arXiv:2407.01082).
+  float min_p;
+  // Random bits come from Philox4x32-10 with the key (seed of the run, stream) and the counter (step, row, 0, 1). The
+  // row is the number of the row in the logits. With `seeds` (I32, for each row, or for all) a row has a seed of its
+  // own instead and is row 0, so that a conversation reads the same alone and in any batch. A constant, or made by
+  // heed_graph_position or sum: which token of a text it is
+  heed_dim step;
+  heed_tensor steps;  // instead: I32, for each row, or for all
+  heed_tensor seeds;
+  int64_t stream;  // default: the number of earlier calls of sample in this graph. -1: not set
+  // I32 [..., kSampleWords] from sample_words, for each row, or for all: takes the place of repetition_penalty,
+  // temperature, top_k, top_p and min_p, which may then differ from row to row and from run to run.
+  heed_tensor settings;
+} heed_sample_options;
+HEED_API heed_status heed_sample_options_init(heed_sample_options* options);
+
+// The names of the projections of one attention layer in a checkpoint, and how they are fused. If `qkv` is set, one
+// weight holds the rows of queries, then keys, then values. Else `q` holds the queries, and keys and values are
+// together in `kv` if that is set, else in `k` and `v`. Fused projections run as one product if their inputs are the
+// same tensor, and heads are views of its result.
+typedef struct heed_attention_names {
+  size_t size;  // set by heed_attention_names_init
+  const char* qkv;
+  const char* q;
+  const char* kv;
+  const char* k;
+  const char* v;
+  const char* out;  // empty: no output projection
+  // Projections other than `out` are [in, out] matrices without bias, whose names have no ".weight": y = x W.
+  int32_t in_out;
+  // All projections are named and biased as linear layers, but their matrices are [in, out], as those of GPT-2 are.
+  int32_t transposed;
+  // If set, an RMSNorm of this name scales each head's queries or keys after the projection, with one weight [d_k] for
+  // all heads (Qwen 3).
+  const char* q_norm;
+  const char* k_norm;
+} heed_attention_names;
+HEED_API heed_status heed_attention_names_init(heed_attention_names* options);
+
+// Which rows of a cache have a token in a run of S tokens, as the host tells it in three ways.
+typedef struct heed_cache_tokens {
+  size_t size;            // set by heed_cache_tokens_init
+  heed_tensor rows;       // I32 [1, S]: the row of each token
+  heed_tensor of_rows;    // I32 [rows, 1]: which of the run's tokens a row has; -1: none
+  heed_tensor positions;  // I32 [rows, 1]: the position of that token; -1: none
+} heed_cache_tokens;
+HEED_API heed_status heed_cache_tokens_init(heed_cache_tokens* options);
+
+// Keys and values that stay from run to run, so that a run computes those of new tokens only. They lie in two states
+// (heed_graph_state), prefix + ".keys" [B, kv_heads, capacity, d_k] and prefix + ".values" [B, kv_heads, capacity,
+// d_v], so that the rows of a head are one stretch of memory. If the batch is an extent, B is its maximum.
+typedef struct heed_cache {
+  size_t size;       // set by heed_cache_init
+  int64_t capacity;  // tokens that each row of the batch may have; 0: no cache
+  heed_dim past;     // tokens that are there before the run; usually made by heed_graph_position
+  // Type of both states: F16 or BF16 beside activations of F32, for half the bytes; default: that of the activations.
+  // Rows are rounded when they are written. The CPU's passes write them so; on Vulkan that takes a pass more for each
+  // state, and a device with 16-bit storage (compile returns Unsupported on others). HEED_DTYPE_DEFAULT: not set.
+  heed_dtype dtype;
+  // For rows of the batch that are conversations of different lengths: the positions of this run's tokens, I32 [B, S].
+  // Those of a row follow each other from its first. Behind them may be -1, for tokens that are none: nothing is stored
+  // for these, and their results mean nothing. A row of -1 alone stays as it is. `past` is then that of the longest
+  // conversation, since it says how many keys there are. Needs `causal`, and takes the place of
+  // heed_multi_head_options::positions. A token at a position behind the capacity is not stored, and the run answers
+  // IndexOutOfRange.
+  heed_tensor positions;
+  // For conversations that share a State without all being in a run: B of both states is `rows` then, of which a run
+  // has those from `row` on, as many as its batch. A run of rows that are not there answers ExtentOutOfRange. 0: as
+  // many as the batch has.
+  int64_t rows;
+  heed_dim row;  // usually made by heed_graph_position
+  // Instead of `row`, for any of the rows, wherever they lie: a run has one token of each, in a batch of 1, and only
+  // attention goes by rows. `positions` is then [1, S].
+  heed_cache_tokens tokens;
+} heed_cache;
+HEED_API heed_status heed_cache_init(heed_cache* options);
+
+typedef struct heed_multi_head_options {
+  size_t size;  // set by heed_multi_head_options_init
+  int64_t heads;
+  int64_t kv_heads;  // number of key and value heads, which divides `heads` (grouped queries); 0: heads
+  int64_t d_k;                        // width of one head's queries and keys; 0: width of the query input / heads
+  int64_t d_v;                        // width of one head's values; 0: d_k
+  int64_t out_width;                  // width of the output projection; 0: width of the query input
+  const heed_attention_names* names;  // each function states its default. NULL: not set
+  int32_t bias;                       // query, key and value projections have a bias
+  int32_t out_bias;                   // the output projection has a bias
+  heed_dtype weight_dtype;  // type of the projections' matrices; default: the input's. HEED_DTYPE_DEFAULT: not set
+  float scale;                        // default 1/sqrt(d_k); a temperature t is scale = 1/t. NaN: not set
+  heed_causal causal;
+  int64_t window;       // see heed_attention_options
+  heed_tensor lengths;  // I32 [B]; see heed_attention_options
+  heed_tensor positions;
+  heed_tensor key_padding;  // [B, S_kv]
+  heed_mask_meaning key_padding_meaning;
+  heed_tensor mask;  // broadcast to [B, heads, S_q, S_kv]
+  heed_mask_meaning mask_meaning;
+  heed_tensor score_bias;  // broadcast to [B, heads, S_q, S_kv]; added to the scaled scores
+  float masked_fill;       // see heed_attention_options. NaN: not set
+  // Turns queries and keys by their positions (heed_graph_rotary), after their norms. With a cache, a `first` that is 0
+  // becomes cache.past. NULL: not set.
+  const heed_rotary_options* rotary;
+  float head_norm_eps;  // of names.q_norm and names.k_norm
+  // Keys and values of `key` and `value` are appended to the cache, and queries attend to all that it then holds.
+  // `causal` must be None or BottomRight; masks and key_padding have past + S_kv keys. A run for which these are more
+  // than the capacity answers ExtentOutOfRange.
+  heed_cache cache;
+  float attention_dropout;  // on the weights, after softmax
+  float output_dropout;     // after the output projection
+  // If set, receives the weights before dropout, [B, heads, S_q, S_kv] or, without a batch, [heads, S_q, S_kv]. A stack
+  // gives those of its last layer. NULL: not wanted.
+  heed_tensor* weights;
+} heed_multi_head_options;
+HEED_API heed_status heed_multi_head_options_init(heed_multi_head_options* options);
+
+typedef struct heed_norm_options {
+  size_t size;  // set by heed_norm_options_init
+  heed_norm_placement placement;
+  float eps;
+  heed_norm_kind kind;
+} heed_norm_options;
+HEED_API heed_status heed_norm_options_init(heed_norm_options* options);
+
+// The names of an attention block, which follow the prefix of its layer.
+typedef struct heed_attention_block_names {
+  size_t size;  // set by heed_attention_block_names_init
+  const char* attention;
+  const char* norm;
+} heed_attention_block_names;
+HEED_API heed_status heed_attention_block_names_init(heed_attention_block_names* options);
+
+typedef struct heed_feed_forward_options {
+  size_t size;     // set by heed_feed_forward_options_init
+  int64_t hidden;  // 0: four times the width of x
+  heed_activation activation;
+  const char* first;
+  const char* second;
+  // If set, the activation acts on a linear layer of this name, which then scales the first one:
+  // second(activation(gate(x)) * first(x)), SwiGLU with Silu and GeGLU with Gelu (Shazeer 2020, arXiv:2002.05202).
+  const char* gate;
+  int32_t transposed;  // matrices are [in, out], as those of GPT-2 are
+  int32_t bias;
+  heed_dtype weight_dtype;  // type of both matrices; default: that of x. HEED_DTYPE_DEFAULT: not set
+  float hidden_dropout;     // after the activation
+  float output_dropout;     // after the second layer
+} heed_feed_forward_options;
+HEED_API heed_status heed_feed_forward_options_init(heed_feed_forward_options* options);
+
+typedef struct heed_feed_forward_block_names {
+  size_t size;               // set by heed_feed_forward_block_names_init
+  const char* feed_forward;  // empty: the two linear layers lie directly below the prefix
+  const char* norm;
+} heed_feed_forward_block_names;
+HEED_API heed_status heed_feed_forward_block_names_init(heed_feed_forward_block_names* options);
+
+typedef struct heed_encoder_layer_options {
+  size_t size;  // set by heed_encoder_layer_options_init
+  heed_multi_head_options attention;
+  heed_feed_forward_options feed_forward;
+  heed_norm_options norm;
+  heed_attention_block_names attention_names;
+  heed_feed_forward_block_names feed_forward_names;
+} heed_encoder_layer_options;
+HEED_API heed_status heed_encoder_layer_options_init(heed_encoder_layer_options* options);
+
+// A decoder layer is causal only if self_attention says so, by `causal` or by a mask.
+typedef struct heed_decoder_layer_options {
+  size_t size;  // set by heed_decoder_layer_options_init
+  heed_multi_head_options self_attention;
+  heed_multi_head_options cross_attention;
+  heed_feed_forward_options feed_forward;
+  heed_norm_options norm;
+  heed_attention_block_names self_names;
+  heed_attention_block_names cross_names;
+  heed_feed_forward_block_names feed_forward_names;
+} heed_decoder_layer_options;
+HEED_API heed_status heed_decoder_layer_options_init(heed_decoder_layer_options* options);
+
+typedef struct heed_stack_options {
+  size_t size;     // set by heed_stack_options_init
+  int32_t layers;  // at most kMaxLayers
+  // If set, a norm of this name, of the layers' kind, follows the last layer, as is usual with pre-norm layers.
+  const char* final_norm;
+} heed_stack_options;
+HEED_API heed_status heed_stack_options_init(heed_stack_options* options);
+
+typedef struct heed_transformer_options {
+  size_t size;  // set by heed_transformer_options_init
+  heed_encoder_layer_options encoder;
+  heed_decoder_layer_options decoder;
+  heed_stack_options encoder_stack;
+  heed_stack_options decoder_stack;
+  const char* encoder_prefix;
+  const char* decoder_prefix;
+  int32_t positional_encoding;  // add the sinusoidal one to both inputs
+  float input_dropout;          // after the positional encoding
+  int64_t vocabulary;           // width of the final linear layer
+  const char* out;              // its name
+  heed_dtype out_weight_dtype;  // the type of its matrix; default: that of `target`. HEED_DTYPE_DEFAULT: not set
+} heed_transformer_options;
+HEED_API heed_status heed_transformer_options_init(heed_transformer_options* options);
+
+typedef struct heed_device_options {
+  size_t size;  // set by heed_device_options_init
+  // "" is the best device: GPUs come first, then the CPU device, then software drivers. "cpu" is the CPU device, a
+  // number is an index into heed_device_list, and any other text is a part of DeviceInfo::word or name, in upper or
+  // lower case; the first device that matches is taken.
+  const char* select;
+  const heed_log* log;  // NULL: none; copied
+  uint32_t threads;     // CPU device: how many, the caller's included; 0: one per hardware thread
+  // CPU device: the host's threads instead of heed's own; copied. NULL: heed's own.
+  const heed_parallel_for* parallel_for;
+  // CPU device: one of its instruction sets ("avx2", "neon", "scalar", ...; DeviceInfo::limits lists them) instead of
+  // the best. A set that the processor or this build lacks changes nothing and is a warning in the log.
+  const char* cpu_instructions;
+  // Vulkan: a library file instead of the system's Vulkan loader. If it cannot be loaded, there is no GPU.
+  const char* vulkan_loader;
+  const void* pipeline_cache;  // a blob from heed_device_pipeline_cache; checked, may be stale
+  size_t pipeline_cache_bytes;
+  int32_t validation;    // Vulkan: enable the Khronos validation layer with synchronization validation
+  int32_t debug_labels;  // Vulkan: label passes and name objects if VK_EXT_debug_utils is there
+  int32_t self_test;     // compare a small graph with the CPU, unless the build lacks it, before a GPU is accepted
+  // heed_self_test_report_blob of an earlier start (<heed/self_test.hpp>). If it was made with this device, driver and
+  // version of heed, kernels that failed then are not used; if none failed, the small graph above is not run.
+  const void* self_test_results;
+  size_t self_test_results_bytes;
+} heed_device_options;
+HEED_API heed_status heed_device_options_init(heed_device_options* options);
+
+typedef struct heed_upload_options {
+  size_t size;  // set by heed_upload_options_init
+  // Floating-point and quantized tensors are converted to it: F32, F16 or BF16. HEED_DTYPE_DEFAULT: none are.
+  heed_dtype dtype;
+  // 1: only tensors of rank 2 and more are converted to `dtype`; others (biases, factors of norms) become F32.
+  int32_t only_matrices;
+  void (*progress)(void* user, uint64_t done, uint64_t total);
+  void* progress_user;
+  // Tells that these bytes of a tensor were read and are not read again.
+  void (*release)(void* user, const void* data, size_t bytes);
+  void* release_user;
+} heed_upload_options;
+HEED_API heed_status heed_upload_options_init(heed_upload_options* options);
+
+typedef struct heed_compile_options {
+  size_t size;         // set by heed_compile_options_init
+  int32_t training;    // dropout acts; without it, dropout leaves no dispatch in the plan
+  int32_t timestamps;  // measure GPU time per pass (heed_plan_timings, vulkan::record_some)
+  // A plan that needs more device memory than this is refused before anything is allocated: OutOfDeviceMemory, on the
+  // CPU OutOfMemory, with both numbers in the log. Weights and States are not counted.
+  uint64_t memory_limit;
+  // Vulkan: heed allocates no scratch. The host gives it (vulkan::bind_scratch) before the plan is recorded or run, the
+  // same to several plans if it likes. The CPU device ignores this: its plans share scratch by themselves.
+  int32_t host_scratch;
+  // How many recordings of this plan may be in flight at once, 1 to 16. They share one scratch, so they must not
+  // overlap in time: on one queue record orders them, on several queues the host does, or compiles one plan for each.
+  uint32_t record_slots;
+  heed_pipeline_creation pipelines;
+  // Lets products with quantized weights round their rows (a of the product) to 8 bits: each 32 neighbours get a scale,
+  // the largest magnitude / 127, and sums inside a block of the weight are whole numbers. That is what llama.cpp does.
+  // The error of a result is at most the sum over k of |weight| * scale / 2, beside that of f32 sums; a row with an
+  // infinite value or NaN gives NaN. Without it weights enter the sums exactly as they are dequantized. The CPU device
+  // does it where its instructions make it faster (x86 with AVX2 or AVX-512; tests/bench/README.md has both ways beside
+  // each other). Vulkan devices do it with many rows of f32 where their drivers have matrix units for bytes that are
+  // deeper than those for f16 (VK_KHR_cooperative_matrix with shaderInt8; those of Q6_K must be 16 deep at most), or no
+  // matrix units and fast dot products of bytes (Vulkan 1.3 with shaderIntegerDotProduct,
+  // integerDotProduct4x8BitPackedSignedAccelerated); DeviceInfo::reason tells. With other matrix units Vulkan devices
+  // round many rows of f32 and the weights to f16 instead, for one product of f16 with sums in f32. With A and B the
+  // largest magnitudes of finite elements of rows and weights, but at least 2^-113, the error of a result is at most
+  //   2^-9 * (1 + 2^-11) * (sum over k of |a| |b|) + 2^-28 * k * A * B,
+  // beside that of f32 sums: the first term is below half of the CPU's bound. What emulate_f32 says of infinities and
+  // NaN, of results below 2^-126 and of their last bits is true here, too; a product that both options allow is
+  // rounded. All else computes as without it. PassInfo::why tells what a pass does.
+  int32_t round_rows;
+  // Lets Vulkan devices with matrix units (VK_KHR_cooperative_matrix, f16 with sums in f32) multiply matrices of many
+  // rows on them whose a [.., m, k] is f32 and whose b [.., k, n] is f32 or quantized: each element is split into two
+  // terms of f16, and three products of terms are added up in f32. With A and B the largest magnitudes of finite
+  // elements of a and b, but at least 2^-113, an element of the product is off by at most
+  //   2^-21 * (sum over k of |a| |b|) + 2^-38 * k * A * B,
+  // beside the error of sums in f32; below 2^-126 it may be 0. So elements of any magnitude count, fully down to 2^-16
+  // of their operand's largest; one below 2^-39 of it may be taken for 0. If an infinity or NaN is among the rows of a
+  // and columns of b that a tile of 32x64 to 128x128 results is made of, f32 arithmetic makes the tile, as IEEE 754 has
+  // it and without the bound's terms, in many times the time. The last bits of a result may depend on rows and columns
+  // beside its own. It pays where matrix units have more than three times the rate of f32
+  // (tests/gpu/profile/README.md), which no driver tells and heed::tune measures: sizes for which f32 arithmetic was
+  // clearly faster keep it. All else computes as without it: other types, few rows, devices without matrix units, the
+  // CPU device. PassInfo::why tells what a pass does.
+  int32_t emulate_f32;
+  // Results are the same bits on every device that can promise it, on every instruction set of the CPU, for any number
+  // of threads, any batch and any split of the work: each operation sums in one order and rounds in one sequence, which
+  // tests/reproducible/README.md writes down, gradients and optimizers among them. Two roundings take the place of a
+  // fused multiply-add, attention is a product, a softmax and a product, its gradient likewise, and exp, tanh and
+  // division are made of additions and multiplications; bounds of errors stay. Tensors of f16 and bf16 are rounded to
+  // nearest even where the host sees them and by casts; what lies between passes is f32, and takes its memory. Values
+  // of keys with a weight below 2^-51, hidden ones among them, add nothing, even if they are infinite or NaN.
+  // Unsupported, with what is missing: a Vulkan device that does not report shaderRoundingModeRTEFloat32 and
+  // shaderSignedZeroInfNanPreserveFloat32; a pass of the host's own. round_rows and emulate_f32 do nothing.
+  int32_t reproducible;
+  // Vulkan: note each finished pass in host-visible memory, so that the last one can be named when the device is lost:
+  // run names it in the log, vulkan::last_completed tells it to the host. Each pass then also fills 4 bytes; the fill
+  // waits for the passes before it and delays none after it. Meant for finding faults, not for a shipped game.
+  int32_t progress;
+} heed_compile_options;
+HEED_API heed_status heed_compile_options_init(heed_compile_options* options);
+
+typedef struct heed_gradient_options {
+  size_t size;  // set by heed_gradient_options_init
+  // Layers whose activations are computed again on the way back instead of kept (Chen et al. 2016, arXiv:1604.06174). A
+  // layer is all that the graph has from the first to the last operation whose label is NAME.i or begins with
+  // "NAME.i.", for one number i; heed::nn's stacks label theirs by the names of their weights, "model.layers". What the
+  // backward passes of a layer read of its forward ones is computed again from what came into the layer, right before
+  // them, with the same bits and the same dropout. What others read of a layer stays, such as what it gave. A layer is
+  // kept that writes a state or reads one as it no longer is, draws a sample or has passes of the host's; so are layers
+  // that lie within each other. Empty: all is kept.
+  const char* remat;
+} heed_gradient_options;
+HEED_API heed_status heed_gradient_options_init(heed_gradient_options* options);
+
+typedef struct heed_optimizer_options {
+  size_t size;  // set by heed_optimizer_options_init
+  heed_update_rule rule;
+  int32_t momentum;  // of Sgd; without it there are no moments
+  int32_t nesterov;  // of Sgd with momentum
+  // Gradients of several runs are added up, until a run with heed_step_numbers::apply takes the step and makes them
+  // zero.
+  int32_t accumulate;
+  const char* prefix;  // of the names of states and of the input
+} heed_optimizer_options;
+HEED_API heed_status heed_optimizer_options_init(heed_optimizer_options* options);
+
+// What a run does with a group of weights. The last five count for all groups as group 0 gives them.
+typedef struct heed_step_numbers {
+  size_t size;  // set by heed_step_numbers_init
+  float rate;
+  float weight_decay;
+  float beta1;  // Sgd: the momentum
+  float beta2;
+  float eps;
+  int32_t apply;     // false: the run only adds to the gradients
+  int64_t runs;      // whose gradients were added up: their mean counts
+  float loss_scale;  // what the loss was multiplied by (heed_optimizer_loss_scale); gradients are divided by it
+  float max_norm;    // gradients of a larger norm are scaled down, as torch.nn.utils.clip_grad_norm_ does; 0: none are
+} heed_step_numbers;
+HEED_API heed_status heed_step_numbers_init(heed_step_numbers* options);
+
+// The scale of a loss whose gradients pass through f16 (Micikevicius et al. 2018, arXiv:1710.03740): it falls to half
+// at a step that was left out, and doubles after `grow_after` steps in a row that were not.
+typedef struct heed_loss_scale {
+  size_t size;  // set by heed_loss_scale_init
+  float scale;
+  float least;
+  float most;
+  int64_t grow_after;
+  int64_t good;
+} heed_loss_scale;
+HEED_API heed_status heed_loss_scale_init(heed_loss_scale* options);
+
+// The network as a Hugging Face config.json describes it. Names in brackets are those of the file's fields.
+typedef struct heed_bert_config {
+  size_t size;                 // set by heed_bert_config_init
+  int64_t vocabulary;          // [vocab_size] rows of the word table
+  int64_t width;               // [hidden_size]
+  int64_t layers;              // [num_hidden_layers] at most nn::kMaxLayers
+  int64_t heads;               // [num_attention_heads] must divide width
+  int64_t hidden;              // [intermediate_size]
+  int64_t positions;           // [max_position_embeddings] the longest input
+  int64_t types;               // [type_vocab_size]
+  heed_activation activation;  // [hidden_act]
+  float eps;                   // [layer_norm_eps]
+  int64_t pad_id;              // [pad_token_id]
+} heed_bert_config;
+HEED_API heed_status heed_bert_config_init(heed_bert_config* options);
+
+typedef struct heed_bert_options {
+  size_t size;       // set by heed_bert_options_init
+  heed_dtype dtype;  // F32, F16 or BF16: storage of the weights and of all results
+  // Storage of matrices and tables: F16 or BF16 if `dtype` is F32. Default: `dtype`. Upload the weights with
+  // {.keep_dtype = false, .dtype = weight_dtype, .only_matrices = true}. HEED_DTYPE_DEFAULT: not set.
+  heed_dtype weight_dtype;
+  int32_t pooler;      // compute BertResult::pooled
+  int32_t attention;   // compute BertResult::attention
+  int32_t joined_qkv;  // the weights are those of BertWeights; false: those of the checkpoint
+  heed_tensor types;   // token types, I32 [B, S]; if invalid, all are 0
+} heed_bert_options;
+HEED_API heed_status heed_bert_options_init(heed_bert_options* options);
+
+// The numbers of a checkpoint's config.json, or of a GGUF file's metadata (<heed/decoder_model.hpp> reads both).
+// Weights have Hugging Face's names.
+typedef struct heed_decoder_config {
+  size_t size;         // set by heed_decoder_config_init
+  const char* family;  // one of decoder_families(); only read during calls
+  int32_t layers;
+  int64_t width;       // of a token's row
+  int64_t heads;       // query heads
+  int64_t kv_heads;    // 0: heads
+  int64_t head_width;  // 0: width / heads
+  int64_t hidden;      // width of the feed-forward; 0: four times the width
+  int64_t vocabulary;
+  // The longest text of the training. Where a table tells positions (gpt2), its rows, and the most tokens of a
+  // conversation.
+  int64_t positions;
+  // The sliding window of attention, in tokens ("sliding_window"; heed_attention_options::window). 0: none. Layers have
+  // it from `window_from` on (Qwen's "max_window_layers"), but for each `full_every`th, which sees all: layer
+  // full_every - 1, 2 full_every - 1, ... (2 where layers alternate; Gemma's "sliding_window_pattern"). 0: no such
+  // layer, as Mistral has none.
+  int64_t window;
+  int32_t window_from;
+  int32_t full_every;
+  float eps;                   // of the norms
+  heed_rotary_options rotary;  // base and scaling; not of gpt2
+  int32_t tied;                // logits are products with the table of tokens; false: with the matrix "lm_head.weight"
+  int32_t in_out;              // gpt2: matrices are stored as [in, out]; false: as [out, in], as in GGUF files
+} heed_decoder_config;
+HEED_API heed_status heed_decoder_config_init(heed_decoder_config* options);
+
+typedef struct heed_decoder_options {
+  size_t size;         // set by heed_decoder_options_init
+  heed_cache cache;    // capacity 0: every run has all tokens
+  int32_t all_logits;  // of each token, not only of the last one of a run
+  // gives what tokens looked at; attentions then store their weights (heed_attention_options::return_weights)
+  int32_t attention;
+  // Which token of each row gives logits, I32 [B, 1], where rows of a batch have different numbers of tokens: 0 is a
+  // run's first, and -1 gives those of a row of zeros. Default: the last one of a run.
+  heed_tensor last;
+  heed_dtype dtype;
+  // Storage of matrices and tables: F16 or BF16 if `dtype` is F32. Default: `dtype`. Upload the weights with
+  // {.keep_dtype = false, .dtype = weight_dtype, .only_matrices = true}. A weight that the graph has already keeps its
+  // type. HEED_DTYPE_DEFAULT: not set.
+  heed_dtype weight_dtype;
+  // Comes before all names; states are named as the attentions, "model.layers.0.self_attn.keys", with it.
+  const char* prefix;
+} heed_decoder_options;
+HEED_API heed_status heed_decoder_options_init(heed_decoder_options* options);
+
+typedef struct heed_text_encoder_options {
+  size_t size;       // set by heed_text_encoder_options_init
+  heed_dtype dtype;  // F32, or F16 or BF16 where the device can
+  // Storage of matrices and tables; default: dtype. If dtype is F32, this may be F16 or BF16, which takes half the
+  // memory and half the reading at each run; products still sum in F32 (see heed_graph_matmul). HEED_DTYPE_DEFAULT: not
+  // set.
+  heed_dtype weight_dtype;
+  int32_t keep_weight_dtype;  // store them as the checkpoint does (BertWeights::dtype), whatever weight_dtype is
+  int64_t max_batch;
+  // The longest input in tokens, with [CLS] and [SEP]. 0: the number in sentence_bert_config.json, or without that file
+  // the model's positions.
+  int64_t max_tokens;
+  int32_t timestamps;    // see heed_compile_options
+  int32_t reproducible;  // see heed_compile_options: vectors have the same bits on every device
+  void (*progress)(void* user, uint64_t done, uint64_t total);
+  void* progress_user;
+  const heed_log* log;  // NULL: none; copied
+} heed_text_encoder_options;
+HEED_API heed_status heed_text_encoder_options_init(heed_text_encoder_options* options);
+
+// How tokens are drawn; the members of heed_sample_options say what they mean. A conversation's draws depend on its
+// seed and on how many there were, not on other conversations.
+typedef struct heed_text_sampling {
+  size_t size;        // set by heed_text_sampling_init
+  float temperature;  // 0: the most likely token
+  int64_t top_k;
+  float top_p;
+  float min_p;
+  float repetition_penalty;  // of all tokens of the conversation but control tokens
+  uint32_t seed;
+} heed_text_sampling;
+HEED_API heed_status heed_text_sampling_init(heed_text_sampling* options);
+
+typedef struct heed_text_generator_options {
+  size_t size;  // set by heed_text_generator_options_init
+  // The most tokens of a conversation. 0: as many as the model was trained with, at most 4096. Each conversation takes
+  // memory for all of them from its beginning (TextGenerator::conversation_bytes).
+  int64_t context;
+  int64_t read;  // the most tokens that one step reads
+  // The most conversations, 1 to 64, whose steps share a run, which reads each weight once for all of them.
+  // Conversations then lie side by side in States for so many, and the first one in each State takes memory for all:
+  // together x conversation_bytes(). More conversations than that take another State, whose runs take turns with those
+  // of the first. Products of up to eight rows read weights most quickly on all devices.
+  int64_t together;
+  heed_dtype dtype;
+  // Storage of matrices and tables: F32, F16 or BF16. Default: as in the file, also if it is quantized; if the device
+  // cannot compute with that, F16, which a warning tells. HEED_DTYPE_DEFAULT: not set.
+  heed_dtype weight_dtype;
+  // Storage of keys and values (heed_cache::dtype): F16 or BF16 beside a dtype of F32, for half the memory of a
+  // conversation, where the device can. HEED_DTYPE_DEFAULT: not set.
+  heed_dtype cache_dtype;
+  // Lets products with quantized weights round their rows where that is faster (heed_compile_options::round_rows).
+  // Answers may differ in words.
+  int32_t round_rows;
+  int32_t reproducible;  // Answers are the same, token for token, on every device (heed_compile_options::reproducible).
+  // Instead of the file's chat template: one in Jinja, of a family that heed knows. Unsupported: of another.
+  const char* chat_template;
+  void (*progress)(void* user, uint64_t done, uint64_t total);
+  void* progress_user;
+  const heed_log* log;  // of the conversations, too. NULL: none; copied
+} heed_text_generator_options;
+HEED_API heed_status heed_text_generator_options_init(heed_text_generator_options* options);
+
+typedef struct heed_conversation_options {
+  size_t size;         // set by heed_conversation_options_init
+  const char* system;  // the first message; "": none, or the one that the template then makes up
+  heed_text_sampling sampling;
+  const char* const* stop;  // Any of these texts ends an answer and is not part of it. UTF-8, not empty.
+  size_t stop_count;
+  // What an answer may be: rules as <heed/grammar.hpp> describes them, of which "root" is all of it. A token that would
+  // break them is never drawn, and the answer may end only where the root may. Settings of the sampling choose among
+  // those that are left. "": any. A step needs to know on the host which token the last one drew; poll() and step() see
+  // to that, as they do for all answers. An answer that something else ends, such as most_tokens or a stop string, may
+  // be incomplete: see TextEnd. The first conversation with a grammar compiles plans for such; others run on their own
+  // plans as before.
+  const char* grammar;
+  int64_t most_tokens;  // of an answer; 0: what the context has room for, or without end for DropOldest
+  heed_overflow overflow;
+  int64_t keep_tokens;  // of a raw text; see TextOverflow
+  int32_t think;        // see ChatOptions
+  const char* date;     // see ChatOptions; read by TextGenerator::begin
+} heed_conversation_options;
+HEED_API heed_status heed_conversation_options_init(heed_conversation_options* options);
+
+typedef struct heed_attention_result {
+  heed_tensor output;   // [B, H, S_q, d_v]
+  heed_tensor weights;  // [B, H, S_q, S_kv] before dropout; invalid unless return_weights
+  // [B, H, S_q] in F32; invalid unless return_log_sum_exp. The natural logarithm of the sum of exp(logit) over the
+  // visible keys, where a logit is scale q.k + bias, or masked_fill; -inf for a row without a visible key. The outputs
+  // of attentions over parts of the keys, weighted by exp(log_sum_exp), average to the output over all keys. On Vulkan
+  // d_k must be a constant up to 256, and not all of key_padding, mask and bias may be given beside lengths or
+  // positions.
+  heed_tensor log_sum_exp;
+} heed_attention_result;
+
+typedef struct heed_transformer_result {
+  heed_tensor encoded;        // [B, S, C]
+  heed_tensor decoded;        // [B, T, C]
+  heed_tensor logits;         // [B, T, vocabulary]
+  heed_tensor probabilities;  // softmax of the logits
+} heed_transformer_result;
+
+HEED_API const heed_attention_names* heed_nn_fused_qkv(void);
+
+HEED_API const heed_attention_names* heed_nn_fused_kv(void);
+
+HEED_API const heed_attention_names* heed_nn_separate(void);
+
+// torch.nn.MultiheadAttention with equal widths: in_proj_weight [3C, C], in_proj_bias, out_proj.
+HEED_API const heed_attention_names* heed_nn_torch_multihead(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
