@@ -68,6 +68,8 @@ struct Capabilities {
   // be. Tests lower it.
   int64_t invocation_work = 1 << 20;
   bool matrix_always = false;  // also where plain arithmetic is expected to be faster
+  // Rounds of all loops of an invocation, after which the driver ends them without a word.
+  int64_t most_rounds = INT64_MAX;
   // Kernels that failed the self-test on this device, by KernelId. A select function that has a choice asks allows();
   // select_kernels refuses a pass that still lists one.
   std::array<bool, kKernelCount> disabled{};

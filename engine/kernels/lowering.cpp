@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "kernels/canon.hpp"
+#include "kernels/loops.hpp"
 #include "kernels/operations.hpp"
 
 namespace heed {
@@ -197,6 +198,8 @@ Status select_kernels(const Schedule& schedule, const Node& node, const Capabili
     if (key.custom == nullptr && !device.allows(key.id))
       status = select.unsupported(format("%s failed the self-test on this device", kernel_name(key)));
   }
+  if (status == Status::Ok)
+    status = kernels::check_rounds(schedule, node, device, log, *kernels, {.sizes = schedule.max_values});
   return status;
 }
 

@@ -309,6 +309,8 @@ void Module::decode_in_function(Op op, Operands o) {
     return;
   }
   Block& block = open_->blocks.back();
+  constexpr uint32_t kUnroll = 1;
+  if (op == Op::LoopMerge) block.loops = (o[2] & kUnroll) == 0;
   if (op == Op::Nop || op == Op::LoopMerge || op == Op::SelectionMerge) return;
   if (has_no_result(op)) {
     block.instructions.push_back({op, 0, 0, o});

@@ -58,6 +58,7 @@ struct Instruction {
 struct Block {
   uint32_t label = 0;
   std::vector<Instruction> phis, instructions;  // the last is the terminator
+  bool loops = false;                           // a loop begins here that is not marked to be unrolled
 };
 
 struct Function {

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 #include "base/arith.hpp"
 #include "base/logging.hpp"
+#include "kernels/loops.hpp"
 
 namespace heed::interpreter {
 
@@ -218,7 +221,15 @@ void InterpretedPlan::run_dispatch(const Node& pass, const KernelList& kernels, 
   launch.after_barrier = needs_barrier(launch.bindings);
   check_limits(use, launch);
   report_.counts = trials_->counts == nullptr ? nullptr : &(*trials_->counts)[variant_name(use.key)];
+  report_.rounds = 0;
   interpreter_.run(launch, &report_);
+  // Of kernels for matrix units it leaves out what infinite values and NaN take, which is multiplied plainly.
+  const bool is_known = std::string_view(kernel_name(use.key)).find("_matrix") == std::string_view::npos &&
+                        std::string_view(kernel_name(use.key)).find("_bytes") == std::string_view::npos;
+  if (const int64_t known = kernels::rounds_of(use.key, dispatch); is_known && std::cmp_greater(report_.rounds, known))
+    report_.wrongs.push_back(
+        format("%s: an invocation goes through loops %llu times, and kernels/loops.cpp knows of %lld",
+               report_.where.c_str(), static_cast<unsigned long long>(report_.rounds), static_cast<long long>(known)));
 }
 
 // Weights and constants: never written, hence never a hazard.

@@ -140,6 +140,7 @@ void Workgroup::run(const std::array<uint32_t, 3>& id) {
   all.list.resize(n_);
   std::iota(all.list.begin(), all.list.end(), uint16_t{0});
   call(module_.main(), std::move(all));
+  report_->rounds = std::max(report_->rounds, most_rounds());
 }
 
 // The operands of all phis are read before any phi is written.
@@ -176,6 +177,38 @@ void Workgroup::enter(const Block& block, const Lanes& at) {
     }
 }
 
+void Workgroup::count_rounds(const Block& block, uint32_t index, const Lanes& at) {
+  Loop& loop = loops_[&block];
+  loop.now.resize(n_);
+  loop.all.resize(n_);
+  each(at, [&](uint32_t l) {
+    const bool again = loop.now[l] > 0 && module_.block_of(from_[l]) >= index;
+    if (!again && loop.now[l] > 0) {
+      loop.least = std::min(loop.least, loop.now[l]);
+      loop.most = std::max(loop.most, loop.now[l]);
+    }
+    loop.now[l] = again ? loop.now[l] + 1 : 1;
+    ++loop.all[l];
+  });
+}
+
+// Rounds of all loops, of the invocation that has most. Loops that always have the same small number are taken to be unrolled.
+uint64_t Workgroup::most_rounds() {
+  constexpr uint32_t kUnrolled = 33;
+  std::vector<uint64_t> rounds(n_);
+  for (auto& [block, loop] : loops_) {
+    for (const uint32_t last : loop.now) {
+      if (last == 0) continue;
+      loop.least = std::min(loop.least, last);
+      loop.most = std::max(loop.most, last);
+    }
+    if (loop.least == loop.most && loop.most <= kUnrolled) continue;
+    for (uint32_t l = 0; l < n_; ++l) rounds[l] += loop.all[l];
+  }
+  loops_.clear();
+  return *std::max_element(rounds.begin(), rounds.end());
+}
+
 // The block to which all invocations go; null if they part.
 const uint32_t* Workgroup::common_target(const Instruction& last, const Lanes& at) {
   if (last.op == Op::Branch) return &last.operands[0];
@@ -198,6 +231,7 @@ void Workgroup::call(const Function& function, Lanes start) {
   for (;;) {
     const Block& block = function.blocks[current];
     if (++steps_ > kMostSteps) throw Stopped("a workgroup does not end");
+    if (block.loops) count_rounds(block, current, at);
     if (!block.phis.empty()) enter(block, at);
     for (size_t k = 0; k + 1 < block.instructions.size(); ++k) execute(block.instructions[k], at);
     const Instruction& last = block.instructions.back();

@@ -37,6 +37,7 @@ struct Report {
   std::set<std::pair<const void*, const char*>> told;
   std::string where;         // the kernel
   Counts* counts = nullptr;  // filled if it is there
+  uint64_t rounds = 0;       // of all loops of the invocation that went through them most often
 };
 
 // The intervals of memory.hpp, over all dispatches.
@@ -64,6 +65,8 @@ class Workgroup {
   void call(const Function& function, Lanes start);
   void do_call(const Instruction& i, const Lanes& at);
   void enter(const Block& block, const Lanes& at);
+  void count_rounds(const Block& block, uint32_t index, const Lanes& at);
+  uint64_t most_rounds();
   const uint32_t* common_target(const Instruction& last, const Lanes& at);
   template <class Go>
   void part(const Function& function, const Instruction& last, const Lanes& at, const Go& go);
@@ -197,6 +200,11 @@ class Workgroup {
   uint32_t shared_now_ = 0, buffers_now_ = 0;
   std::vector<uint32_t> taken_;  // by phis
   uint64_t steps_ = 0;
+  struct Loop {
+    std::vector<uint32_t> now, all;         // rounds by invocation: since it came to the loop, and of all times
+    uint32_t least = UINT32_MAX, most = 0;  // of a time, over all invocations
+  };
+  std::map<const Block*, Loop> loops_;
   std::unordered_set<uint64_t> touched_[kSegments.size()];  // segments of buffers, by address
   std::array<uint32_t, 3> id_{};
 };

@@ -185,6 +185,8 @@ Capabilities capabilities_of(const PhysicalDevice& device, WhyNoMatrix* why) {
   result.subgroup_ballot = (operations & VK_SUBGROUP_FEATURE_BALLOT_BIT) != 0;
   result.subgroup_shuffle = (operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
   result.slow_shuffle = device.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
+  // LP_MAX_TGSI_LOOP_ITERATIONS in Mesa's gallivm, which all loops of a function share.
+  if (device.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE) result.most_rounds = 65535;
   result.registers = registers_of(device);
   result.core_registers = core_registers_of(device);
   // No watchdog looks after a CPU.

@@ -1,0 +1,255 @@
+#include "kernels/loops.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "base/arith.hpp"
+#include "base/logging.hpp"
+#include "kernels/params.hpp"
+
+namespace heed::kernels {
+namespace {
+
+// Loops whose number of rounds no size changes come to less: lanes that are added up in halves, dimensions, elements of one
+// invocation.
+constexpr int64_t kSmall = 128;
+
+struct Launch {
+  const KernelKey& key;
+  const Dispatch& dispatch;
+
+  template <class Params>
+  Params push() const {
+    Params params;
+    std::memcpy(&params, dispatch.push.data(), sizeof params);
+    return params;
+  }
+  int64_t spec(size_t constant) const { return key.spec[constant]; }
+  int64_t invocations() const { return spec(0) * spec(1) * spec(2); }
+};
+
+// A loop over `count`, `step` at a time.
+int64_t loop(int64_t count, int64_t step) { return ceil_div(count, std::max<int64_t>(step, 1)) + 1; }
+
+// Walks over rows, whose lanes lie along x.
+template <class Params, int kWalks>
+int64_t rows(const Launch& l) {
+  return kWalks * loop(l.push<Params>().n, l.spec(0));
+}
+
+// Three walks in groups of four, none of which counts where a lane holds its groups in registers.
+int64_t row_groups(const Launch& l, int64_t n) {
+  return l.spec(RowGroupConstants::HELD) != 0 ? 0 : 3 * loop(n, 4 * l.spec(0));
+}
+template <class Params>
+int64_t norm(const Launch& l) {
+  return row_groups(l, l.push<Params>().n);
+}
+int64_t softmax(const Launch& l) { return row_groups(l, l.push<SoftmaxParams>().dim[3]); }
+
+int64_t mean(const Launch& l) { return loop(l.push<MeanParams>().n, l.spec(1)); }
+int64_t norm_sums(const Launch& l) { return loop(l.push<NormBackwardSumsParams>().rows, l.spec(1)); }
+int64_t norm_factors(const Launch& l) { return loop(l.push<GradientNormCombineParams>().sums, l.spec(0)); }
+
+// Each element of a row looks through all ids.
+int64_t embedding_backward(const Launch& l) {
+  const auto p = l.push<EmbeddingBackwardParams>();
+  const int64_t elements = loop(p.n, l.spec(0));
+  return elements + (elements - 1) * loop(p.count, 1);
+}
+
+int64_t rotary(const Launch& l) {
+  const auto p = l.push<RotaryParams>();
+  return loop(p.pairs, l.spec(0)) + loop(p.n - 2 * p.pairs, l.spec(0));
+}
+
+// Up to four digits of a key and those of an index for each of top-k, top-p and the draw, behind a walk for the largest key.
+int64_t sample(const Launch& l) {
+  constexpr int64_t kBins = 1 << HEED_SAMPLE_DIGIT, kGroup = 16, kSeenWords = 1024, kSegment = 32 * kSeenWords;
+  const auto p = l.push<SampleParams>();
+  const int64_t lanes = l.spec(0);
+  const bool previous = l.spec(SampleConstants::PREVIOUS) != 0;
+  const int64_t segments = previous ? ceil_div<int64_t>(p.n, kSegment) : 1;
+  const int64_t marks = previous ? loop(kSeenWords, lanes) + loop(p.previous, lanes) : 1;
+  const int64_t walk = segments * (marks + 2) + ceil_div<int64_t>(p.n, lanes) + loop(kBins, lanes);
+  const int64_t bins = loop(kBins / kGroup, lanes) * (kGroup + 2) + 2 * (kBins / kGroup + kGroup + 2);
+  const int64_t digits = ceil_div<int64_t>(32, HEED_SAMPLE_DIGIT) + loop(p.index_bits, HEED_SAMPLE_DIGIT);
+  return walk + 3 * digits * (walk + bins);
+}
+
+// --- Products
+
+int64_t matmul_tiles(const Launch& l) {
+  const int64_t bk = l.spec(MatmulTileConstants::BK);
+  return loop(l.push<MatmulParams>().k, bk) * (1 + loop(bk, 4)) + loop(l.spec(MatmulTileConstants::TM), 1);
+}
+// With b along n, an eighth of the invocations have each k, four at a time.
+int64_t matmul_vector(const Launch& l) {
+  const int64_t steps = l.invocations() / 8;
+  return loop(l.push<MatmulParams>().k, 4 * steps) + 8 * loop(steps, 1);
+}
+int64_t matmul_sum(const Launch& l) { return loop(l.push<MatmulParams>().k, 1); }
+// By matrix units and by dot products of bytes: blocks of at least 16 k, with at most 14 rounds within.
+int64_t matmul_blocks(const Launch& l) { return 15 * loop(l.push<MatmulParams>().k, 16) + kSmall; }
+
+int64_t projection(const Launch& l) {
+  return (l.spec(ProjectionConstants::BM) + 1) * loop(l.spec(ProjectionConstants::K), 4 * l.invocations());
+}
+
+// --- Attention
+
+// Keys that a workgroup of so many queries goes over, in tiles of `tile`.
+int64_t tiles_of(const Launch& l, const AttentionParams& p, int64_t queries, int64_t tile) {
+  const int64_t flags = l.spec(AttentionConstants::FLAGS), window = l.spec(AttentionConstants::WINDOW);
+  int64_t keys = p.s_kv;
+  if (window != 0 && (flags & HEED_SOFTMAX_FILL) == 0) keys = std::min(keys, window + queries);
+  const int64_t splits = (flags & HEED_ATTENTION_PARTIAL) != 0 ? (p.heads_splits >> 24) + 1 : 1;
+  return ceil_div(keys, splits * tile);
+}
+int64_t fours_of(int64_t width, int64_t lanes) { return ceil_div(width, 4 * lanes) * lanes; }
+
+int64_t attention_tiles(const Launch& l) {
+  using Tiles = AttentionTileConstants;
+  const int64_t all = l.invocations(), lanes = l.spec(Tiles::LANES), bk = l.spec(Tiles::BK), tk = l.spec(Tiles::TK);
+  const int64_t rows = loop(bk * fours_of(l.spec(AttentionConstants::D_K), lanes), all) +
+                       loop(bk * fours_of(l.spec(AttentionConstants::D_V), lanes), all) + loop(bk, all);
+  // Values that are infinite or NaN are added one by one where keys are hidden.
+  const int64_t tile = 1 + rows + loop(bk, tk) + bk / tk * loop(tk, 1);
+  return tile * (1 + tiles_of(l, l.push<AttentionParams>(), all / lanes * l.spec(Tiles::TQ), bk));
+}
+
+int64_t attention_vector(const Launch& l) {
+  using Vector = AttentionVectorConstants;
+  const int64_t groups = l.invocations() / l.spec(Vector::LANES), queries = l.spec(Vector::TQ);
+  const int64_t results = loop(queries * fours_of(l.spec(AttentionConstants::D_V), 1), l.invocations());
+  return loop(tiles_of(l, l.push<AttentionParams>(), queries, groups * l.spec(Vector::TK)), 1) +
+         results * (1 + 2 * loop(groups, 1));
+}
+
+// Tiles of at least 16 keys, with at most 24 rounds within.
+int64_t attention_matrix(const Launch& l) {
+  const int64_t bk = l.spec(AttentionMatrixConstants::BK);
+  return 25 * loop(tiles_of(l, l.push<AttentionParams>(), 4 * l.invocations(), bk), 1) + 4 * kSmall;
+}
+
+int64_t attention_combine(const Launch& l) { return 2 * loop(l.push<AttentionCombineParams>().splits, 1); }
+
+// What is added for a block of rows that a workgroup visits.
+struct Backward {
+  int64_t own, visit, k_fours, v_fours, all;
+  explicit Backward(const Launch& l)
+      : own(l.spec(AttentionBackwardConstants::OWN)),
+        visit(l.spec(AttentionBackwardConstants::VISIT)),
+        k_fours(fours_of(l.spec(AttentionBackwardConstants::D_K), 1)),
+        v_fours(fours_of(l.spec(AttentionBackwardConstants::D_V), 1)),
+        all(l.invocations()) {}
+
+  int64_t load(int64_t count) const {
+    return loop(count * k_fours, all) + loop(count * v_fours, all) + loop(count, all);
+  }
+  // Products of pairs, whose loops over the elements of heads are unrolled where these are short.
+  int64_t pairs() const {
+    constexpr int64_t kUnrolled = 32;
+    return (k_fours > kUnrolled ? loop(k_fours, 1) : 0) + (v_fours > kUnrolled ? loop(v_fours, 1) : 0);
+  }
+  // Sums of the own rows over those visited, of which an invocation has some, one by one or all at once.
+  int64_t add(int64_t fours) const {
+    return (128 % fours == 0 ? 1 : ceil_div<int64_t>(own * fours, 128)) * loop(visit, 1);
+  }
+};
+
+int64_t attention_backward(const Launch& l) {
+  using Constants = AttentionBackwardConstants;
+  const auto p = l.push<AttentionBackwardParams>();
+  const Backward b(l);
+  const bool owns_keys = l.spec(Constants::OWNS_KEYS) != 0;
+  const int64_t heads = owns_keys ? l.spec(Constants::GROUP) : 1, blocks = loop(owns_keys ? p.s_q : p.s_kv, b.visit);
+  const int64_t block = 1 + b.load(b.visit) + b.pairs() + b.add(b.k_fours) + (owns_keys ? b.add(b.v_fours) : 0);
+  return heads * (1 + blocks * block) + b.load(b.own) + loop(b.own, b.all) * loop(b.v_fours, 1);
+}
+
+int64_t attention_backward_bias(const Launch& l) {
+  const auto p = l.push<AttentionBackwardParams>();
+  const Backward b(l);
+  const int64_t sums = l.spec(AttentionBackwardConstants::SUMS);
+  const auto over = [&](int64_t bit, int64_t count, int64_t step) { return (sums & bit) != 0 ? loop(count, step) : 2; };
+  const int64_t block = 1 + b.load(b.own) + b.load(b.visit) + b.pairs();
+  int64_t all = over(8, p.s_kv, b.own) * block;
+  for (const int64_t outer : {over(4, p.s_q, b.visit), over(2, p.heads, 1), over(1, p.batches, 1)})
+    if (!checked_mul(all + 1, outer, &all)) return INT64_MAX;
+  return all + loop(b.own * b.visit, b.all) * (loop(b.visit, 1) * loop(b.own, 1));
+}
+
+int64_t attention_backward_rows(const Launch& l) { return loop(l.push<AttentionBackwardRowsParams>().d_v, 1); }
+
+// Of a kernel whose name begins and goes on so, the first that fits.
+struct Family {
+  std::string_view begins, has;
+  int64_t (*rounds)(const Launch& l);
+};
+constexpr Family kFamilies[] = {
+    {"argmax", "", rows<ArgmaxParams, 1>},
+    {"attention_backward_bias", "", attention_backward_bias},
+    {"attention_backward_rows", "", attention_backward_rows},
+    {"attention_backward", "", attention_backward},
+    {"attention_combine", "", attention_combine},
+    {"attention", "_vector", attention_vector},
+    {"attention", "_matrix", attention_matrix},
+    {"attention", "", attention_tiles},
+    {"cross_entropy_backward", "", rows<CrossEntropyBackwardParams, 3>},
+    {"cross_entropy", "", rows<CrossEntropyParams, 2>},
+    {"embedding_backward", "", embedding_backward},
+    {"embedding", "", rows<EmbeddingParams, 1>},
+    {"gradient_norm_combine", "", norm_factors},
+    {"l2_normalize", "", norm<L2NormalizeParams>},
+    {"layernorm", "", norm<NormParams>},
+    {"matmul", "_vector", matmul_vector},
+    {"matmul", "_sum", matmul_sum},
+    {"matmul", "_dot", matmul_blocks},
+    {"matmul", "_bytes", matmul_blocks},
+    {"matmul", "_matrix", matmul_blocks},
+    {"matmul", "", matmul_tiles},
+    {"mean", "", mean},
+    {"norm_backward_sums", "", norm_sums},
+    {"norm_backward", "", rows<NormBackwardParams, 4>},
+    {"place", "", rows<PlaceParams, 1>},
+    {"projection", "", projection},
+    {"rmsnorm", "", norm<NormParams>},
+    {"rotary", "", rotary},
+    {"sample", "", sample},
+    {"softmax_backward", "", rows<SoftmaxBackwardParams, 2>},
+    {"softmax", "", softmax},
+};
+
+}  // namespace
+
+int64_t rounds_of(const KernelKey& key, const Dispatch& dispatch) {
+  if (key.custom != nullptr) return 0;  // the host's
+  const std::string_view name = kernel_info(key.id).name;
+  for (const Family& family : kFamilies)
+    if (name.starts_with(family.begins) && name.find(family.has, family.begins.size()) != std::string_view::npos)
+      return kSmall + family.rounds({key, dispatch});
+  return kSmall;
+}
+
+Status check_rounds(const Schedule& schedule, const Node& node, const Capabilities& device, const Log& log,
+                    const KernelList& kernels, const RunValues& at) {
+  if (device.most_rounds == INT64_MAX) return Status::Ok;
+  const auto list = std::make_unique<DispatchList>();  // too large for small stacks
+  emit_dispatches(schedule, node, device, kernels, at, list.get());
+  for (uint32_t d = 0; d < list->count; ++d) {
+    const KernelKey& key = kernels.uses[list->dispatches[d].kernel].key;
+    const int64_t rounds = rounds_of(key, list->dispatches[d]);
+    if (rounds > device.most_rounds)
+      return fail(log, Status::Unsupported,
+                  format("%s %s: an invocation of %s would go through loops up to %lld times, and llvmpipe ends loops "
+                         "after %lld without a word, with wrong results",
+                         to_string(node.op), node.label.c_str(), kernel_name(key), static_cast<long long>(rounds),
+                         static_cast<long long>(device.most_rounds)));
+  }
+  return Status::Ok;
+}
+
+}  // namespace heed::kernels

@@ -1,0 +1,154 @@
+// llvmpipe ends all loops of an invocation after 65,535 rounds, and says nothing: what would need more is refused at compile, and
+// what is just below gives the right results.
+#include "kernels/loops.hpp"
+
+#include <heed/train.hpp>
+
+#include "harness/devices.hpp"
+#include "kernels/lowered.hpp"
+
+namespace heed::kernel_tests {
+namespace {
+
+struct Row {
+  const char* name;  // of the operation
+  int64_t below, beyond;
+  void (*build)(Graph& g, int64_t size);
+  bool on_devices = true;
+};
+
+void embedding_backward(Graph& g, int64_t size) {
+  const Tensor table = g.input("table", {3, 5});
+  const train::Upstream upstream{g.embedding(table, g.input("ids", {size}, DType::I32)), g.input("up", {size, 5})};
+  g.output("y", train::gradients(g, std::span(&upstream, 1), std::span(&table, 1))[0]);
+}
+void attention_backward(Graph& g, int64_t size) {
+  const Tensor q = g.input("q", {1, 4, size, 64}), kv = g.input("kv", {1, 1, size, 64});
+  const train::Upstream upstream{g.attention(q, kv, kv).output, g.input("up", {1, 4, size, 64})};
+  g.output("y", train::gradients(g, std::span(&upstream, 1), std::span(&kv, 1))[0]);
+}
+template <auto kCall>
+void of_row(Graph& g, int64_t size) {
+  g.output("y", kCall(g, g.input("x", {1, size})));
+}
+
+// llvmpipe's rows have as many lanes as those of the portability floor.
+const Row kRows[] = {
+    {"embedding_backward", 65'400, 65'536, embedding_backward},
+    {"cross_entropy", 4'180'000, 4'195'000,
+     [](Graph& g, int64_t size) {
+       g.output("y", g.cross_entropy(g.input("x", {1, size}), g.input("label", {1}, DType::I32)));
+     }},
+    {"mean", 261'500, 262'144, [](Graph& g, int64_t size) { g.output("y", g.mean(g.input("x", {size, 3}), 0)); }},
+    {"softmax", 11'150'000, 11'190'000, of_row<[](Graph& g, Tensor x) { return g.softmax(x); }>},
+    {"layernorm", 11'150'000, 11'190'000, of_row<[](Graph& g, Tensor x) { return g.layernorm(x, {}, {}, 1e-5f); }>},
+    {"rmsnorm", 11'150'000, 11'190'000, of_row<[](Graph& g, Tensor x) { return g.rmsnorm(x, {}, 1e-5f); }>},
+    {"l2_normalize", 11'150'000, 11'190'000, of_row<[](Graph& g, Tensor x) { return g.l2_normalize(x, 1e-5f); }>},
+    {"argmax", 8'350'000, 8'390'000, of_row<[](Graph& g, Tensor x) { return g.argmax(x); }>},
+    {"attention_backward", 4'096, 8'192, attention_backward, false},
+};
+
+Capabilities like_llvmpipe() {
+  Capabilities device;
+  device.most_rounds = 65535;
+  return device;
+}
+
+Status selected(const Graph& g, std::string* messages) {
+  Lowered lowered(g, true, like_llvmpipe());
+  KernelList kernels;
+  for (const Node& node : lowered.schedule.passes)
+    if (const Status status = lowered.select(node, &kernels); status != Status::Ok) {
+      *messages = lowered.messages.text;
+      return status;
+    }
+  return Status::Ok;
+}
+
+// Numbers near 1, whose sums tell whether some are missing.
+std::vector<std::byte> values_of(const detail::GraphData& data, const detail::NamedTensor& named) {
+  const TensorInfo& info = data.tensors[named.tensor];
+  size_t count = 1;
+  for (int i = 0; i < info.rank; ++i)
+    count *= static_cast<size_t>(data.sizes.evaluate(info.dims[static_cast<size_t>(i)], {}));
+  std::vector<std::byte> bytes(count * 4);
+  for (size_t i = 0; i < count; ++i) {
+    const float number = 0.5f + static_cast<float>(i % 1009) / 1009.0f;
+    const auto id = static_cast<int32_t>(i % 3);
+    std::memcpy(bytes.data() + 4 * i, info.dtype == DType::I32 ? static_cast<const void*>(&id) : &number, 4);
+  }
+  return bytes;
+}
+
+std::vector<float> result_of(Device device, const Graph& g) {
+  const detail::GraphData& data = g.data();
+  Plan plan;
+  REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+  std::vector<std::vector<std::byte>> inputs;
+  for (const detail::NamedTensor& input : data.inputs) inputs.push_back(values_of(data, input));
+  std::vector<std::byte> output = values_of(data, data.outputs[0]);
+  std::vector<HostBuffer> buffers = {{data.outputs[0].name, std::span(output)}};
+  for (size_t i = 0; i < inputs.size(); ++i) buffers.push_back({data.inputs[i].name, std::span(inputs[i])});
+  REQUIRE(plan.run(buffers) == Status::Ok);
+  std::vector<float> values(output.size() / 4);
+  for (size_t i = 0; i < values.size(); ++i) {
+    std::memcpy(&values[i], output.data() + 4 * i, 4);
+    int32_t whole = 0;
+    std::memcpy(&whole, output.data() + 4 * i, 4);
+    if (data.tensors[data.outputs[0].tensor].dtype == DType::I32) values[i] = static_cast<float>(whole);
+  }
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("loops: what llvmpipe would cut off is refused, and no more", "[kernels]") {
+  for (const Row& row : kRows) {
+    INFO(row.name);
+    Graph below, beyond;
+    row.build(below, row.below);
+    row.build(beyond, row.beyond);
+    std::string message;
+    CHECK(selected(below, &message) == Status::Ok);
+    CHECK(message == "");
+    CHECK(selected(beyond, &message) == Status::Unsupported);
+    for (const char* word : {row.name, "llvmpipe", "65535", "times"}) CHECK_THAT(message, holds(word));
+  }
+  // Long sums are cut among workgroups, so that they stay far below.
+  Graph g;
+  g.output("product", g.matmul(g.input("a", {1, 1 << 22}), g.input("b", {1 << 22, 1})));
+  const Tensor keys = g.input("keys", {1, 1, 1 << 19, 32});
+  g.output("attention", g.attention(g.input("queries", {1, 1, 1, 32}), keys, keys).output);
+  std::string message;
+  CHECK(selected(g, &message) == Status::Ok);
+  CHECK(message == "");
+}
+
+TEST_CASE("loops: the largest sizes that llvmpipe takes", "[ops]") {
+  Device cpu = test::open_cpu();
+  for (const ops::TestDevice& on : ops::test_devices()) {
+    if (on.word.find("llvmpipe") == std::string::npos) continue;
+    for (const Row& row : kRows) {
+      if (!row.on_devices) continue;
+      INFO(on.word << " " << row.name);
+      Device device = on.device;
+      Plan plan;
+      Graph beyond;
+      row.build(beyond, row.beyond);
+      ops::take_checked_messages();
+      CHECK(device.compile(beyond, {}, &plan) == Status::Unsupported);
+      CHECK_THAT(ops::take_checked_messages(), holds("llvmpipe ends loops after 65535"));
+      Graph below;
+      row.build(below, row.below);
+      const std::vector<float> got = result_of(device, below), want = result_of(cpu, below);
+      REQUIRE(got.size() == want.size());
+      float largest = 0.0f;
+      for (const float value : want) largest = std::max(largest, std::abs(value));
+      size_t wrong = 0;
+      for (size_t i = 0; i < got.size(); ++i) wrong += std::abs(got[i] - want[i]) <= 1e-4f * largest ? 0 : 1;
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+}  // namespace heed::kernel_tests
