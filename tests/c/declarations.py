@@ -60,9 +60,12 @@ class Interface:
             elif isinstance(node.type, c_ast.Enum):
                 following = 0
                 for entry in node.type.values.enumerators:
-                    following = int(entry.value.value, 0) if entry.value else following
+                    following = self.number_of(entry.value) if entry.value else following
                     self.constants.append((entry.name, following))
                     following += 1
+
+    def number_of(self, node):
+        return -int(node.expr.value, 0) if isinstance(node, c_ast.UnaryOp) else int(node.value, 0)
 
     def take_type(self, node):
         inner = node.type.type
