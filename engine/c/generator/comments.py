@@ -43,6 +43,9 @@ class Translation:
             for value in enum.values:
                 values[f"{name.split('::', 1)[-1] if name.startswith(('nn::', 'train::', 'vulkan::')) else name}::{value.name}"] = (name, value.name)
         self.values = values
+        # Enumerators that comments name without their enum; statuses stay as heed_status_text has them.
+        self.bare = {value.name: (name, value.name) for name, enum in made.enums.items() if name != "Status"
+                     for value in enum.values if re.search(r"[a-z][A-Z]", value.name)}
         structs = [s.name for s in made.options] + [s.name for s in made.results]
         self.structs = {name.rsplit("::", 1)[-1]: name for name in structs}
         self.constants = {c.name.rsplit("::", 1)[-1]: c.name for c in made.named_constants()}
@@ -74,13 +77,15 @@ class Translation:
             return self.call(scope, name)
         if text in self.structs and re.search(r"[a-z][A-Z]", text):
             return self.struct(self.structs[text])
+        if text in self.bare:
+            return self.enumerator(*self.bare[text])
         return self.constant(self.constants[text]) if text in self.constants else text
 
     def __call__(self, lines: List[str]) -> List[str]:
         """Without examples, which are C++."""
         kept = [line for line in lines if not re.match(r"  .*([;{}]|//|\.\.\.$)", line)]
         kept = [line for i, line in enumerate(kept) if line or (i and kept[i - 1])]
-        return [line if line.startswith("  ") else re.sub(r"(?<![<\w/])[A-Za-z_]\w*(?:::\w+)*", self._word, line) for line in kept]
+        return [line if line.startswith("  ") else re.sub(r"(?<![<\w/.])[A-Za-z_]\w*(?:::\w+)*", self._word, line) for line in kept]
 
 
 class InC(Translation):

@@ -44,6 +44,13 @@ def wrapped(text: str, indent: str) -> List[str]:
     return lines
 
 
+def used_of(module_name: str, names: List[str], body: List[str]) -> str:
+    """Imports those of the names that the body has."""
+    text = "\n".join(body)
+    used = [name for name in names if re.search(rf"\b{name}[(.]", text)]
+    return f"from .{module_name} import {', '.join(used)}"
+
+
 class Writer:
     def __init__(self, made: Interface, translate: InPython) -> None:
         self.made, self.translate = made, translate
@@ -256,7 +263,7 @@ class Writer:
         for function in functions:
             body += self._operation(function)
         imports = ["from typing import Optional, Sequence", "", "from . import _words", "from ._building import Building",
-                   "from ._c import Keep, check, encoded, ffi, ints, lib, number_if, pack, word, word_if",
+                   used_of("_c", ["Keep", "check", "encoded", "ffi", "ints", "lib", "number_if", "pack", "word", "word_if"], body),
                    *wrapped(f"from ._options import {', '.join(used)}", "    ")[:1], "from .tensor import Dim, Mask, Size, Tensor"]
         imports[5] = f"from ._options import ({', '.join(used)})" if len(", ".join(used)) > 100 else imports[5]
         return module("Operations of graphs.", imports, body)
@@ -306,7 +313,7 @@ class Writer:
         for function in functions:
             body += self._layer(function)
         imports = ["from typing import Any, Optional", "", "from . import _words",
-                   "from ._c import Keep, encoded, ffi, lib, options_of, pack, word_if",
+                   used_of("_c", ["Keep", "encoded", "ffi", "lib", "options_of", "pack", "word", "word_if"], body),
                    *textwrap.wrap(f"from ._options import ({', '.join(used)})", WIDTH, subsequent_indent=" " * 23),
                    "from .tensor import Mask, Tensor, graph_of"]
         return module("Layers of heed.nn.", imports, body)

@@ -26,7 +26,8 @@ from .text import (AttentionMap, Conversation, TextEncoder, TextGenerator, TextP
                    grammar_of_json_schema)
 
 __version__ = version()
-__all__ = ["AttentionMap", "AttentionResult", "BertConfig", "Checkpoint", "Conversation", "DecoderConfig", "DecoderModel", "Device",
-           "DeviceInfo", "Dim", "Error", "Graph", "Mask", "PassInfo", "Plan", "Run", "State", "Status", "Tensor", "TextEncoder",
-           "TextGenerator", "TextPiece", "TextSampling", "Tokenizer", "Weights", "devices", "exclude", "grammar_of_json_schema",
-           "keep", "nn", "train", "version"]
+__all__ = ["AttentionMap", "AttentionResult", "BertConfig", "Checkpoint", "CompileOptions", "Conversation", "DecoderConfig",
+           "DecoderModel", "Device", "DeviceInfo", "DeviceOptions", "Dim", "Error", "Graph", "Mask", "PassInfo", "Plan", "Run", "State",
+           "Status", "Tensor", "TextConversationOptions", "TextEncoder", "TextEncoderOptions", "TextGenerator", "TextGeneratorOptions",
+           "TextPiece", "TextSampling", "Tokenizer", "UploadOptions", "Weights", "devices", "exclude", "grammar_of_json_schema", "keep",
+           "nn", "train", "version"]

@@ -6,7 +6,7 @@ from typing import Optional, Sequence
 
 from . import _words
 from ._building import Building
-from ._c import Keep, check, encoded, ffi, ints, lib, number_if, pack, word, word_if
+from ._c import Keep, ffi, ints, lib, number_if, pack, word, word_if
 from ._options import (AttentionOptions, AttentionResult, MatmulOptions, RotaryOptions, RotaryScaling, SampleOptions, SoftmaxOptions)
 from .tensor import Dim, Mask, Size, Tensor
 

@@ -53,7 +53,7 @@ class AttentionOptions:
     window: int = 0
     # For batches whose rows differ, such as conversations of different lengths: i32 [B]. Row b has the first lengths[b] keys only
     # (0 to S_kv; other numbers count as the nearest of these). Nothing is read behind them, masked_fill does not reach them, and
-    # BottomRight means j <= i + (lengths[b] - S_q).
+    # "bottom_right" means j <= i + (lengths[b] - S_q).
     lengths: Optional[Tensor] = None
     # The places of queries, i32 [B], which need causal, whose alignment then does not count. Query i of row b sits at positions[b]
     # + i among the keys, and sees key j if j <= positions[b] + i.
@@ -237,7 +237,7 @@ class MultiHeadOptions:
     rotary: Optional[RotaryOptions] = None
     head_norm_eps: float = 1e-6  # of names.q_norm and names.k_norm
     # Keys and values of `key` and `value` are appended to the cache, and queries attend to all that it then holds. `causal` must be
-    # None or BottomRight; masks and key_padding have past + S_kv keys. A run for which these are more than the capacity answers
+    # None or "bottom_right"; masks and key_padding have past + S_kv keys. A run for which these are more than the capacity answers
     # ExtentOutOfRange.
     cache: Cache = field(default_factory=Cache)
     attention_dropout: float = 0.0  # on the weights, after softmax
@@ -684,7 +684,7 @@ class TextConversationOptions:
     # answers. An answer that something else ends, such as most_tokens or a stop string, may be incomplete: see TextEnd. The first
     # conversation with a grammar compiles plans for such; others run on their own plans as before.
     grammar: Optional[str] = None
-    most_tokens: int = 0  # of an answer; 0: what the context has room for, or without end for DropOldest
+    most_tokens: int = 0  # of an answer; 0: what the context has room for, or without end for "drop_oldest"
     overflow: str = "drop_oldest"
     keep_tokens: int = 4  # of a raw text; see TextOverflow
     think: bool = True  # see ChatOptions

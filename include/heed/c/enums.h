@@ -66,7 +66,8 @@ enum {
   HEED_LOG_ERROR = 3,
 };
 
-// GeluErf: x Phi(x). GeluTanh: its tanh approximation (Hendrycks & Gimpel 2016, arXiv:1606.08415).
+// HEED_ACTIVATION_GELU_ERF: x Phi(x). HEED_ACTIVATION_GELU_TANH: its tanh approximation (Hendrycks & Gimpel 2016,
+// arXiv:1606.08415).
 typedef int32_t heed_activation;
 enum {
   HEED_ACTIVATION_NONE = 0,
@@ -77,8 +78,8 @@ enum {
   HEED_ACTIVATION_TANH = 5,
 };
 
-// TopLeft: key j is visible to query i if j <= i. BottomRight: if j <= i + (S_kv - S_q), for decoding with a cache.
-// Both are the same if S_q == S_kv.
+// HEED_CAUSAL_TOP_LEFT: key j is visible to query i if j <= i. HEED_CAUSAL_BOTTOM_RIGHT: if j <= i + (S_kv - S_q), for
+// decoding with a cache. Both are the same if S_q == S_kv.
 typedef int32_t heed_causal;
 enum {
   HEED_CAUSAL_NONE = 0,
@@ -156,8 +157,8 @@ enum {
   HEED_SELF_TEST_UNUSED = 4,
 };
 
-// AdamW: decoupled weight decay (Loshchilov & Hutter 2019, arXiv:1711.05101), as torch.optim.AdamW. Sgd: with momentum
-// and weight decay as torch.optim.SGD has them.
+// HEED_UPDATE_ADAMW: decoupled weight decay (Loshchilov & Hutter 2019, arXiv:1711.05101), as torch.optim.AdamW. Sgd:
+// with momentum and weight decay as torch.optim.SGD has them.
 typedef int32_t heed_update_rule;
 enum {
   HEED_UPDATE_ADAMW = 0,

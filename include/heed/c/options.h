@@ -60,7 +60,7 @@ typedef struct heed_attention_options {
   int64_t window;
   // For batches whose rows differ, such as conversations of different lengths: I32 [B]. Row b has the first lengths[b]
   // keys only (0 to S_kv; other numbers count as the nearest of these). Nothing is read behind them, masked_fill does
-  // not reach them, and BottomRight means j <= i + (lengths[b] - S_q).
+  // not reach them, and HEED_CAUSAL_BOTTOM_RIGHT means j <= i + (lengths[b] - S_q).
   heed_tensor lengths;
   // The places of queries, I32 [B], which need causal, whose alignment then does not count. Query i of row b sits at
   // positions[b] + i among the keys, and sees key j if j <= positions[b] + i.
@@ -225,8 +225,8 @@ typedef struct heed_multi_head_options {
   const heed_rotary_options* rotary;
   float head_norm_eps;  // of names.q_norm and names.k_norm
   // Keys and values of `key` and `value` are appended to the cache, and queries attend to all that it then holds.
-  // `causal` must be None or BottomRight; masks and key_padding have past + S_kv keys. A run for which these are more
-  // than the capacity answers ExtentOutOfRange.
+  // `causal` must be None or HEED_CAUSAL_BOTTOM_RIGHT; masks and key_padding have past + S_kv keys. A run for which
+  // these are more than the capacity answers ExtentOutOfRange.
   heed_cache cache;
   float attention_dropout;  // on the weights, after softmax
   float output_dropout;     // after the output projection
@@ -630,7 +630,7 @@ typedef struct heed_conversation_options {
   // be incomplete: see TextEnd. The first conversation with a grammar compiles plans for such; others run on their own
   // plans as before.
   const char* grammar;
-  int64_t most_tokens;  // of an answer; 0: what the context has room for, or without end for DropOldest
+  int64_t most_tokens;  // of an answer; 0: what the context has room for, or without end for HEED_OVERFLOW_DROP_OLDEST
   heed_overflow overflow;
   int64_t keep_tokens;  // of a raw text; see TextOverflow
   int32_t think;        // see ChatOptions
