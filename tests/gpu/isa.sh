@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
 # Compiles every kernel that heed would choose on GPUs of several makers with Mesa's compilers for them, which need no
-# such GPU, and compares registers, spills, occupancy and instructions with the tables tests/gpu/*_isa.csv.
+# such GPU, and compares registers, spills, occupancy and instructions with the table tests/gpu/families.csv; families.py says how.
 #
-#   tests/gpu/isa.sh [amd] [nvidia] [apple] [qualcomm]   these, or all: fails if a kernel spills more or puts more into
-#                                     memory, runs at a lower occupancy or takes over a tenth more instructions than in the
-#                                     table, or if a kernel is missing there or here
-#   tests/gpu/isa.sh ... --one        each third kernel, by the compiler for one chip of each maker, instead of one of each
+#   tests/gpu/isa.sh [amd] [nvidia] [apple] [qualcomm]   these makers, or all. A row for each kernel: build/isa/CHIP.csv
+#   tests/gpu/isa.sh ... --one        compiles a third of each family for one chip of each maker, instead of one of each
 #                                     generation; kernels that are missing are found all the same
-#   tests/gpu/isa.sh ... --update     writes the tables
-#   tests/gpu/isa.sh ... --assembly FOLDER   also writes the assembly of every kernel there
+#   tests/gpu/isa.sh ... --update     writes the table
+#   tests/gpu/isa.sh ... --against COMMIT   builds that commit, and compares kernel by kernel instead
+#   tests/gpu/isa.sh ... --assembly FOLDER  also writes the assembly of every kernel there
 #
 # Needs a build (build/tests/heed_pipelines and heed_warm_start, or HEED_BUILD). Two versions of Mesa are fetched from
 # Debian into build/drivers: 25.0.7, whose RADV (AMD) does without hardware, and the newest with libraries that
@@ -22,19 +21,22 @@ export HEED_DRIVER_FOLDER=${HEED_DRIVER_FOLDER:-$root/build/drivers}
 drivers=$HEED_DRIVER_FOLDER
 program=$build/tests/heed_pipelines
 warm_start=$build/tests/heed_warm_start
-makers=() one=0 update=0 assembly=
+rows=$build/isa
+table=$root/tests/gpu/families.csv
+makers=() one=0 update=0 assembly= commit=
 while [[ $# -gt 0 ]]; do
   case $1 in
     amd | nvidia | apple | qualcomm) makers+=("$1") ;;
     --one) one=1 ;;
     --update) update=1 ;;
+    --against) commit=$(git -C "$root" rev-parse --verify "${2:?usage: isa.sh --against COMMIT}^{commit}") && shift || exit 2 ;;
     --assembly) assembly=${2:?usage: isa.sh --assembly FOLDER} && mkdir -p "$assembly" && shift ;;
     *) echo "unknown argument '$1'; see the head of this file" >&2; exit 2 ;;
   esac
   shift
 done
 [[ ${#makers[@]} -gt 0 ]] || makers=(amd nvidia apple qualcomm)
-[[ $one -eq 0 || $update -eq 0 ]] || { echo "--update writes the rows of all chips" >&2; exit 2; }
+[[ $one -eq 0 || $update -eq 0 ]] || { echo "--update needs all kernels, and --one compiles a third" >&2; exit 2; }
 [[ -x $program && -x $warm_start ]] || { echo "no $program; build heed first" >&2; exit 2; }
 
 # --- Drivers ------------------------------------------------------------------------------------------------------------
@@ -73,78 +75,62 @@ compilers_of() {
   esac
 }
 
-# --- Tables -------------------------------------------------------------------------------------------------------------
+# --- Rows ---------------------------------------------------------------------------------------------------------------
 
-columns="compiler,kernel,constants,example,registers,scalar_registers,spills,scratch,shared,occupancy,instructions,cycles,multiply_add_percent,matrix_percent"
-
-# compile FOLDER MESA-CHIP: makes that compiler's rows of the table.
+# compile PROGRAM FOLDER MESA-CHIP: FOLDER/MESA-CHIP.csv, with a row for each kernel; none where a kernel does not compile.
 compile() {
-  local file=$1/$2.csv part
+  local file=$2/$3.csv part
   : >"$file"
   for ((part = 0; ; part++)); do
-    run_on "$2" "$program" "$2" "${assembly:--}" "$part" $((one ? 3 : 1)) >"$file.part" || { rm -f "$file" "$file.part"; return; }
+    run_on "$3" "$1" "$3" "${assembly:--}" "$part" $([[ $one -eq 0 ]] || echo sample) >"$file.part" ||
+      { rm -f "$file" "$file.part"; return; }
     [[ -s $file.part ]] || break
     cat "$file.part" >>"$file"
   done
   rm -f "$file.part"
 }
 
-compare() {  # compare MAKER TABLE NEW
-  # Rows are matched by compiler, kernel, example and their order within these: constants may come and go.
-  awk -F, -v maker="$1" '
-    FNR == 1 { delete count; next }
-    { row = $1 " " $2 " of " $4; row = row " #" ++count[row] }
-    NR == FNR { spilled[row] = $7; scratch[row] = $8; occupancy[row] = $10; instructions[row] = $11; next }
-    {
-      ++kernels
-      seen[row] = 1
-      spilling += $7 > 0 || $8 > 0
-      if (!(row in occupancy)) { bad("is not in the table"); next }
-      if (NF == 4) next
-      ++compiled
-      if ($7 > spilled[row]) bad("spills " $7 " registers, were " spilled[row])
-      if ($8 > scratch[row]) bad("takes " $8 " bytes of scratch, were " scratch[row])
-      if ($10 < occupancy[row]) bad("runs at an occupancy of " $10 ", was " occupancy[row])
-      if ($11 > 1.1 * instructions[row] + 8) bad("takes " $11 " instructions, were " instructions[row])
-    }
-    function bad(what) { print "FAIL " row " (" $3 ") " what; ++failures }
-    END {
-      for (n in occupancy) if (!(n in seen)) { print "FAIL " n " is in the table and not made any more"; ++failures }
-      if (failures > 0) print "after looking at the above: tests/gpu/isa.sh " maker " --update"
-      else print "ok " maker ": " compiled " of " kernels " kernels, occupancy and instructions as in the table, " (spilling > 0 ? spilling " spill" : "none spills")
-      exit failures > 0
-    }' "$2" "$3"
-}
-
-check() {  # check MAKER
-  local maker=$1 table=$root/tests/gpu/$1_isa.csv new=$build/$1_isa.csv parts=$build/isa name
-  mkdir -p "$parts"
-  rm -f "$parts"/*.csv
-  local -a compilers
-  mapfile -t compilers < <(compilers_of "$maker")
-  for name in "${compilers[@]}"; do
-    while [[ $(jobs -rp | wc -l) -ge ${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)} ]]; do wait -n; done
-    compile "$parts" "$name" &
+compile_all() {  # compile_all PROGRAM FOLDER
+  local maker name failed=0
+  mkdir -p "$2"
+  rm -f "$2"/*.csv
+  for maker in "${makers[@]}"; do
+    for name in $(compilers_of "$maker"); do
+      while [[ $(jobs -rp | wc -l) -ge ${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)} ]]; do wait -n; done
+      compile "$1" "$2" "$name" &
+    done
   done
   wait
-  echo "$columns" >"$new"
-  for name in "${compilers[@]}"; do
-    [[ -s $parts/$name.csv ]] || { echo "FAIL $name did not compile every kernel"; return 1; }
-    cat "$parts/$name.csv" >>"$new"
+  for maker in "${makers[@]}"; do
+    for name in $(compilers_of "$maker"); do
+      [[ -s $2/$name.csv ]] || { echo "FAIL $name did not compile every kernel"; failed=1; }
+    done
   done
-  [[ $update -eq 1 ]] && cp "$new" "$table" && echo "wrote $table"
-  [[ -f $table ]] || { echo "FAIL no table $table"; return 1; }
-  grep -E "^($(IFS='|'; echo "compiler|${compilers[*]}"))," "$table" >"$parts/table"
-  compare "$maker" "$parts/table" "$new"
+  return $failed
+}
+
+# Builds a commit's heed_pipelines, into build/isa/COMMIT.
+build_of() {
+  local folder=$rows/$1
+  mkdir -p "$folder/source"
+  git -C "$root" archive "$1" | tar -x -C "$folder/source"
+  { cmake -S "$folder/source" -B "$folder/build" -G Ninja -DCMAKE_BUILD_TYPE=Release &&
+    cmake --build "$folder/build" --target heed_pipelines; } >"$folder/log" 2>&1 ||
+    { tail -n 20 "$folder/log"; echo "FAIL $1 does not build"; return 1; }
 }
 
 "$root/tests/drivers/with.sh" null-navi31 true || exit 3
 failed=0
-for maker in "${makers[@]}"; do
-  if [[ $maker == amd ]]; then
-    fetch mesa-25 "bookworm bookworm-backports"
-    run_on mesa-25-navi31 "$warm_start" mesa-25-navi31 || failed=1
-  fi
-  check "$maker" || failed=1
-done
+if [[ " ${makers[*]} " == *" amd "* ]]; then
+  fetch mesa-25 "bookworm bookworm-backports"
+  run_on mesa-25-navi31 "$warm_start" mesa-25-navi31 || failed=1
+fi
+compile_all "$program" "$rows" || exit 1
+if [[ -n $commit ]]; then
+  build_of "$commit" && assembly='' compile_all "$rows/$commit/build/tests/heed_pipelines" "$rows/$commit/rows" || exit 1
+  "$root/tests/gpu/families.py" compare "$rows/$commit/rows" "$rows" || exit 1
+  exit $failed
+fi
+[[ $update -eq 0 ]] || "$root/tests/gpu/families.py" write "$table" "$rows"/*.csv || exit 1
+"$root/tests/gpu/families.py" check "$table" "$rows"/*.csv || failed=1
 exit $failed

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
+#include <map>
 #include <memory>
+#include <string_view>
 
 #include "gpu/cases.hpp"
 #include "graph/given_weights.hpp"
@@ -27,10 +30,32 @@ bool plan(const GraphCase& example, DType type, Plans plans, const Capabilities&
   return make_schedule(graph.data(), options, stderr_log(), schedule) == Status::Ok;
 }
 
+std::string family_of(std::string_view name) {
+  std::string family;
+  while (!name.empty()) {
+    const std::string_view word = name.substr(0, name.find('_'));
+    name.remove_prefix(std::min(name.size(), word.size() + 1));
+    constexpr std::string_view kTypes[] = {"f32", "f16", "bf16", "narrow", "i32", "u16", "u8"};
+    if (std::find(std::begin(kTypes), std::end(kTypes), word) == std::end(kTypes))
+      family.append(family.empty() ? "" : "_").append(word);
+  }
+  return family;
+}
+
 void remember(const KernelUse& use, const std::string& example, std::vector<ChosenKernel>* chosen) {
   const auto same = [&](const ChosenKernel& other) { return other.key == use.key; };
   if (std::any_of(chosen->begin(), chosen->end(), same)) return;
-  chosen->push_back({use.key, use.buffer_count, example});
+  chosen->push_back({use.key, use.buffer_count, example, use.traits, family_of(kernel_info(use.key.id).name), false});
+}
+
+void sample(std::vector<ChosenKernel>* chosen) {
+  std::map<std::string, size_t> groups;  // of each family, up to here
+  const ChosenKernel* before = nullptr;
+  for (ChosenKernel& kernel : *chosen) {
+    const bool begins = before == nullptr || before->key.id != kernel.key.id || before->example != kernel.example;
+    kernel.sampled = (begins ? groups[kernel.family]++ : groups[kernel.family] - 1) % 3 == 0;
+    before = &kernel;
+  }
 }
 
 // Operations that no reproducible plan can have are left out among those.
@@ -42,7 +67,8 @@ bool choose(const GraphCase& example, DType type, Plans plans, const Capabilitie
   if (planned && plans == Plans::Reproducible && check_reproducible(schedule, {}) != Status::Ok) return true;
   for (size_t i = 0; planned && i < schedule.passes.size(); ++i) {
     planned = select_kernels(schedule, schedule.passes[i], device, stderr_log(), &kernels) == Status::Ok;
-    for (uint32_t k = 0; planned && k < kernels.count; ++k) remember(kernels.uses[k], example.name, chosen);
+    for (uint32_t k = 0; planned && k < kernels.count; ++k)
+      remember(kernels.uses[k], example.name, chosen);
   }
   if (!planned) std::fprintf(stderr, "no plan for %s %s\n", example.name.c_str(), to_string(type));
   return planned;
@@ -77,6 +103,7 @@ bool choose_kernels(const Capabilities& device_alone, std::vector<ChosenKernel>*
   }
   std::stable_sort(chosen->begin(), chosen->end(),
                    [](const ChosenKernel& a, const ChosenKernel& b) { return a.key.id < b.key.id; });
+  sample(chosen);
   return true;
 }
 

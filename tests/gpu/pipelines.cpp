@@ -1,8 +1,8 @@
 // Compiles every kernel that heed would choose on the driver's device, and prints a line of CSV for each: see figures.hpp.
-//   heed_pipelines [FAMILY] [FOLDER or -] [PART [EVERY]]
-// FAMILY becomes the first column; FOLDER receives all statistics of the driver's, and the assembly. EVERY: with N, each Nth
-// kernel is compiled, and lines of the others end where figures begin. PART: only the P-th 256 of those that are compiled, counted
-// from 0. Exit code 1 if a kernel does not compile.
+//   heed_pipelines CHIP [FOLDER or -] [PART [sample]]
+// CHIP becomes the first column; FOLDER receives all statistics of the driver's, and the assembly. PART: only the P-th 256 of those
+// that are compiled, counted from 0; part 0 begins with the names of the columns. sample: compiles a third of each family, see
+// kernel_keys.hpp, and lines of the others end where figures begin. Exit code 1 if a kernel does not compile.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +15,8 @@
 #include "gpu/figures.hpp"
 #include "gpu/kernel_keys.hpp"
 #include "kernels/kernel_table.hpp"
+#include "kernels/matmul/matmul.hpp"
+#include "shared/limits.h"
 
 namespace heed::gpu_tests {
 namespace {
@@ -25,24 +27,46 @@ std::string constants_of(const KernelKey& key) {
   return text;
 }
 
-void print_name(const char* family, const ChosenKernel& chosen) {
-  std::printf("%s,%s,%s,%s", family, kernel_info(chosen.key.id).name, constants_of(chosen.key).c_str(),
-              chosen.example.c_str());
+constexpr const char* kColumns =
+    "chip,family,kernel,constants,example,sampled,tile,flags,cost,registers,scalar_registers,spills,scratch,shared,"
+    "occupancy,instructions,hot_loop,cycles,multiply_add_percent,matrix_percent";
+
+// The tile of a matmul, its flags, and what an element of it costs by the kernel's traits; nothing for other kernels.
+std::string tile_of(const ChosenKernel& chosen) {
+  using Spec = kernels::matmul::Spec;
+  const Traits& traits = chosen.traits;
+  const std::string_view name = kernel_info(chosen.key.id).name;
+  if (!name.starts_with("matmul_") || traits.group <= 0) return ",,";
+  // Compilers count loops over blocks and terms once, so that their cycles do not follow the work of a tile.
+  if (name.find("quantized") != name.npos || name == "matmul_f32_matrix") return ",,";
+  const uint32_t flags = chosen.key.spec[Spec::FLAGS];
+  // Compilers count the loop over fragments most in kernels for aligned 16-bit operands on matrix units, and unroll it where
+  // a tile is small. The kernels for other operands have the same tiles and costs, and are compared.
+  if (name.ends_with("16_matrix") && (flags & HEED_MATMUL_A_VEC4) != 0) return ",,";
+  const double cost = traits.group / (double{1} * traits.rows * traits.columns);
+  char text[64];
+  std::snprintf(text, sizeof text, "%ux%u,%u,%g", traits.rows, traits.columns, flags, cost);
+  return text;
 }
 
-void print(const char* family, const ChosenKernel& chosen, const Figures& of) {
-  print_name(family, chosen);
-  std::printf(",%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.1f,%.1f\n", of.registers, of.scalar_registers, of.spills,
-              of.scratch, of.shared, of.occupancy, of.instructions, of.cycles, of.multiply_add_percent,
-              of.matrix_percent);
+void print_name(const char* chip, const ChosenKernel& chosen) {
+  std::printf("%s,%s,%s,%s,%s,%d", chip, chosen.family.c_str(), kernel_info(chosen.key.id).name,
+              constants_of(chosen.key).c_str(), chosen.example.c_str(), chosen.sampled);
+}
+
+void print(const char* chip, const ChosenKernel& chosen, const Figures& of) {
+  print_name(chip, chosen);
+  std::printf(",%s,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%d,%.0f,%.1f,%.1f\n", tile_of(chosen).c_str(), of.registers,
+              of.scalar_registers, of.spills, of.scratch, of.shared, of.occupancy, of.instructions, of.hottest.all,
+              of.cycles, of.multiply_add_percent, of.matrix_percent);
 }
 
 // Kernels of reproducible plans round after each operation, and leave nothing to the hardware's functions.
-bool keeps_canon(const char* family, const ChosenKernel& chosen, const Figures& of) {
+bool keeps_canon(const char* chip, const ChosenKernel& chosen, const Figures& of) {
   const char* const name = kernel_info(chosen.key.id).name;
   if (!std::string_view(name).ends_with("_canon") || (of.fused == 0 && of.approximations == 0)) return true;
-  std::fprintf(stderr, "FAIL %s: %s (%s) has %.0f fused multiply-adds and %.0f approximate instructions\n", family,
-               name, chosen.example.c_str(), of.fused, of.approximations);
+  std::fprintf(stderr, "FAIL %s: %s (%s) has %.0f fused multiply-adds and %.0f approximate instructions\n", chip, name,
+               chosen.example.c_str(), of.fused, of.approximations);
   return false;
 }
 
@@ -50,18 +74,21 @@ bool keeps_canon(const char* family, const ChosenKernel& chosen, const Figures& 
 constexpr std::ptrdiff_t kKernelsOfAPart = 256;
 
 // `part`: -1 for all kernels.
-int run(const char* family, const char* folder, std::ptrdiff_t part, std::ptrdiff_t every) {
+int run(const char* chip, const char* folder, std::ptrdiff_t part, bool sample) {
   const std::unique_ptr<Compiler> compiler = Compiler::open();
   std::vector<ChosenKernel> chosen;
   if (compiler == nullptr || !choose_kernels(compiler->capabilities(), &chosen)) return 1;
-  std::fprintf(stderr, "%s: %s, %s\n", family, compiler->physical().properties.deviceName,
+  std::fprintf(stderr, "%s: %s, %s\n", chip, compiler->physical().properties.deviceName,
                compiler->physical().driver.c_str());
   bool good = !chosen.empty();
+  if (part <= 0) std::puts(kColumns);
+  std::ptrdiff_t number = 0;  // of kernels to compile before this one
   for (const ChosenKernel& kernel : chosen) {
-    const std::ptrdiff_t number = &kernel - chosen.data();
-    if (part >= 0 && number / (kKernelsOfAPart * every) != part) continue;
-    if (number % every != 0) {
-      print_name(family, kernel);
+    const bool compiles = kernel.sampled || !sample, in_part = part < 0 || number / kKernelsOfAPart == part;
+    number += compiles;
+    if (!in_part) continue;
+    if (!compiles) {
+      print_name(chip, kernel);
       std::puts("");
       continue;
     }
@@ -71,11 +98,11 @@ int run(const char* family, const char* folder, std::ptrdiff_t part, std::ptrdif
       continue;
     }
     const Figures figures = figures_of(compiler->physical().driver, compiled);
-    print(family, kernel, figures);
-    good = keeps_canon(family, kernel, figures) && good;
+    print(chip, kernel, figures);
+    good = keeps_canon(chip, kernel, figures) && good;
     if (folder == nullptr) continue;
     std::string file = folder;
-    file.append("/").append(family).append("-").append(kernel_info(kernel.key.id).name).append("-");
+    file.append("/").append(chip).append("-").append(kernel_info(kernel.key.id).name).append("-");
     file.append(std::to_string(number)).append(".s");
     std::ofstream out(file);
     out << "; " << kernel.example << ": " << constants_of(kernel.key) << "\n";
@@ -91,6 +118,6 @@ int run(const char* family, const char* folder, std::ptrdiff_t part, std::ptrdif
 
 int main(int argc, char** argv) {
   const char* folder = argc > 2 && std::strcmp(argv[2], "-") != 0 ? argv[2] : nullptr;
-  const int part = argc > 3 ? std::atoi(argv[3]) : -1, every = argc > 4 ? std::atoi(argv[4]) : 1;
-  return heed::gpu_tests::run(argc > 1 ? argv[1] : "device", folder, part, every > 0 ? every : 1);
+  const int part = argc > 3 ? std::atoi(argv[3]) : -1;
+  return heed::gpu_tests::run(argc > 1 ? argv[1] : "device", folder, part, argc > 4);
 }

@@ -110,7 +110,7 @@ if is_part kernels && [[ $small != small ]]; then
   done
   wait
   cat "$out"/kernels-?.csv >"$out/kernels.csv"
-  awk -F, '{ kept += $8 > 0 } END { print NR " kernels, of which " kept + 0 " keep something in memory" }' "$out/kernels.csv"
+  awk -F, '$13 ~ /^[0-9]/ { ++all; kept += $13 > 0 } END { print all + 0 " kernels, of which " kept + 0 " keep something in memory" }' "$out/kernels.csv"
 fi
 echo "results and logs: $out"
 exit $status

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""What compilers make of kernels: rows of heed_pipelines, and the table with one row per family of kernels and chip.
+
+  families.py write TABLE ROWS...   writes the rows of these chips into the table
+  families.py check TABLE ROWS...   fails if a kernel spills or puts something into memory that did not, runs at a lower occupancy
+                                    or takes over a tenth more instructions; if kernels came or went; or if a tile that heed takes
+                                    for the cheaper one for each element takes more cycles for it
+  families.py compare OLD NEW       the same kernel by kernel: two folders of rows, of two commits
+
+ROWS may hold figures of the sampled kernels alone (column "sampled"). The table's columns:
+
+  kernels                how many the family has
+  registers .. hot_loop  the worst of all of them: the least occupancy, the most of all others. hot_loop: instructions of the block
+                         that multiplies most, 0 where the compiler gives no listing
+  spilling               how many spill or keep something in memory
+  occupancies            of the sampled third, from the best: 16x3 are three kernels at 16
+  instructions           of the sampled third, together
+"""
+import collections
+import csv
+import pathlib
+import sys
+
+COLUMNS = ["chip", "family", "kernels", "registers", "spills", "scratch", "spilling", "occupancy", "hot_loop", "occupancies",
+           "instructions"]
+MORE_INSTRUCTIONS = 1.1
+
+
+def read_rows(path):
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    if not rows:
+        sys.exit(f"FAIL {path} has no rows")
+    return rows
+
+
+def is_compiled(row):
+    return row["occupancy"] is not None  # lines of kernels that were not compiled end before the figures
+
+
+def spills(row):
+    return int(row["spills"]) > 0 or int(row["scratch"]) > 0
+
+
+def unpack(occupancies):
+    """[16, 16, 12] of "16x2 12x1"."""
+    pairs = [pair.split("x") for pair in occupancies.split()]
+    return [int(level) for level, count in pairs for _ in range(int(count))]
+
+
+def family_row(chip, family, rows):
+    made = [row for row in rows if is_compiled(row)]
+    sampled = [row for row in made if row["sampled"] == "1"]
+
+    def most(column):
+        return max(int(row[column]) for row in made)
+
+    levels = collections.Counter(int(row["occupancy"]) for row in sampled)
+    return {"chip": chip, "family": family, "kernels": len(rows), "registers": most("registers"), "spills": most("spills"),
+            "scratch": most("scratch"), "spilling": sum(map(spills, made)),
+            "occupancy": min(int(row["occupancy"]) for row in made), "hot_loop": most("hot_loop"),
+            "occupancies": " ".join(f"{level}x{levels[level]}" for level in sorted(levels, reverse=True)),
+            "instructions": sum(int(row["instructions"]) for row in sampled)}
+
+
+def families_of(rows):
+    groups = {}
+    for row in rows:
+        groups.setdefault((row["chip"], row["family"]), []).append(row)
+    return {key: family_row(*key, members) for key, members in groups.items()}
+
+
+def read_table(path):
+    if not path.exists():
+        return {}
+    return {(row["chip"], row["family"]): row for row in read_rows(path)}
+
+
+def write(path, new):
+    chips = {chip for chip, _ in new}
+    table = {key: row for key, row in read_table(path).items() if key[0] not in chips}
+    table.update(new)
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(table[key] for key in sorted(table))
+    print(f"wrote {path}: {len(new)} of {len(table)} rows")
+
+
+def worse(new, old):
+    """What is worse about a family than its row in the table says."""
+    if int(new["kernels"]) != int(old["kernels"]):
+        yield f"has {new['kernels']} kernels, had {old['kernels']}"
+    for column, what in (("spills", "registers are spilled"), ("scratch", "bytes are kept in memory"),
+                         ("spilling", "kernels spill")):
+        if int(new[column]) > int(old[column]):
+            yield f"{new[column]} {what}, were {old[column]}"
+    if int(new["occupancy"]) < int(old["occupancy"]):
+        yield f"has a least occupancy of {new['occupancy']}, had {old['occupancy']}"
+    levels, before = unpack(new["occupancies"]), unpack(old["occupancies"])
+    lost = sum(a < b for a, b in zip(levels, before))
+    if len(levels) == len(before) and lost > 0:
+        yield f"{lost} kernels lose occupancy: {new['occupancies']}, was {old['occupancies']}"
+    if int(new["hot_loop"]) > MORE_INSTRUCTIONS * int(old["hot_loop"]) + 8:
+        yield f"has {new['hot_loop']} instructions in the hot loop, had {old['hot_loop']}"
+    if int(new["instructions"]) > MORE_INSTRUCTIONS * int(old["instructions"]) + 8:
+        yield f"has {new['instructions']} instructions, had {old['instructions']}"
+
+
+def costly_tiles(rows):
+    """Pairs of tiles of one matmul of which the cheaper one by heed's costs takes more cycles, and how many were compared."""
+    groups = {}
+    for row in rows:
+        if is_compiled(row) and row["tile"] and int(row["cycles"]) > 0:
+            groups.setdefault((row["chip"], row["kernel"], row["example"], row["flags"]), []).append(row)
+    compared, wrong = 0, []
+    for group in groups.values():
+        tiles = []
+        for row in group:
+            height, width = map(int, row["tile"].split("x"))
+            tiles.append((float(row["cost"]), int(row["cycles"]) / (height * width), row))
+        for cost, cycles, row in tiles:
+            for other_cost, other_cycles, other in tiles:
+                if cost < other_cost:
+                    compared += 1
+                    if cycles >= other_cycles:
+                        wrong.append((row, other))
+    return compared, wrong
+
+
+def check(path, rows):
+    table, new = read_table(path), families_of(rows)
+    chips = {chip for chip, _ in new}
+    failures = [f"{chip} {family} is not in the table" for chip, family in new if (chip, family) not in table]
+    failures += [f"{chip} {family} is in the table and not made any more"
+                 for chip, family in table if chip in chips and (chip, family) not in new]
+    for key, row in new.items():
+        if key in table:
+            failures += [f"{key[0]} {key[1]}: {what}" for what in worse(row, table[key])]
+    compared, wrong = costly_tiles(rows)
+    failures += [f"{a['chip']} {a['kernel']} of {a['example']}: an element of a tile of {a['tile']} costs less than of "
+                 f"{b['tile']}, and takes more cycles" for a, b in wrong]
+    for failure in failures:
+        print("FAIL", failure)
+    if failures:
+        print("kernel by kernel: tests/gpu/isa.sh --against COMMIT; when all is as it should be: tests/gpu/isa.sh --update")
+        return 1
+    spilling = sum(spills(row) for row in rows if is_compiled(row))
+    print(f"ok {' '.join(sorted(chips))}: {sum(map(is_compiled, rows))} of {len(rows)} kernels as in the table, "
+          f"{f'{spilling} spill' if spilling else 'none spills'}, {compared} pairs of tiles cost as they take cycles")
+    return 0
+
+
+def numbered(rows):
+    """Rows by chip, kernel, example and their order within these, since constants may come and go."""
+    seen, result = collections.Counter(), {}
+    for row in rows:
+        key = (row["chip"], row["kernel"], row["example"])
+        seen[key] += 1
+        result[(*key, seen[key])] = row
+    return result
+
+
+def compare(old, new):
+    shown = ("registers", "spills", "scratch", "occupancy", "instructions", "hot_loop", "cycles")
+    counts = collections.Counter()
+    for path in sorted(new.glob("*.csv")):
+        if not (old / path.name).exists():
+            continue
+        before, after = numbered(read_rows(old / path.name)), numbered(read_rows(path))
+        for key, row in after.items():
+            if key not in before:
+                counts["new"] += 1
+            elif is_compiled(row) and is_compiled(before[key]):
+                changes = [f"{column} {before[key][column]} -> {row[column]}" for column in shown
+                           if before[key][column] != row[column]]
+                counts["changed" if changes else "same"] += 1
+                if changes:
+                    print(f"{key[0]} {key[1]} of {key[2]} #{key[3]} ({row['constants']}): {', '.join(changes)}")
+        counts["gone"] += sum(key not in after for key in before)
+    print(", ".join(f"{counts[what]} {what}" for what in ("same", "changed", "new", "gone")))
+    return 0
+
+
+def main():
+    if len(sys.argv) < 4 or sys.argv[1] not in ("write", "check", "compare"):
+        sys.exit(__doc__)
+    command, first, others = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]
+    if command == "compare":
+        return compare(first, pathlib.Path(others[0]))
+    rows = [row for path in others for row in read_rows(path)]
+    return check(first, rows) if command == "check" else write(first, families_of(rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
