@@ -21,7 +21,7 @@ Tensor with_dense_rows(Build& build, Tensor x) {
 }
 
 // [B, H, S, width] over memory laid out as [B, S, H, width].
-Tensor add_heads(Build& build, const TensorInfo& shape_of, SizeId width) {
+TensorInfo heads_like(Build& build, const TensorInfo& shape_of, SizeId width) {
   SizeTable& sizes = build.data().sizes;
   TensorInfo info;
   info.dtype = shape_of.dtype;
@@ -30,18 +30,20 @@ Tensor add_heads(Build& build, const TensorInfo& shape_of, SizeId width) {
   const SizeId token = sizes.mul(info.dims[1], width);
   info.strides = {sizes.mul(token, info.dims[2]), width, token, sizes.constant(1)};
   info.offset = sizes.constant(0);
-  return build.add_storage(info);
+  return info;
+}
+Tensor add_heads(Build& build, const TensorInfo& shape_of, SizeId width) {
+  return build.add_storage(heads_like(build, shape_of, width));
 }
 
 // x itself if it lies in memory as the attention's output does, else a copy that does.
 Tensor laid_as_output(Build& build, Tensor x) {
-  const TensorInfo info = build.info(x);
-  const Tensor copy = add_heads(build, info, info.dims[3]);
-  const TensorInfo& wanted = build.info(copy);
+  const TensorInfo info = build.info(x), wanted = heads_like(build, info, info.dims[3]);
   bool same = true;
   for (size_t i = 0; i < 4; ++i)
     same = same && (info.strides[i] == wanted.strides[i] || build.data().sizes.is_constant(info.dims[i], 1));
-  if (same) return x;
+  if (same) return x;  // and no tensor is left that nothing makes: a graph may name any
+  const Tensor copy = build.add_storage(wanted);
   build.add_node(Op::Elementwise, {x}, copy, ElementwiseAttrs{});
   return copy;
 }
