@@ -46,7 +46,7 @@ Status add_probe(Device& device, const Probe& probe, Fingerprint* fingerprint) {
   Plan plan;
   Status status = probes::upload_weights(device, data, &weights);
   if (status == Status::Ok)
-    status = device.compile(graph, weights, &plan, {.training = probe.training, .reproducible = true});
+    status = device.compile(graph, weights, &plan, {.training = probe.of->training, .reproducible = true});
   for (const ProbeSize& size : self_test_sizes())
     for (int values = 0; values < 3 && status == Status::Ok; ++values) {
       std::vector<probes::Operand> inputs = probes::operands_of(data, data.inputs, size);
@@ -73,20 +73,21 @@ bool can_store(const Device& device, const Probe& probe) {
 Status operation_bits(Device& device, std::vector<OperationBits>* operations) {
   if (!device.valid() || operations == nullptr) return Status::InvalidArgument;
   std::vector<OperationBits> found;
-  const std::span<const Probe> all = reproducible_probes();
-  for (size_t i = 0; i < all.size();) {
-    if (!can_store(device, all[i])) {
-      ++i;
-      continue;
+  std::vector<Fingerprint> fingerprints;
+  for (const Probe& probe : reproducible_probes()) {
+    if (!can_store(device, probe)) continue;
+    const auto same = [&](const OperationBits& one) { return one.operation == probe.of->op; };
+    const auto i = static_cast<size_t>(std::find_if(found.begin(), found.end(), same) - found.begin());
+    if (i == found.size()) {
+      found.emplace_back().operation = probe.of->op;
+      fingerprints.emplace_back();
     }
-    OperationBits& one = found.emplace_back();
-    one.operation = all[i].name;
-    Fingerprint fingerprint;
-    for (; i < all.size() && one.operation == all[i].name; ++i) {
-      const Status status = add_probe(device, all[i], &fingerprint);
-      if (status != Status::Ok) return status;
-    }
-    one.bits = fingerprint.value();
+    const Status status = add_probe(device, probe, &fingerprints[i]);
+    if (status != Status::Ok) return status;
+  }
+  for (size_t i = 0; i < found.size(); ++i) {
+    OperationBits& one = found[i];
+    one.bits = fingerprints[i].value();
     const auto* known = std::find_if(std::begin(kKnown), std::end(kKnown),
                                      [&](const Known& entry) { return entry.operation == one.operation; });
     if (known != std::end(kKnown)) one.known = known->bits;

@@ -50,7 +50,7 @@ double worst_of(const Probe& probe, const std::vector<Operand>& got, const std::
   for (size_t o = 0; o < want.size(); ++o)
     for (size_t i = 0; i < want[o].count(); ++i) {
       const double b = want[o].value(i), difference = std::fabs(got[o].value(i) - b);
-      const DType precision = probe.round_rows ? DType::F16 : want[o].dtype;
+      const DType precision = probe.of->plans == CasePlans::Rounded ? DType::F16 : want[o].dtype;
       const double limit = probe.reproducible ? 0.0 : allowed(precision, b);
       const double ratio = difference == 0 ? 0 : limit > 0 ? difference / limit : HUGE_VAL;
       if (!(ratio <= worst)) worst = std::isnan(ratio) ? HUGE_VAL : ratio;
@@ -73,7 +73,7 @@ class Tester {
     for (const Probe& probe : self_test_probes())
       for (const DType storage : {DType::F32, DType::F16, DType::BF16}) {
         if (probe.reproducible && refuses_bits_) continue;  // one message tells why
-        if (storage != DType::F32 && (probe.once || !device_.impl()->supports(storage))) continue;
+        if (storage != DType::F32 && (probe.of->one_type || !device_.impl()->supports(storage))) continue;
         const Status status = run_until_settled(probe, storage);
         if (status != Status::Ok) return status;
       }
@@ -141,16 +141,16 @@ class Tester {
     if (!usable(graph)) return Status::Ok;
     Plan plan, reference;
     CompileOptions options;
-    options.training = probe.training;
+    options.training = probe.of->training;
     options.reproducible = probe.reproducible;
-    options.emulate_f32 = probe.emulate_f32;
+    options.emulate_f32 = probe.of->plans == CasePlans::Emulated;
     Weights weights, reference_weights;
     Status status = upload_weights(cpu_, graph.data(), &reference_weights);
     if (status == Status::Ok) status = cpu_.compile(graph, reference_weights, &reference, options);
     if (status != Status::Ok)
-      return fail(log_, status, format("self-test: the CPU cannot compile the probe of %s", probe.name));
+      return fail(log_, status, format("self-test: the CPU cannot compile the probe of %s", probe.of->op));
     options.pipelines = PipelineCreation::Deferred;
-    options.round_rows = probe.round_rows;  // which the reference does not
+    options.round_rows = probe.of->plans == CasePlans::Rounded;  // which the reference does not
     status = upload_weights(device_, graph.data(), &weights);
     if (status == Status::Ok) status = device_.compile(graph, weights, &plan, options);
     // All kernels of this pass have failed already, or the device cannot do the operation, or promises no bits.
@@ -202,7 +202,7 @@ class Tester {
     const double worst = worst_of(probe, got, want);
     if (worst > 1) {
       blame(culprits(probe, plan), SelfTestVerdict::Wrong,
-            format("%s at %lld x %lld is off by %g times what rounding explains", probe.name,
+            format("%s at %lld x %lld is off by %g times what rounding explains", probe.of->op,
                    static_cast<long long>(size.m), static_cast<long long>(size.n), worst),
             worst);
       return;
@@ -217,7 +217,7 @@ class Tester {
 
   // Suspects kernels of the operation itself, if it has a pass of its own. Earlier probes have tested the others.
   static std::vector<std::string> culprits(const Probe& probe, const Plan& plan) {
-    const std::vector<std::string> own = kernels_of(plan, probe.name);
+    const std::vector<std::string> own = kernels_of(plan, probe.of->op);
     return suspects_among(own.empty() ? kernels_of(plan) : own);
   }
 

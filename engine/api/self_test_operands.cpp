@@ -102,10 +102,9 @@ Status upload_weights(Device& device, const detail::GraphData& graph, Weights* w
 }
 
 Graph graph_of(const Probe& probe, DType storage) {
-  Graph g;
-  const Dim m = g.extent("m", kProbeRows), n = g.extent("n", kProbeColumns);
-  probe.build(g, storage, m, n);
-  return g;
+  CaseGraph made(storage, probe.sizes, true);
+  probe.of->build(made);
+  return std::move(made.graph);
 }
 
 Status run_probe_plan(Plan& plan, const std::vector<Operand>& inputs, std::vector<Operand>& outputs,

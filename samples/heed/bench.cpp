@@ -89,7 +89,10 @@ nlohmann::json row_json(const BenchCase& row, const Prepared& prepared, const Ti
   }
   std::string kernels;
   for (const std::string& name : names) kernels.append(kernels.empty() ? "" : " ").append(name);
-  const bool arithmetic = row.bound == Bound::Arithmetic;
+  // Matrices meet the arithmetic limit where each of their bytes is used often; all else is compared with the memory's.
+  constexpr std::string_view kOfMatrices[] = {"matmul", "attention", "encoder", "decode"};
+  const bool of_matrices = std::find(std::begin(kOfMatrices), std::end(kOfMatrices), row.op) != std::end(kOfMatrices);
+  const bool arithmetic = of_matrices && total.flops > 28 * total.bytes;
   const double rate = (arithmetic ? total.flops : total.bytes) / std::max(timing.median, 1e-9) * 1e-6;
   const double limit = arithmetic ? limits.gflops : limits.gigabytes;
   nlohmann::json json = {{"op", row.op},        {"shape", row.shape},

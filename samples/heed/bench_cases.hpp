@@ -9,9 +9,6 @@
 
 namespace heed::program {
 
-// The limit of the device that a row is compared with.
-enum class Bound { Arithmetic, Memory };
-
 // A row's graph, with the host data that its inputs and weights need. The row's builder fills it.
 struct BenchGraph {
   Graph graph;
@@ -29,7 +26,6 @@ struct BenchGraph {
 
   Tensor input(const std::string& name, const std::vector<int64_t>& shape);
   Tensor ids(const std::string& name, const std::vector<int64_t>& shape, int32_t below);
-  Tensor padding(const std::string& name, const std::vector<int64_t>& shape);
   void weight(const std::string& name, const std::vector<int64_t>& shape);  // for names that nn asks for
   void result(Tensor tensor, const std::vector<int64_t>& shape, DType dtype = DType::F32);
 };
@@ -37,7 +33,6 @@ struct BenchGraph {
 struct BenchCase {
   const char* op;  // the operation's one name, "encoder" or "decode"
   std::string shape;
-  Bound bound;
   std::function<void(BenchGraph&)> build;
   bool training = false;
   bool whole_model = false;         // it consists of operations that other rows time

@@ -58,12 +58,7 @@ BenchCase decode_step(int64_t sequences, int64_t context, DType weights, DType c
   std::string shape = std::to_string(sequences);
   shape.append("-after-").append(std::to_string(context)).append("-").append(to_string(weights));
   if (cache != DType::F32) shape.append("-cache-").append(to_string(cache));
-  return {.op = "decode",
-          .shape = shape,
-          .bound = Bound::Memory,
-          .build = build,
-          .whole_model = true,
-          .may_be_unsupported = true};
+  return {.op = "decode", .shape = shape, .build = build, .whole_model = true, .may_be_unsupported = true};
 }
 
 }  // namespace heed::program

@@ -5,8 +5,8 @@ heed_test(format LABELS quick all COST 7 COUNTED COMMAND ${tests}/format.sh --ch
 # Shaders that were changed without their SPIR-V, and SPIR-V that another compiler made.
 heed_test(shaders LABELS all COST 52 COMMAND ${PROJECT_SOURCE_DIR}/shaders/compile.sh --check)
 
-# Registers, spills, occupancy and instructions of each third kernel on a GPU of each maker, which need not be there, since kernels beside
-# each other in the list are one shader with other constants. tests/gpu/isa.sh alone looks at all, and at three more generations of AMD's.
+# Registers, spills, occupancy and instructions of a third of each family of kernels on a GPU of each maker, which need not be
+# there. tests/gpu/isa.sh alone looks at all kernels, and at three more generations of AMD's.
 heed_test(compilers LABELS all COST 112 COUNTED NEEDS driver.lavapipe-26 COMMAND ${tests}/gpu/isa.sh --one)
 
 # Labels and names, as people see them in RenderDoc.

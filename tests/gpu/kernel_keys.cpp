@@ -7,7 +7,7 @@
 #include <memory>
 #include <string_view>
 
-#include "gpu/cases.hpp"
+#include "cases/op_case.hpp"
 #include "graph/given_weights.hpp"
 #include "graph/schedule/schedule.hpp"
 
@@ -16,13 +16,19 @@ namespace {
 
 enum class Plans : uint8_t { Usual, Reproducible, Emulated, Rounded };
 
-bool plan(const GraphCase& example, DType type, Plans plans, const Capabilities& device, Schedule* schedule) {
-  Graph graph;
-  example.build(graph, type);
+struct Example {
+  const OpCase& of;
+  CaseSizes sizes;
+};
+
+bool plan(const Example& example, DType type, Plans plans, const Capabilities& device, Schedule* schedule) {
+  CaseGraph made(type, example.sizes);
+  example.of.build(made);
+  const Graph& graph = made.graph;
   const test::GivenWeights weights(graph);
   ScheduleOptions options;
   options.weights = &weights;
-  options.training = example.training;
+  options.training = example.of.training;
   plan_for(device, &options);
   if (plans == Plans::Reproducible) plan_reproducibly(&options);
   options.emulate_f32 = plans == Plans::Emulated;
@@ -59,7 +65,7 @@ void sample(std::vector<ChosenKernel>* chosen) {
 }
 
 // Operations that no reproducible plan can have are left out among those.
-bool choose(const GraphCase& example, DType type, Plans plans, const Capabilities& device,
+bool choose(const Example& example, DType type, Plans plans, const Capabilities& device,
             std::vector<ChosenKernel>* chosen) {
   Schedule schedule;
   KernelList kernels;
@@ -68,10 +74,17 @@ bool choose(const GraphCase& example, DType type, Plans plans, const Capabilitie
   for (size_t i = 0; planned && i < schedule.passes.size(); ++i) {
     planned = select_kernels(schedule, schedule.passes[i], device, stderr_log(), &kernels) == Status::Ok;
     for (uint32_t k = 0; planned && k < kernels.count; ++k)
-      remember(kernels.uses[k], example.name, chosen);
+      remember(kernels.uses[k], example.of.name(example.sizes), chosen);
   }
-  if (!planned) std::fprintf(stderr, "no plan for %s %s\n", example.name.c_str(), to_string(type));
+  if (!planned) std::fprintf(stderr, "no plan for %s %s\n", example.of.name(example.sizes).c_str(), to_string(type));
   return planned;
+}
+
+std::vector<Example> examples() {
+  std::vector<Example> all;
+  for (const OpCase* one : all_cases())
+    for (const CaseSizes& sizes : one->compilers) all.push_back({*one, sizes});
+  return all;
 }
 
 }  // namespace
@@ -81,14 +94,14 @@ bool choose_kernels(const Capabilities& device_alone, std::vector<ChosenKernel>*
   all->lists_all = true;  // not only what plans keep, so that costs can be compared with what compilers make
   Capabilities device = device_alone;
   device.tuning = all;
-  for (const GraphCase& example : graph_cases()) {
+  for (const Example& example : examples()) {
     if (!choose(example, DType::F32, Plans::Usual, device, chosen)) return false;
     if (device.irreproducible == nullptr && !choose(example, DType::F32, Plans::Reproducible, device, chosen))
       return false;
     for (const Plans plans : {Plans::Emulated, Plans::Rounded})
       if ((device.matrix.m != 0 || device.integer_dots) && !choose(example, DType::F32, plans, device, chosen))
         return false;
-    if (!example.both_types || !device.storage_16bit) continue;
+    if (example.of.one_type || !device.storage_16bit) continue;
     if (!choose(example, DType::F16, Plans::Usual, device, chosen)) return false;
     // A kernel for bf16 differs from the one for f16 in loads and stores, and in the type of matrices, so that each is
     // taken once.

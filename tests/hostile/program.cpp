@@ -3,6 +3,8 @@
 
 #include <list>
 
+#include "cases/op_case.hpp"
+
 namespace heed::test {
 namespace {
 
@@ -145,6 +147,16 @@ const Call kCalls[] = {
       for (int i = 0; i < std::min(whole.rank, kMaxRank); ++i) whole[i] = whole[i].value;
       const Tensor state = p.r.one_in(8) ? p.tensor() : p.graph.state(p.name(), whole, p.graph.dtype(value));
       (void)p.graph.assign(state, p.r.one_in(4) ? p.graph.scale(state, 0.5f) : value);
+    },
+    [](Program& p) {
+      // Any operation, with sizes of this graph.
+      const std::vector<const OpCase*> cases = all_cases();
+      std::array<Dim, 5> sizes;
+      for (Dim& size : sizes)
+        if (!p.r.one_in(4)) size = p.dim();
+      CaseGraph made(p.graph, p.name(), p.dtype(), sizes);
+      cases[static_cast<size_t>(p.r.below(static_cast<int64_t>(cases.size())))]->build(made);
+      p.graph = std::move(made.graph);
     },
     [](Program& p) { (void)p.graph.scale(p.tensor(), p.factor()); },
     [](Program& p) {

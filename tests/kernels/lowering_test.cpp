@@ -1,166 +1,45 @@
 // Every operation within the portability floor: workgroups, bindings, push constants, group counts, shared memory.
 
-#include "graph/build/attention_backward.hpp"
-#include "graph/build/build.hpp"
-#include "graph/build/update.hpp"
+#include "cases/op_case.hpp"
 #include "kernels/lowered.hpp"
 
 namespace heed::kernel_tests::lowering_test {
 namespace {
 
-struct OpCase {
-  const char* name;
-  Op op;
-  int64_t work_items;  // elements (or rows) of the output at the maxima, each made by some workgroup
-  std::function<void(Graph&)> build;
-};
-
-// Gives the gradient of y with respect to a tensor.
-void differentiate(Graph& g, Tensor y, Tensor of) {
-  const train::Upstream output{y, g.input("up", g.shape(y))};
-  g.output("y", train::gradients(g, std::span(&output, 1), std::span(&of, 1))[0]);
+const Node& pass_of(const Lowered& lowered, std::string_view op) {
+  for (const Node& node : lowered.schedule.passes)
+    if (op == to_string(node.op)) return node;
+  FAIL("no pass " << op);
+  return lowered.schedule.passes[0];
 }
 
-std::vector<OpCase> op_cases() {
-  return {
-      {"matmul", Op::Matmul, 0,
-       [](Graph& g) { g.output("y", g.matmul(g.input("a", {3, 65, 33}), g.input("b", {3, 33, 70}))); }},
-      {"matmul of one row", Op::Matmul, 0,
-       [](Graph& g) { g.output("y", g.matmul(g.input("a", {1, 768}), g.input("b", {768, 3072}))); }},
-      {"matmul of 100,000 batches", Op::Matmul, 0,
-       [](Graph& g) { g.output("y", g.matmul(g.input("a", {100000, 2, 4}), g.input("b", {100000, 4, 2}))); }},
-      {"matmul of 5,000,000 rows", Op::Matmul, 0,
-       [](Graph& g) { g.output("y", g.matmul(g.input("a", {5000000, 2}), g.input("b", {2, 3}))); }},
-      {"softmax", Op::Softmax, 200000,
-       [](Graph& g) {
-         SoftmaxOptions o;
-         o.causal = Causal::BottomRight;
-         o.key_padding = exclude(g.input("p", {2, 5}, DType::U8));
-         o.mask = keep(g.input("m", {1, 1, 50000, 5}, DType::U8));
-         o.bias = g.input("b", {2, 1, 50000});
-         o.bias = g.reshape(o.bias, {2, 1, 50000, 1});
-         g.output("y", g.softmax(g.input("x", {2, 2, 50000, 5}), o));
-       }},
-      {"softmax of long rows", Op::Softmax, 2, [](Graph& g) { g.output("y", g.softmax(g.input("x", {2, 1000000}))); }},
-      {"layernorm", Op::LayerNorm, 70001,
-       [](Graph& g) {
-         g.output("y", g.layernorm(g.add(g.input("x", {70001, 300}), g.input("r", {70001, 300})), g.input("g", {300}),
-                                   g.input("b", {300}), 1e-5f));
-       }},
-      {"rmsnorm", Op::RmsNorm, 1000000,
-       [](Graph& g) { g.output("y", g.rmsnorm(g.input("x", {1000000, 20}), g.input("g", {20}), 1e-5f)); }},
-      {"l2_normalize", Op::L2Normalize, 3, [](Graph& g) { g.output("y", g.l2_normalize(g.input("x", {3, 200}))); }},
-      {"rotary", Op::Rotary, 70001 * 3,
-       [](Graph& g) {
-         g.output("y", g.rotary(g.input("x", {70001, 3, 66}), {.positions = g.input("p", {70001, 1}, DType::I32)}));
-       }},
-      {"sample", Op::Sample, 6,
-       [](Graph& g) {
-         g.output("y", g.sample(g.input("x", {2, 3, 50000}), {.previous = g.input("p", {2, 3, 70}, DType::I32),
-                                                              .previous_counts = g.input("c", {1}, DType::I32),
-                                                              .repetition_penalty = 1.1f,
-                                                              .bias = g.input("b", {50000}),
-                                                              .seeds = g.input("s", {2, 3}, DType::I32)}));
-       }},
-      {"cross_entropy", Op::CrossEntropy, 6,
-       [](Graph& g) {
-         g.output("y", g.cross_entropy(g.input("x", {2, 3, 50000}), g.input("labels", {2, 3}, DType::I32)));
-       }},
-      {"argmax", Op::Argmax, 6, [](Graph& g) { g.output("y", g.argmax(g.input("x", {2, 3, 50000}))); }},
-      {"embedding", Op::Embedding, 80000,
-       [](Graph& g) { g.output("y", g.embedding(g.input("t", {1000, 100}), g.input("i", {2, 40000}, DType::I32))); }},
-      {"place", Op::Place, 80000,
-       [](Graph& g) {
-         const Tensor at = g.input("at", {2}, DType::I32);
-         g.append(g.state("s", {2, 50000, 100}), g.input("x", {2, 40000, 100}), 1, at);
-       }},
-      {"attention_backward", Op::AttentionBackward, 0,
-       [](Graph& g) {
-         const Tensor x = g.input("x", {3, 5, 2000, 64}), y = g.input("y", {3, 5, 70, 64});
-         const Tensor z = g.attention(x, y, y, {.causal = Causal::BottomRight}).output;
-         detail::GraphData& data = detail::data_of(g);
-         const auto made = detail::attention_backward(data, z, g.input("dy", {3, 5, 2000, 64}));
-         g.output("dq", made.query);
-         g.output("dk", made.key);
-       }},
-      {"gradient_norm", Op::GradientNorm, 0,
-       [](Graph& g) {
-         const Tensor gradients[] = {g.input("a", {5000000}), g.input("b", {3})};
-         g.output("y", detail::gradient_norm(detail::data_of(g), gradients, g.input("s", {1, detail::kUpdateWords}),
-                                             g.state("step", {1}))
-                           .factors);
-       }},
-      {"update", Op::Update, 20000000,
-       [](Graph& g) {
-         const auto state = [&](const char* name) { return g.state(name, {20000000}); };
-         detail::update(detail::data_of(g), {state("w"), state("m"), state("v"), state("g")},
-                        g.input("f", {detail::kUpdateFactors}), g.input("s", {1, detail::kUpdateWords}), 0,
-                        {.clears = true});
-       }},
-      {"elementwise", Op::Elementwise, 20000000,
-       [](Graph& g) { g.output("y", g.mul(g.input("a", {2, 1000, 10000}), g.input("b", {1000, 1}))); }},
-      {"mean of tokens", Op::Mean, 200,
-       [](Graph& g) { g.output("y", g.mean(g.input("x", {2, 70, 100}), 1, keep(g.input("m", {2, 70}, DType::U8)))); }},
-      {"mean of rows", Op::Mean, 90000, [](Graph& g) { g.output("y", g.mean(g.input("x", {90000, 3}), 1)); }},
-      {"concat", Op::Concat, 0,
-       [](Graph& g) {
-         g.output("y", g.concat({g.input("a", {5, 3}), g.input("b", {5, 4}), g.input("c", {5, 1})}, 1));
-       }},
-      {"concat of bytes", Op::Concat, 0,
-       [](Graph& g) {
-         g.output("y", g.concat({g.input("a", {5, 3}, DType::U8), g.input("b", {5, 4}, DType::U8)}, 1));
-       }},
-      {"attention", Op::Attention, 0,
-       [](Graph& g) {
-         const Tensor x = g.input("x", {3, 5, 2000, 64}), y = g.input("y", {3, 5, 70, 64});
-         g.output("z", g.attention(x, y, y, {.causal = Causal::BottomRight, .dropout = 0.1f}).output);
-       }},
-      {"attention with its weights", Op::Softmax, 0,
-       [](Graph& g) {
-         const Tensor x = g.input("x", {1, 2, 30, 16});
-         const AttentionResult attention = g.attention(x, x, x, {.return_weights = true});
-         g.output("y", attention.output);
-         g.output("w", attention.weights);
-       }},
-      {"softmax_backward", Op::SoftmaxBackward, 200000,
-       [](Graph& g) {
-         const Tensor x = g.input("x", {2, 2, 50000, 5});
-         differentiate(g, g.softmax(x, {.mask = keep(g.input("m", {50000, 5}, DType::U8)), .masked_fill = -1.0f}), x);
-       }},
-      {"norm_backward", Op::NormBackward, 70001,
-       [](Graph& g) {
-         const Tensor x = g.input("x", {70001, 300});
-         differentiate(g, g.layernorm(x, g.input("g", {300}), {}, 1e-5f), x);
-       }},
-      {"norm_backward with sums", Op::NormBackward, 70001,
-       [](Graph& g) {
-         const std::array<Tensor, 3> of = {g.input("x", {70001, 300}), g.input("g", {300}), g.input("b", {300})};
-         const train::Upstream output{g.layernorm(of[0], of[1], of[2], 1e-5f), g.input("up", {70001, 300})};
-         for (const Tensor gradient : train::gradients(g, {&output, 1}, of))
-           g.output("y" + std::to_string(gradient.id), gradient);
-       }},
-      {"cross_entropy_backward", Op::CrossEntropyBackward, 6,
-       [](Graph& g) {
-         const Tensor x = g.input("x", {2, 3, 50000});
-         differentiate(g, g.cross_entropy(x, g.input("labels", {2, 3}, DType::I32)), x);
-       }},
-      {"embedding_backward", Op::EmbeddingBackward, 50000,
-       [](Graph& g) {
-         const Tensor table = g.input("t", {50000, 100});
-         differentiate(g, g.embedding(table, g.input("i", {2, 40}, DType::I32)), table);
-       }},
-      {"slice_backward", Op::SliceBackward, 20000000 / 128,  // workgroups
-       [](Graph& g) {
-         const Tensor x = g.input("x", {2, 1000, 10000});
-         differentiate(g, g.slice(x, 1, 3, 900), x);
-       }},
-      {"sum of rows", Op::Mean, 10000,
-       [](Graph& g) {
-         const Tensor b = g.input("b", {10000});
-         differentiate(g, g.add(g.input("x", {90, 10000}), b), b);
-       }},
-      {"dropout", Op::Dropout, 3000001, [](Graph& g) { g.output("y", g.dropout(g.input("x", {3000001}), 0.5f)); }},
-  };
+// Elements or rows of the result, each of which some workgroup makes; 0 where a workgroup makes what is neither.
+int64_t work_items(const Node& node, const Schedule& schedule) {
+  const std::vector<int64_t> shape = schedule.max_shape(schedule.info(node.outputs[0]));
+  int64_t elements = 1;
+  for (const int64_t size : shape) elements *= size;
+  switch (node.op) {
+    case Op::Elementwise:
+    case Op::Dropout:
+    case Op::Update:
+    case Op::Mean:
+    case Op::Argmax:
+    case Op::Sample:
+    case Op::CrossEntropy: return elements;
+    case Op::Softmax:
+    case Op::LayerNorm:
+    case Op::RmsNorm:
+    case Op::L2Normalize:
+    case Op::Rotary:
+    case Op::Embedding:
+    case Op::Place:
+    case Op::SoftmaxBackward:
+    case Op::NormBackward:
+    case Op::CrossEntropyBackward:
+    case Op::EmbeddingBackward: return elements / shape.back();
+    case Op::SliceBackward: return elements / 128;  // workgroups
+    default: return 0;
+  }
 }
 
 void check_kernel(const KernelUse& use, const Capabilities& device) {
@@ -189,36 +68,44 @@ int64_t group_count(const Dispatch& dispatch) {
   return int64_t{dispatch.groups[0]} * dispatch.groups[1] * dispatch.groups[2];
 }
 
-TEST_CASE("every operation keeps within the portability floor") {
-  for (const OpCase& test : op_cases()) {
-    INFO(test.name);
-    Graph g;
-    test.build(g);
-    Lowered lowered(g, true);
-    lowered.device.max_storage_range = UINT64_C(1) << 30;
-    const Node& node = lowered.pass(test.op);
-    const auto [kernels, dispatches] = lowered.lower(node);
-    REQUIRE(kernels.count >= 1);
-    REQUIRE(kernels.count <= kMaxKernelsPerPass);
-    REQUIRE(dispatches.count >= 1);
-    REQUIRE(dispatches.count <= kMaxDispatchesPerPass);
-    for (uint32_t k = 0; k < kernels.count; ++k) check_kernel(kernels.uses[k], lowered.device);
-    for (uint32_t d = 0; d < dispatches.count; ++d) {
-      const Dispatch& dispatch = dispatches.dispatches[d];
-      REQUIRE(dispatch.kernel < kernels.count);
-      CHECK(dispatch.push_bytes == kernel_info(kernels.uses[dispatch.kernel].key.id).push_bytes);
-      CHECK(dispatch.work > 0);
-      for (size_t i = 0; i < 3; ++i) {
-        CHECK(dispatch.groups[i] >= 1);
-        CHECK(dispatch.groups[i] <= lowered.device.max_groups[i]);
-      }
+void check_floor(const Graph& graph, std::string_view op) {
+  Lowered lowered(graph, true);
+  lowered.device.max_storage_range = UINT64_C(1) << 30;
+  const Node& node = pass_of(lowered, op);
+  const auto [kernels, dispatches] = lowered.lower(node);
+  REQUIRE(kernels.count >= 1);
+  REQUIRE(kernels.count <= kMaxKernelsPerPass);
+  REQUIRE(dispatches.count >= 1);
+  REQUIRE(dispatches.count <= kMaxDispatchesPerPass);
+  for (uint32_t k = 0; k < kernels.count; ++k) check_kernel(kernels.uses[k], lowered.device);
+  for (uint32_t d = 0; d < dispatches.count; ++d) {
+    const Dispatch& dispatch = dispatches.dispatches[d];
+    REQUIRE(dispatch.kernel < kernels.count);
+    CHECK(dispatch.push_bytes == kernel_info(kernels.uses[dispatch.kernel].key.id).push_bytes);
+    CHECK(dispatch.work > 0);
+    for (size_t i = 0; i < 3; ++i) {
+      CHECK(dispatch.groups[i] >= 1);
+      CHECK(dispatch.groups[i] <= lowered.device.max_groups[i]);
     }
-    // No output is left without a workgroup: a workgroup makes at most 512 elements, or spec[1] rows.
-    const int64_t per_group = test.op == Op::Elementwise || test.op == Op::Dropout || test.op == Op::Update
-                                  ? 512
-                                  : kernels.uses[dispatches.dispatches[0].kernel].key.spec[test.op == Op::Mean ? 0 : 1];
-    CHECK(group_count(dispatches.dispatches[0]) * per_group >= test.work_items);
   }
+  // No output is left without a workgroup: a workgroup makes at most 512 elements, or spec[1] rows.
+  const int64_t per_group = node.op == Op::Elementwise || node.op == Op::Dropout || node.op == Op::Update
+                                ? 512
+                                : kernels.uses[dispatches.dispatches[0].kernel].key.spec[node.op == Op::Mean ? 0 : 1];
+  CHECK(group_count(dispatches.dispatches[0]) * per_group >= work_items(node, lowered.schedule));
+}
+
+TEST_CASE("every operation keeps within the portability floor") {
+  int lowered_cases = 0;
+  for (const OpCase* test : all_cases())
+    for (const CaseSizes& sizes : test->floor) {
+      INFO(test->name(sizes));
+      CaseGraph made(DType::F32, sizes);
+      test->build(made);
+      check_floor(made.graph, test->op);
+      ++lowered_cases;
+    }
+  CHECK(lowered_cases >= 33);
 }
 
 TEST_CASE("matmul tiles fit the device's shared memory and fill the workgroup") {

@@ -1,0 +1,118 @@
+// Operations that go row by row: norms, means, choices and losses. Sizes: rows, columns.
+#include "cases/op_case.hpp"
+
+namespace heed {
+namespace {
+
+constexpr int64_t kVocabulary = 30522;
+
+void layernorm(CaseGraph& c) {
+  const Tensor x = c.x();
+  c.output(c.graph.layernorm(x, c.row("gamma", x), c.row("beta", x), 1e-5f));
+}
+
+void residual_layernorm(CaseGraph& c) {
+  const Tensor sum = c.graph.add(c.x(), c.input("r", c.shape()));
+  c.output(c.graph.layernorm(sum, c.row("gamma", sum), c.row("beta", sum), 1e-2f));
+}
+
+void rmsnorm(CaseGraph& c) {
+  const Tensor x = c.x();
+  c.output(c.graph.rmsnorm(x, c.row("gamma", x), 1e-2f));
+}
+
+void l2_normalize(CaseGraph& c) { c.output(c.graph.l2_normalize(c.x())); }
+
+// Of the tokens that a mask keeps. Sizes: texts, tokens, columns.
+void masked_mean(CaseGraph& c) { c.output(c.graph.mean(c.x(), 1, keep(c.bytes("kept", {c.size(0), c.size(1)})))); }
+
+template <int kAxis>
+void mean(CaseGraph& c) {
+  c.output(c.graph.mean(c.x(), kAxis));
+}
+
+void argmax(CaseGraph& c) { c.output(c.graph.argmax(c.x())); }
+
+void cross_entropy(CaseGraph& c) {
+  const Tensor x = c.x(), labels = c.ids("labels", {c.size(0)}, c.size(1));
+  c.output("y", c.graph.cross_entropy(x, labels));
+}
+
+void smoothed_cross_entropy(CaseGraph& c) {
+  const Tensor x = c.x(), labels = c.ids("labels", {c.size(0)}, c.size(1));
+  c.output("y", c.graph.cross_entropy(x, labels));
+  c.output("z", c.graph.cross_entropy(x, labels, 0.25f));
+}
+
+void sample(CaseGraph& c) { c.output(c.graph.sample(c.x(), {.top_p = 0.9f})); }
+
+// As a chat would have it.
+void chat_sample(CaseGraph& c) { c.output(c.graph.sample(c.x(), {.temperature = 0.8f, .top_k = 40, .top_p = 0.95f})); }
+
+void sample_of_everything(CaseGraph& c) {
+  const Tensor x = c.x();
+  c.output("y", c.graph.sample(x));
+  c.output("z", c.graph.sample(x, {.previous = c.ids("previous", {9}, 7),
+                                   .repetition_penalty = 1.3f,
+                                   .bias = c.input("bias", {c.size(1)}),
+                                   .temperature = 0.5f,
+                                   .top_k = 50,
+                                   .top_p = 0.9f,
+                                   .min_p = 0.01f}));
+}
+
+// Behind a long text. Sizes: rows, columns, tokens before.
+void penalized_sample(CaseGraph& c) {
+  c.output(c.graph.sample(c.input("x", {c.size(0), c.size(1)}), {.previous = c.ids("previous", {c.size(2)}, c.size(1)),
+                                                                 .repetition_penalty = 1.1f,
+                                                                 .bias = c.input("bias", {c.size(1)}),
+                                                                 .top_k = 50}));
+}
+
+// Each row has tokens before, some of them, and a seed. Sizes: texts, rows, columns.
+void seeded_sample(CaseGraph& c) {
+  const Tensor previous = c.ids("p", {c.size(0), c.size(1), 70}, c.size(2)), counts = c.ids("c", {1}, 70);
+  c.output(c.graph.sample(c.x(), {.previous = previous,
+                                  .previous_counts = counts,
+                                  .repetition_penalty = 1.1f,
+                                  .bias = c.input("b", {c.size(2)}),
+                                  .seeds = c.ids("s", {c.size(0), c.size(1)}, 1000)}));
+}
+
+constexpr CasePlans kBoth = CasePlans::Both;
+
+// clang-format off: it would give each field a line.
+constexpr OpCase kCases[] = {
+    {.op = "layernorm", .build = residual_layernorm, .label = "residual", .plans = kBoth, .self_test = {{kM, kN}},
+     .compilers = {{512, 768}}, .floor = {{70001, 300}}},
+    {.op = "layernorm", .build = layernorm, .compilers = {{512, 24}, {512, 200}, {512, 768}, {512, 4096}},
+     .bench = {{512, 768}}},
+    {.op = "rmsnorm", .build = rmsnorm, .plans = kBoth, .self_test = {{kM, kN}},
+     .compilers = {{512, 24}, {512, 200}, {512, 768}, {512, 4096}}, .bench = {{512, 768}}, .floor = {{1000000, 20}}},
+    {.op = "mean", .build = masked_mean, .label = "masked", .plans = kBoth, .self_test = {{2, kM, kN}},
+     .bench = {{8, 512, 768}}, .floor = {{2, 70, 100}}},
+    {.op = "mean", .build = mean<1>, .plans = kBoth, .self_test = {{kM, kN}},
+     .compilers = {{512, 24}, {512, 200}, {512, 768}, {512, 4096}}, .floor = {{90000, 3}}},
+    {.op = "mean", .build = mean<0>, .label = "over rows",
+     .compilers = {{512, 24}, {512, 200}, {512, 768}, {512, 4096}}},
+    {.op = "l2_normalize", .build = l2_normalize, .plans = kBoth, .self_test = {{kM, kN}},
+     .compilers = {{512, 24}, {512, 200}, {512, 768}, {512, 4096}}, .bench = {{512, 768}}, .floor = {{3, 200}}},
+    {.op = "cross_entropy", .build = smoothed_cross_entropy, .plans = kBoth, .self_test = {{kM, kN}}},
+    {.op = "cross_entropy", .build = cross_entropy, .compilers = {{512, 4096}}, .bench = {{64, kVocabulary}},
+     .floor = {{6, 50000}}},
+    {.op = "argmax", .build = argmax, .plans = kBoth, .self_test = {{kM, kN}},
+     .compilers = {{512, 24}, {512, 200}, {512, 768}, {512, 4096}}, .bench = {{64, kVocabulary}},
+     .floor = {{2, 3, 50000}}},
+    {.op = "sample", .build = sample_of_everything, .plans = kBoth, .self_test = {{kM, kN}}},
+    {.op = "sample", .build = sample, .compilers = {{512, 4096}}},
+    {.op = "sample", .build = chat_sample, .label = "chat", .bench = {{1, kVocabulary}}},
+    {.op = "sample", .build = penalized_sample, .label = "penalized", .compilers = {{1, 151936, 4096}}},
+    {.op = "sample", .build = seeded_sample, .label = "seeded", .floor = {{2, 3, 50000}}},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpCase> row_cases() { return kCases; }
+
+}  // namespace heed
