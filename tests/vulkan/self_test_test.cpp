@@ -127,7 +127,8 @@ TEST_CASE("self-test: a healthy device passes, and every kernel was tested", "[v
     CHECK_FALSE(is_bad(test.verdict));
     // Every device uses the kernel or a variant of it.
     const bool is_variant = test.kernel.ends_with("_subgroup") || test.kernel.ends_with("_matrix");
-    const bool optional = is_variant || multiplies_bytes(test.kernel);
+    // Devices with few cores, and those with subgroup shuffles, split no attention as short as the self-test's.
+    const bool optional = is_variant || multiplies_bytes(test.kernel) || test.kernel.starts_with("attention_combine");
     CHECK((optional || passed_as(report, test.kernel)));
     CHECK((test.runs > 0) == (test.verdict == SelfTestVerdict::Passed));
     CHECK(test.worst <= 1);
