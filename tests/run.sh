@@ -68,7 +68,7 @@ ctest --preset "$preset" --parallel "$at_once" "${chosen[@]}" 2>&1 | tee "$log" 
 code=${PIPESTATUS[0]}
 set -e
 # Why something was skipped, and CTest's closing line at the end.
-awk '/^[0-9]+\/[0-9]+ Testing: / { name = $3 } /^SKIPPED/ { print name ": " $0 }' "$build/Testing/Temporary/LastTest.log"
+awk '/^ *[0-9]+\/[0-9]+ Testing: / { name = $3 } /^SKIPPED/ { print name ": " $0 }' "$build/Testing/Temporary/LastTest.log"
 echo "all: $SECONDS s"
 grep -a -E '^[0-9]+% tests passed, ' "$log" | tail -n 1 || { echo "tests/run.sh: CTest did not come to its end"; code=1; }
 exit "$code"
