@@ -6,6 +6,7 @@ set(installed ${PROJECT_BINARY_DIR}/packaging/shared/moved/${CMAKE_INSTALL_LIBDI
 heed_test(headers.gcc LABELS quick all headers COST 20 COUNTED COMMAND ${tests}/headers/check.sh g++)
 heed_test(headers.clang LABELS all headers COST 30 COUNTED COMMAND ${tests}/headers/check.sh clang++)
 heed_test(headers.generated LABELS quick all headers COST 2 COUNTED COMMAND ${PROJECT_SOURCE_DIR}/engine/c/generate.py --check)
+heed_test(headers.generator LABELS quick all headers COST 5 COUNTED COMMAND ${tests}/c/generator_test.py)
 
 # All of the C interface, called rightly and wrongly. What programs in other languages stumble over: declarations of C# and Zig that lay
 # structs out in another way, a shared library that Rust cannot link or call.

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Changes copies of the C++ headers, and looks at what engine/c/generate.py makes of them. One line per check, exit code 1 if one fails.
+
+An operation that is declared must appear in C and Python. What the generator does not understand must be an error that names it.
+"""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ARGMAX = "  Tensor argmax(Tensor x);"
+SCALE = "  Tensor scale(Tensor x, float factor);\n"
+MATMUL = "  bool transpose_a = false;"
+
+# (what, old text, new text, what the error says; or what the files have to hold)
+REFUSED = [
+    ("a member of an unknown type", MATMUL, "  std::map<int, int> odd;\n" + MATMUL, "MatmulOptions has odd"),
+    ("a parameter of an unknown type", ARGMAX, ARGMAX + "\n  Tensor odd(Tensor x, std::map<int, int> y);", "Graph has y"),
+    ("an unknown result", ARGMAX, ARGMAX + "\n  std::map<int, int> odd(Tensor x);", "Graph::odd returns"),
+    ("two functions of one name", ARGMAX, ARGMAX + "\n  Tensor argmax(Tensor x, int axis);", "heed_graph_argmax"),
+    ("a function of nobody", "HEED_API Status sample_words(", "HEED_API Status odd(int x);\nHEED_API Status sample_words(", "odd is neither"),
+    ("an enum of another size", "enum class Causal : uint8_t", "enum class Causal : int", "enum class Causal"),
+    ("a default that is no number", "  float scale = 1.0f;        // multiplies", "  float scale = kOdd;        // multiplies", "kOdd"),
+    ("a name in the tables that is gone", "  CustomResult custom(const CustomPass& pass, std::span<const Tensor> inputs);\n"
+     "  CustomResult custom(const CustomPass& pass, std::initializer_list<Tensor> inputs);", "", "Graph::custom"),
+]
+MADE = (SCALE, SCALE + "  // Says nothing.\n  Tensor odd(Tensor x, int axis, const MatmulOptions& options = {});\n", {
+    "include/heed/c/operations.h": ["// Says nothing.", "heed_tensor heed_graph_odd(heed_graph* graph, heed_tensor x, int32_t axis, "
+                                                        "const heed_matmul_options* options);"],
+    "engine/c/generated/operations.cpp": ['g.odd(on.tensor(x, "x"), axis, read(on.call(), options))'],
+    "engine/python/heed/_operations.py": ["def odd(self, x: Tensor, axis: int, *, transpose_a: bool = False", '"""Says nothing."""'],
+    "tests/c/functions.inc": ["HEED_C(heed_graph_odd)"]})
+
+
+def generated(old, new):
+    """What generate.py says of a tree whose graph.hpp has `new` in the place of `old`, and the tree."""
+    folder = pathlib.Path(tempfile.mkdtemp())
+    for name in ("engine/c", "engine/python/heed", "include/heed", "shaders/shared", "tests/c"):
+        shutil.copytree(ROOT / name, folder / name)
+    header = folder / "include/heed/graph.hpp"
+    text = header.read_text()
+    if old not in text:
+        sys.exit(f"FAIL graph.hpp has no {old!r}; mend this test")
+    header.write_text(text.replace(old, new))
+    return subprocess.run([sys.executable, folder / "engine/c/generate.py"], capture_output=True, text=True), folder
+
+
+def main():
+    bad = 0
+    for what, old, new, text in REFUSED:
+        done, folder = generated(old, new)
+        shutil.rmtree(folder)
+        good = done.returncode == 1 and text in done.stderr and "Traceback" not in done.stderr
+        print(f"ok {what} is refused" if good else f"FAIL {what}: {done.returncode}, {(done.stdout + done.stderr).strip()[-300:]!r}")
+        bad += not good
+    done, folder = generated(*MADE[:2])
+    for name, lines in MADE[2].items():
+        text = " ".join((folder / name).read_text().split())
+        missing = [line for line in lines if line not in text]
+        print(f"FAIL {name} has no {missing[0]!r}" if missing else f"ok {name} has a new operation")
+        bad += bool(missing)
+    shutil.rmtree(folder)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
