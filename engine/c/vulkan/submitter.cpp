@@ -21,24 +21,29 @@ struct Submitter {
 
 using namespace heed::c;
 
+heed_status heed_submitter_options_init(heed_submitter_options* options) {
+  Call call(__func__);
+  const heed::vulkan::SubmitterOptions usual;
+  if (call.has(options, "options"))
+    *options = {sizeof(*options),      usual.slots,        usual.timeout_ms,    usual.stages_before,
+                usual.accesses_before, usual.stages_after, usual.accesses_after};
+  return call.status();
+}
+
 heed_status heed_submitter_create(heed_device* handle, const heed_submitter_options* options,
                                   heed_submitter** submitter) {
   Call call(__func__);
   if (!has_place(call, submitter, "submitter")) return call.status();
   const Pin<Device> device(call, handle);
-  const Given<heed_submitter_options> given(call, options, "the submitter's options");
-  if (call.failed()) return call.status();
   heed::vulkan::SubmitterOptions wanted;
-  if (given->slots != 0) wanted.slots = given->slots;
-  if (given->timeout_ms != 0) wanted.timeout_ms = given->timeout_ms;
-  if (given->stages_before != 0) {
-    wanted.stages_before = given->stages_before;
-    wanted.accesses_before = given->accesses_before;
-  }
-  if (given->stages_after != 0) {
-    wanted.stages_after = given->stages_after;
-    wanted.accesses_after = given->accesses_after;
-  }
+  if (options != nullptr && check_struct(call, options, sizeof(*options), "heed_submitter_options"))
+    wanted = {.slots = options->slots,
+              .stages_before = options->stages_before,
+              .accesses_before = options->accesses_before,
+              .stages_after = options->stages_after,
+              .accesses_after = options->accesses_after,
+              .timeout_ms = options->timeout_ms};
+  if (call.failed()) return call.status();
   auto made = std::make_unique<Submitter>();
   made->host = device->host;
   call.end(heed::vulkan::Submitter::create(device->get(), wanted, &made->it), device->host.get());

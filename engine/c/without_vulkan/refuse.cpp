@@ -46,6 +46,7 @@ heed_status heed_plan_estimate(heed_plan*, const heed_extent_value*, size_t, con
 }
 heed_status heed_state_record_clear(heed_state*, void*) { return refuse(__func__); }
 heed_status heed_state_record_copy(heed_state*, heed_state*, void*) { return refuse(__func__); }
+heed_status heed_submitter_options_init(heed_submitter_options*) { return refuse(__func__); }
 heed_status heed_submitter_create(heed_device*, const heed_submitter_options*, heed_submitter** submitter) {
   return refuse(__func__, submitter);
 }

@@ -204,14 +204,15 @@ HEED_API heed_status heed_state_record_copy(heed_state* state, heed_state* from,
 // --- Submitting for hosts that have no command buffer to give; see <heed/vulkan_submitter.hpp> --------------------------
 
 typedef struct heed_submitter_options {
-  size_t size;
-  uint32_t slots;       // how many recordings may be in flight at once; plans need as many record_slots. 0: 2
-  uint32_t timeout_ms;  // work that takes longer counts as a lost device; 0: 10000
-  // What the host did with inputs and outputs before, and will do with outputs afterwards: VkPipelineStageFlags and VkAccessFlags. If
-  // the stages are 0, all stages and accesses count.
+  size_t size;          // set by heed_submitter_options_init
+  uint32_t slots;       // how many recordings may be in flight at once, at least 1; plans need as many record_slots
+  uint32_t timeout_ms;  // work that takes longer counts as a lost device; 0: ten minutes
+  // What the host did with inputs and outputs before, and will do with outputs afterwards: VkPipelineStageFlags and VkAccessFlags. The
+  // defaults order all of it.
   uint32_t stages_before, accesses_before;
   uint32_t stages_after, accesses_after;
 } heed_submitter_options;
+HEED_API heed_status heed_submitter_options_init(heed_submitter_options* options);
 // One thread at a time. It keeps the plans and states of what is in flight. InvalidArgument: the device is the CPU's. Unsupported:
 // the host adopted it without a queue.
 HEED_API heed_status heed_submitter_create(heed_device* device, const heed_submitter_options* options,
