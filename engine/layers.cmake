@@ -132,6 +132,7 @@ if(HEED_SANITIZE)
   foreach(target IN ITEMS heed_cpu heed_text)
     if(TARGET ${target})
       target_compile_options(${target} PRIVATE -O1)
+      set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)  # Clang takes none of another optimization
     endif()
   endforeach()
 endif()

@@ -137,9 +137,9 @@ int64_t attention_matrix(const Launch& l) {
 int64_t attention_combine(const Launch& l) { return 2 * loop(l.push<AttentionCombineParams>().splits, 1); }
 
 // What is added for a block of rows that a workgroup visits.
-struct Backward {
+struct Visits {
   int64_t own, visit, k_fours, v_fours, all;
-  explicit Backward(const Launch& l)
+  explicit Visits(const Launch& l)
       : own(l.spec(AttentionBackwardConstants::OWN)),
         visit(l.spec(AttentionBackwardConstants::VISIT)),
         k_fours(fours_of(l.spec(AttentionBackwardConstants::D_K), 1)),
@@ -163,7 +163,7 @@ struct Backward {
 int64_t attention_backward(const Launch& l) {
   using Constants = AttentionBackwardConstants;
   const auto p = l.push<AttentionBackwardParams>();
-  const Backward b(l);
+  const Visits b(l);
   const bool owns_keys = l.spec(Constants::OWNS_KEYS) != 0;
   const int64_t heads = owns_keys ? l.spec(Constants::GROUP) : 1, blocks = loop(owns_keys ? p.s_q : p.s_kv, b.visit);
   const int64_t block = 1 + b.load(b.visit) + b.pairs() + b.add(b.k_fours) + (owns_keys ? b.add(b.v_fours) : 0);
@@ -172,7 +172,7 @@ int64_t attention_backward(const Launch& l) {
 
 int64_t attention_backward_bias(const Launch& l) {
   const auto p = l.push<AttentionBackwardParams>();
-  const Backward b(l);
+  const Visits b(l);
   const int64_t sums = l.spec(AttentionBackwardConstants::SUMS);
   const auto over = [&](int64_t bit, int64_t count, int64_t step) { return (sums & bit) != 0 ? loop(count, step) : 2; };
   const int64_t block = 1 + b.load(b.own) + b.load(b.visit) + b.pairs();
