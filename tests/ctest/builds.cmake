@@ -44,7 +44,7 @@ heed_catch_test(tsan.tests system "[cpu]" PROGRAM ${tsan}/tests/heed_cpu_tests L
 # with other compilers.
 heed_test(packages.roots LABELS all COST 10 MAKES packages.roots ALONE_WITH apt
   COMMAND ${tests}/harness/or_skip.sh ${tests}/drivers/install.sh roots)
-heed_test(roots LABELS all COST 640 COUNTED NEEDS packages.roots packaging.bundles
+heed_test(roots LABELS all COST 640 COUNTED NEEDS packages.roots packaging.bundles AFTER packages.python
   COMMAND ${tests}/drivers/roots.sh bundle tests 13)
 
 # 64-bit Arm, emulated.

@@ -11,13 +11,14 @@ set(programs ${PROJECT_BINARY_DIR}/samples)
 #   COUNTED             counted.sh runs the command, and fails it if it checked nothing
 #   MAKES FIXTURE...    what it prepares for other tests
 #   NEEDS FIXTURE...    what other tests prepare for it
+#   AFTER TEST...       if these tests run, too, they run first
 #   IF FILE...          the test is skipped if one of these files is missing
 #   ALONE_WITH NAME...  resources that one test at a time may use
 #   SET VARIABLE=VALUE...       its environment
 #   DEFAULTS VARIABLE=VALUE...  the same, unless the caller's environment says otherwise
 #   FAILS REGEX...      words that no passing test prints
 function(heed_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 test "COUNTED" "COST" "LABELS;MAKES;NEEDS;IF;ALONE_WITH;SET;DEFAULTS;FAILS;COMMAND")
+  cmake_parse_arguments(PARSE_ARGV 1 test "COUNTED" "COST" "LABELS;MAKES;NEEDS;AFTER;IF;ALONE_WITH;SET;DEFAULTS;FAILS;COMMAND")
   if(test_UNPARSED_ARGUMENTS OR NOT test_COMMAND OR NOT test_LABELS)
     message(FATAL_ERROR "heed_test(${name}): ${test_UNPARSED_ARGUMENTS}")
   endif()
@@ -39,6 +40,7 @@ function(heed_test name)
   set_tests_properties(${name} PROPERTIES
     LABELS "${test_LABELS}" COST "${test_COST}" TIMEOUT 3600 SKIP_RETURN_CODE 3 ENVIRONMENT "${test_SET}"
     FIXTURES_SETUP "${test_MAKES}" FIXTURES_REQUIRED "${test_NEEDS}" RESOURCE_LOCK "${test_ALONE_WITH}"
+    DEPENDS "${test_AFTER}"
     FAIL_REGULAR_EXPRESSION "${test_FAILS}")
 endfunction()
 

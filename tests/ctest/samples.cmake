@@ -51,7 +51,8 @@ heed_test(swarm.none LABELS all swarm COST 2 COUNTED
 set(godot ${PROJECT_BINARY_DIR}/roots/godot)
 set(godot_is_there IF ${godot}/interface/gdextension_interface.h)
 set(add_on ${PROJECT_BINARY_DIR}/godot)
-heed_test(godot.root LABELS all godot COST 60 MAKES godot.root NEEDS packages.roots COMMAND ${samples}/godot/get_godot.sh ${godot})
+heed_test(godot.root LABELS all godot COST 60 MAKES godot.root NEEDS packages.roots AFTER packages.python
+  COMMAND ${samples}/godot/get_godot.sh ${godot})
 heed_test(godot.configure LABELS all godot MAKES godot.configured NEEDS godot.root ${godot_is_there}
   COMMAND ${CMAKE_COMMAND} -S ${samples}/godot -B ${add_on} -G Ninja -DCMAKE_BUILD_TYPE=Release
           -DHEED_GODOT_INTERFACE=${godot}/interface -DHEED_GODOT_HEED=${PROJECT_BINARY_DIR})
