@@ -134,7 +134,8 @@ constexpr OpCase kCases[] = {
     {.op = "attention", .build = narrow_attention, .one_type = true, .self_test = {{kM, kN}}},
     // GPUs split this many keys. Earlier cases have fewer, so that a wrong second dispatch is told apart.
     {.op = "attention", .build = attention<0>, .self_test = {{3, 600, 8, 2, 1}, {18, 600, 8, 2, 1}},
-     .compilers = {{512, 512, 16, 12, 1}, {512, 512, 40, 12, 1}, {512, 512, 64, 12, 1}, {512, 512, 80, 12, 1}, {512, 512, 128, 12, 1}, {512, 512, 256, 12, 1}, {1, 4096, 64, 12, 1}, {1, 4096, 128, 12, 1}},
+     .compilers = {{512, 512, 16, 12, 1}, {512, 512, 40, 12, 1}, {512, 512, 64, 12, 1}, {512, 512, 80, 12, 1},
+                   {512, 512, 128, 12, 1}, {512, 512, 256, 12, 1}, {1, 4096, 64, 12, 1}, {1, 4096, 128, 12, 1}},
      .bench = {{128, 128, 64, 12, 1}, {512, 512, 64, 12, 1}}},
     {.op = "attention", .build = attention<kCausal>, .label = "causal", .compilers = {{512, 512, 64, 12, 1}},
      .bench = {{512, 512, 64, 12, 1}}},
