@@ -8,6 +8,10 @@
 #include "base/arith.hpp"
 #include "base/logging.hpp"
 #include "kernels/params.hpp"
+#include "shared/attention_matrix.h"
+#include "shared/attention_tiles.h"
+#include "shared/attention_vector.h"
+#include "shared/matmul_tiles.h"
 
 namespace heed::kernels {
 namespace {

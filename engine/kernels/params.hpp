@@ -1,4 +1,5 @@
-// The push-constant blocks and specialization constants of all kernels, as the shaders read them.
+// The push-constant blocks and specialization constants of all operations, as the shaders read them. Constants of one family of kernels
+// are included by its file.
 #pragma once
 
 #include "shared/argmax.h"
@@ -6,9 +7,6 @@
 #include "shared/attention_backward.h"
 #include "shared/attention_backward_rows.h"
 #include "shared/attention_combine.h"
-#include "shared/attention_matrix.h"
-#include "shared/attention_tiles.h"
-#include "shared/attention_vector.h"
 #include "shared/cross_entropy.h"
 #include "shared/cross_entropy_backward.h"
 #include "shared/dropout.h"
@@ -21,9 +19,6 @@
 #include "shared/limits.h"
 #include "shared/matmul.h"
 #include "shared/matmul_blocks.h"
-#include "shared/matmul_dot.h"
-#include "shared/matmul_matrix.h"
-#include "shared/matmul_tiles.h"
 #include "shared/mean.h"
 #include "shared/norm.h"
 #include "shared/norm_backward.h"

@@ -2,6 +2,7 @@
 
 #include "cases/op_case.hpp"
 #include "kernels/lowered.hpp"
+#include "shared/matmul_tiles.h"
 
 namespace heed::kernel_tests::lowering_test {
 namespace {

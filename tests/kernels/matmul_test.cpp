@@ -3,6 +3,7 @@
 #include <random>
 
 #include "kernels/lowered.hpp"
+#include "shared/matmul_tiles.h"
 
 namespace heed::kernel_tests::matmul_test {
 namespace {

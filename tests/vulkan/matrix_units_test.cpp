@@ -4,6 +4,7 @@
 #include "harness/catch.hpp"
 #include "kernels/lowered.hpp"
 #include "kernels/matmul/matmul.hpp"
+#include "shared/matmul_matrix.h"
 #include "vulkan/pipelines/pipeline_info.hpp"
 
 using namespace heed;

@@ -3,6 +3,9 @@
 #pragma once
 
 #include "kernels/choose/chooser.hpp"
+#include "shared/attention_matrix.h"
+#include "shared/attention_tiles.h"
+#include "shared/attention_vector.h"
 
 namespace heed::kernels::attention {
 

@@ -72,9 +72,15 @@ void visit_sizes(const Need& need, std::optional<SizeId> only,
   }
 }
 
-void Candidates::measured_on(const Capabilities& device, const char* among) {
+const char* Candidates::among() const {
+  const auto needs_option = [](const Candidate& one) { return one.among != Tuning::kUsual; };
+  const auto one = std::find_if(list.begin(), list.begin() + count, needs_option);
+  return one != list.begin() + count ? one->among : Tuning::kUsual;
+}
+
+void Candidates::measured_on(const Capabilities& device) {
   for (uint32_t i = 0; i < count && device.tuning != nullptr; ++i)
-    list[i].traits.tuned = device.tuning->classes_of(list[i].key, among);
+    list[i].traits.tuned = device.tuning->classes_of(list[i].key, among());
 }
 
 KernelUse& add_candidate(const Select& select, const Candidate& candidate) {

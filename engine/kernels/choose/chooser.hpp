@@ -32,7 +32,8 @@ struct Candidate {
   const char* why = "";
   // It is two kernels: one that reads four elements at a time (Traits::octets: eight), one for other operands.
   bool reads_vec4 = false;
-  int64_t most_split = INT64_MAX;  // rows, at most, of a run that takes it and splits its work
+  int64_t most_split = INT64_MAX;      // rows, at most, of a run that takes it and splits its work
+  const char* among = Tuning::kUsual;  // the option without which it is not listed
 
   Candidate& set(size_t constant, uint32_t value) {
     key.set(constant, value);
@@ -52,11 +53,11 @@ struct Candidates {
     std::copy(workgroup.begin(), workgroup.end(), one.key.spec.begin());
     return one;
   }
-  bool has(KernelId id) const {
-    return std::any_of(list.begin(), list.begin() + count, [&](const Candidate& one) { return one.key.id == id; });
-  }
-  // Notes down what was measured on the device. `among`: a name in Tuning.
-  void measured_on(const Capabilities& device, const char* among = Tuning::kUsual);
+  // The option that some of them need.
+  const char* among() const;
+  // Notes down what was measured on the device. A time that was measured without the kernels that an option adds does not tell whether
+  // one of these is faster, so that each option has measurements of its own.
+  void measured_on(const Capabilities& device);
 };
 
 // Calls visit(sizes) for sizes that stand for all runs, the largest first: each extent that the node's operands depend

@@ -27,6 +27,8 @@ Candidate& add_tile(Candidates* candidates, KernelId id, uint32_t invocations, u
   return one.set(Spec::BM, rows).set(Spec::BN, columns);
 }
 
+const char* option_of(const Schedule& schedule) { return schedule.round_rows ? Tuning::kRounded : Tuning::kEmulated; }
+
 KernelUse& add(const Select& select, const Candidate& candidate, bool vec4) {
   const auto& attrs = select.node.as<MatmulAttrs>();
   const DropoutWords words = dropout_words(attrs.dropout.p);
@@ -117,16 +119,6 @@ Status check_types(const Select& select) {
   return status;
 }
 
-// A time that was measured without the kernels that an option adds does not tell whether one of these is faster, so that each
-// option has measurements of its own.
-const char* measured_among(const Schedule& schedule, const Candidates& candidates) {
-  if (candidates.has(KernelId::MatmulF32Matrix)) return Tuning::kEmulated;
-  if (!candidates.has(KernelId::MatmulF32QuantizedMatrix) && !candidates.has(KernelId::MatmulF32QuantizedBytes) &&
-      !candidates.has(KernelId::MatmulF32QuantizedDot))
-    return Tuning::kUsual;
-  return schedule.round_rows ? Tuning::kRounded : Tuning::kEmulated;
-}
-
 }  // namespace
 
 Status select_matmul(const Select& select) {
@@ -136,13 +128,9 @@ Status select_matmul(const Select& select) {
   if (out.rank < 2 || out.rank > 4)
     return select.unsupported(format("result of rank %d; 2 to 4 are possible", out.rank));
   Candidates candidates;
-  if (!select.reproducible()) {  // whose sums run over k in order
-    matmul::list_vectors(select, &candidates);
-    matmul::list_matrix_units(select, &candidates);
-    matmul::list_dots(select, &candidates);
-  }
-  matmul::list_tiles(select, &candidates);
-  candidates.measured_on(select.device, measured_among(select.schedule, candidates));
+  for (const auto& [list, in_order] : matmul::kListers)
+    if (in_order || !select.reproducible()) list(select, &candidates);
+  candidates.measured_on(select.device);
   const auto problem_at = [&](std::span<const int64_t> sizes) {
     const RunValues values = {.sizes = sizes};
     return matmul::problem_of({select.schedule, select.node, select.device, *select.kernels, values, nullptr});

@@ -1,5 +1,6 @@
 // Declarations that the files of matmul share. Each family of kernels has a file that lists them with their costs:
-// matmul_tiles.cpp, matmul_vector.cpp, matmul_matrix.cpp, matmul_dot.cpp.
+// matmul_tiles.cpp, matmul_vector.cpp, matmul_matrix.cpp, matmul_dot.cpp. A new family is declared and listed here, in kListers, and
+// nowhere else.
 #pragma once
 
 #include "kernels/choose/chooser.hpp"
@@ -91,12 +92,21 @@ struct Why {
 // Adds a kernel that makes tiles of `rows` x `columns`, each in the time `group`.
 Candidate& add_tile(Candidates* candidates, KernelId id, uint32_t invocations, uint32_t rows, uint32_t columns,
                     double group);
+// The name in Tuning of what allows kernels that round rows or emulate f32.
+const char* option_of(const Schedule& schedule);
 
-// Each family appends its kernels that may run the product.
+// Each family appends its kernels that may run the product, with their costs.
 void list_tiles(const Select& select, Candidates* candidates);
 void list_matrix_units(const Select& select, Candidates* candidates);
 void list_dots(const Select& select, Candidates* candidates);
 void list_vectors(const Select& select, Candidates* candidates);
+struct Lister {
+  void (*list)(const Select& select, Candidates* candidates);
+  bool in_order;  // sums run over k in order, as reproducible plans need it
+};
+// All families, in the order in which they list their kernels.
+inline constexpr Lister kListers[] = {
+    {list_vectors, false}, {list_matrix_units, false}, {list_dots, false}, {list_tiles, true}};
 
 // Into how many splits k is cut, so that few tiles keep a GPU busy and no tile takes long; 1: k is not cut.
 int64_t splits_of(const Problem& problem, const Traits& traits);

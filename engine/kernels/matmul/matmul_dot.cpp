@@ -1,4 +1,5 @@
 // Kernels of matmul whose rows are rounded to bytes: matmul_dot.comp.
+#include "shared/matmul_dot.h"
 #include "kernels/matmul/matmul.hpp"
 
 namespace heed::kernels::matmul {
@@ -30,24 +31,22 @@ constexpr DotTile kDotTiles[] = {
     {32, 64, 4, 4, 2.0, HEED_DOT_WHY("32x64 tiles: few rows")},
 };
 
-// They are faster, and the kernels of both would be more than a pass may have.
-bool has_matrix_units(const Candidates& candidates) {
-  return candidates.has(KernelId::MatmulF32QuantizedMatrix) || candidates.has(KernelId::MatmulF32QuantizedBytes);
-}
-
 }  // namespace
 
 void list_dots(const Select& select, Candidates* candidates) {
   const Capabilities& device = select.device;
   constexpr KernelId kId = KernelId::MatmulF32QuantizedDot;
   const bool rounds = select.schedule.round_rows && operands_of(select) == Operands::F32ByBlocks;
-  if (!rounds || !device.integer_dots || !device.allows(kId) || has_matrix_units(*candidates)) return;
+  // Where matrix units round rows they are faster, and the kernels of both would be more than a pass may have.
+  const bool has_faster = candidates->among() != Tuning::kUsual;
+  if (!rounds || !device.integer_dots || !device.allows(kId) || has_faster) return;
   for (const DotTile& tile : kDotTiles) {
     if (tile.invocations() > device.max_invocations || tile.shared_bytes() > device.shared_bytes) continue;
     const double group = tile.bm * tile.bn / tile.efficiency;
     Candidate& one = add_tile(candidates, kId, tile.invocations(), tile.bm, tile.bn, group);
     one.set(Dot::TM, tile.tm).set(Dot::TN, tile.tn);
     one.reads_vec4 = true;
+    one.among = option_of(select.schedule);
     one.why = tile.why;
   }
 }

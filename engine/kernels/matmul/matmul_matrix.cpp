@@ -1,4 +1,5 @@
 // Kernels of matmul on matrix units: matmul_matrix.comp, and matmul_bytes.comp for rows that are rounded to bytes.
+#include "shared/matmul_matrix.h"
 #include "kernels/matmul/matmul.hpp"
 
 namespace heed::kernels::matmul {
@@ -131,6 +132,8 @@ void list_matrix_units(const Select& select, Candidates* candidates) {
     one.reads_vec4 = true;
     one.traits.octets = elements.form == Form::Whole;
     one.key.subgroup = device.matrix_subgroup;
+    if (elements.form != Form::Whole)
+      one.among = operands == Operands::F32 ? Tuning::kEmulated : option_of(select.schedule);
     one.why = tile.*elements.why;
   }
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/matmul/matmul.hpp"
+#include "shared/matmul_tiles.h"
 
 namespace heed::kernels::matmul {
 namespace {
