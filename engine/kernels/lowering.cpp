@@ -146,9 +146,21 @@ Status check_ranges(const Select& select) {
   return Status::Ok;
 }
 
+int64_t workspace_of(const Need& need) {
+  switch (need.node.op) {
+#define HEED_OPERATION(enumerator, name, ...)                                            \
+  case Op::enumerator:                                                                   \
+    if constexpr (info_of(Op::enumerator).asks_workspace) return name##_workspace(need); \
+    break;
+#include "graph/operations.inc"
+#undef HEED_OPERATION
+  }
+  return 0;
+}
+
 Status select_op(const Select& select) {
   switch (select.node.op) {
-#define HEED_OPERATION(enumerator, name) \
+#define HEED_OPERATION(enumerator, name, ...) \
   case Op::enumerator: return select_##name(select);
 #include "graph/operations.inc"
 #undef HEED_OPERATION
@@ -171,11 +183,7 @@ void plan_for(const Capabilities& device, ScheduleOptions* options) {
                           const Node& node) {
     const kernels::Need need{graph.sizes, graph.tensors, graph.extents,
                              max_values,  node,          *static_cast<const Capabilities*>(context)};
-    if (node.op == Op::Matmul) return kernels::matmul_workspace(need);
-    if (node.op == Op::AttentionBackward) return kernels::attention_backward_workspace(need);
-    if (node.op == Op::NormBackward) return kernels::norm_backward_workspace(need);
-    if (node.op == Op::GradientNorm) return kernels::gradient_norm_workspace(need);
-    return node.op == Op::Attention ? kernels::attention_workspace(need) : 0;
+    return kernels::workspace_of(need);
   };
 }
 
@@ -208,7 +216,7 @@ void emit_dispatches(const Schedule& schedule, const Node& node, const Capabilit
   dispatches->clear();
   const kernels::Emit emit{schedule, node, device, kernels, values, dispatches};
   switch (node.op) {
-#define HEED_OPERATION(enumerator, name) \
+#define HEED_OPERATION(enumerator, name, ...) \
   case Op::enumerator: return kernels::emit_##name(emit);
 #include "graph/operations.inc"
 #undef HEED_OPERATION

@@ -1,22 +1,18 @@
-// select and emit of every operation; each pair lives in the file of its operation.
+// select and emit of every operation, each in the file of its operation; and the workspace of those that ask for one by the
+// sheet: floats that the dispatches of a pass hand to each other, or 0.
 #pragma once
 
 #include "kernels/lowering.hpp"
 
 namespace heed::kernels {
 
-#define HEED_OPERATION(enumerator, name)      \
+#define HEED_OPERATION(enumerator, name, ...) \
   Status select_##name(const Select& select); \
-  void emit_##name(const Emit& emit);
+  void emit_##name(const Emit& emit);         \
+  int64_t name##_workspace(const Need& need);
 #include "graph/operations.inc"
 #undef HEED_OPERATION
 
-// Floats that an operation's dispatches hand to each other; 0: none.
-int64_t matmul_workspace(const Need& need);
-int64_t attention_workspace(const Need& need);
-int64_t attention_backward_workspace(const Need& need);
-int64_t gradient_norm_workspace(const Need& need);
-int64_t norm_backward_workspace(const Need& need);
 // Whether a fused kernel runs this attention on the device; otherwise it is planned as matmul, softmax and matmul.
 // `tensors` and `sizes` are those of the node's graph.
 bool fuses_attention(const SizeTable& sizes, std::span<const TensorInfo> tensors, const Node& node,

@@ -5,13 +5,24 @@
 namespace heed::train {
 namespace {
 
-void apply_rule(Backflow& flow, const Node& node) {
-  switch (node.op) {
-#define HEED_OPERATION(enumerator, name) \
-  case Op::enumerator: return name##_rule(flow, node);
+using Rule = void (*)(Backflow& flow, const Node& node);
+
+// Null where the sheet says that there is none.
+Rule rule_of(Op op) {
+  switch (op) {
+#define HEED_OPERATION(enumerator, name, ...)                                             \
+  case Op::enumerator:                                                                    \
+    if constexpr (info_of(Op::enumerator).gradient == Gradient::Rule) return name##_rule; \
+    break;
 #include "graph/operations.inc"
 #undef HEED_OPERATION
   }
+  return nullptr;
+}
+
+void apply_rule(Backflow& flow, const Node& node) {
+  if (const Rule rule = rule_of(node.op); rule != nullptr) return rule(flow, node);
+  if (info_of(node.op).gradient == Gradient::None) flow.refuse(node, "has no gradient itself");
 }
 
 // Whether what a rule read of its node, which is what the rule's nodes from number `first` on read, is what the states among it hold:

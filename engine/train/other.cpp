@@ -1,4 +1,4 @@
-// Means, parts that were joined, turned rows, and operations without a gradient.
+// Means, parts that were joined, turned rows, and passes of hosts.
 #include <array>
 
 #include "train/rules.hpp"
@@ -106,22 +106,5 @@ void custom_rule(Backflow& flow, const Node& node) {
                         attrs.kernel->name.c_str(), build.text(node.inputs[i]).c_str()));
   }
 }
-
-// Indices pass nothing back: nothing flows to them.
-void argmax_rule(Backflow&, const Node&) {}
-void sample_rule(Backflow&, const Node&) {}
-
-namespace {
-constexpr const char* kOnce = "has no gradient itself";
-}
-void softmax_backward_rule(Backflow& flow, const Node& node) { flow.refuse(node, kOnce); }
-void norm_backward_rule(Backflow& flow, const Node& node) { flow.refuse(node, kOnce); }
-void embedding_backward_rule(Backflow& flow, const Node& node) { flow.refuse(node, kOnce); }
-void cross_entropy_backward_rule(Backflow& flow, const Node& node) { flow.refuse(node, kOnce); }
-void slice_backward_rule(Backflow& flow, const Node& node) { flow.refuse(node, kOnce); }
-void attention_backward_rule(Backflow& flow, const Node& node) { flow.refuse(node, kOnce); }
-void gradient_norm_rule(Backflow& flow, const Node& node) { flow.refuse(node, kOnce); }
-void update_rule(Backflow& flow, const Node& node) { flow.refuse(node, kOnce); }
-void projection_rule(Backflow& flow, const Node& node) { flow.refuse(node, kOnce); }
 
 }  // namespace heed::train

@@ -39,8 +39,7 @@ bool Remat::may_repeat(const Node& node) const {
   const auto has_changed = [&](Tensor t) {
     return is_state(t) && flow_.info(t).writes != flow_.info({flow_.info(t).storage}).writes;
   };
-  return node.op != Op::Custom && node.op != Op::Sample &&
-         std::none_of(node.outputs.begin(), node.outputs.end(), is_state) &&
+  return info_of(node.op).repeats && std::none_of(node.outputs.begin(), node.outputs.end(), is_state) &&
          std::none_of(node.inputs.begin(), node.inputs.end(), has_changed);
 }
 

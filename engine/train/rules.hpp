@@ -1,11 +1,11 @@
-// The rule of each operation: what it passes back to its inputs.
+// The rule of each operation that has one by the sheet: what it passes back to its inputs.
 #pragma once
 
 #include "train/backflow.hpp"
 
 namespace heed::train {
 
-#define HEED_OPERATION(enumerator, name) void name##_rule(Backflow& flow, const Node& node);
+#define HEED_OPERATION(enumerator, name, ...) void name##_rule(Backflow& flow, const Node& node);
 #include "graph/operations.inc"
 #undef HEED_OPERATION
 

@@ -40,6 +40,7 @@ struct Lowered {
     const Status status = make_schedule(graph.data(), options, messages.log(), &schedule);
     INFO(messages.text);
     REQUIRE(status == Status::Ok);
+    for (const Node& node : schedule.passes) REQUIRE(fits_sheet(node));
     sizes = schedule.max_values;
   }
 

@@ -3,12 +3,15 @@
 namespace heed::cpu {
 
 const Operation& operation(Op op) {
-  static constexpr Operation kOperations[] = {
-#define HEED_OPERATION(enumerator, name) {run_##name, name##_scratch},
-#define HEED_GPU_OPERATION(enumerator, name)
+  static constexpr auto kOperations = [] {
+    std::array<Operation, std::size(sheet::kOperations)> all{};
+#define HEED_OPERATION(enumerator, name, ...)      \
+  if constexpr (!info_of(Op::enumerator).gpu_only) \
+    all[static_cast<size_t>(Op::enumerator)] = {run_##name, name##_scratch};
 #include "graph/operations.inc"
 #undef HEED_OPERATION
-  };
+    return all;
+  }();
   return kOperations[static_cast<size_t>(op)];
 }
 

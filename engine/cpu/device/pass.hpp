@@ -136,10 +136,9 @@ struct Operation {
 };
 const Operation& operation(Op op);
 
-#define HEED_OPERATION(enumerator, name) \
-  void run_##name(const Pass& pass);     \
+#define HEED_OPERATION(enumerator, name, ...) \
+  void run_##name(const Pass& pass);          \
   ScratchNeed name##_scratch(const ScratchQuery& query);
-#define HEED_GPU_OPERATION(enumerator, name)
 #include "graph/operations.inc"
 #undef HEED_OPERATION
 

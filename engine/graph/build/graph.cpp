@@ -13,15 +13,6 @@ using detail::Build;
 using detail::GraphData;
 using detail::NamedTensor;
 
-const char* to_string(Op op) {
-  static constexpr const char* kNames[] = {
-#define HEED_OPERATION(enumerator, name) #name,
-#include "graph/operations.inc"
-#undef HEED_OPERATION
-  };
-  return kNames[static_cast<int>(op)];
-}
-
 struct detail::GraphAccess {
   static GraphData& data_of(Graph& g) { return *g.data_; }
 };

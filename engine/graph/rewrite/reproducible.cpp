@@ -10,34 +10,6 @@
 namespace heed {
 namespace {
 
-bool is_covered(const Node& node) {
-  switch (node.op) {
-    case Op::Matmul:
-    case Op::Elementwise:
-    case Op::Softmax:
-    case Op::Dropout:
-    case Op::LayerNorm:
-    case Op::RmsNorm:
-    case Op::Embedding:
-    case Op::Mean:
-    case Op::L2Normalize:
-    case Op::Rotary:
-    case Op::Concat:
-    case Op::Place:
-    case Op::Argmax:
-    case Op::Sample:
-    case Op::CrossEntropy:
-    case Op::CrossEntropyBackward:
-    case Op::SoftmaxBackward:
-    case Op::NormBackward:
-    case Op::EmbeddingBackward:
-    case Op::SliceBackward:
-    case Op::GradientNorm:
-    case Op::Update: return true;
-    default: return false;
-  }
-}
-
 bool is_covered(DType dtype) { return dtype == DType::F32 || dtype == DType::I32 || dtype == DType::U8; }
 
 bool is_narrow(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
@@ -46,7 +18,7 @@ bool is_copy(const Node& node) {
   return node.op == Op::Elementwise && node.as<ElementwiseAttrs>().kind == ElementwiseAttrs::Kind::Copy;
 }
 bool moves_bits(const Node& node) {
-  if (!is_copy(node)) return node.op == Op::Place;
+  if (!is_copy(node)) return info_of(node.op).moves_bits;
   const auto& attrs = node.as<ElementwiseAttrs>();
   return attrs.scale == 1.0f && attrs.activation == Activation::None;
 }
@@ -57,10 +29,9 @@ bool reads(const Node& node, size_t input, DType from, DType to) {
   if (is_covered(from)) return true;
   if (from == to && moves_bits(node)) return true;
   if (!is_covered(to)) return false;
-  return is_copy(node) || (node.op == Op::Matmul && input == in::kB) ||
-         (node.op == Op::Embedding && input == in::kTable);
+  return is_copy(node) || info_of(node.op).inputs[input].narrow;
 }
-bool may_write_narrow(const Node& node) { return is_copy(node) || node.op == Op::Place; }
+bool may_write_narrow(const Node& node) { return is_copy(node) || info_of(node.op).moves_bits; }
 
 }  // namespace
 
@@ -74,7 +45,7 @@ void plan_reproducibly(ScheduleOptions* options) {
 
 Status check_reproducible(const Schedule& schedule, const Log& log) {
   for (const Node& node : schedule.passes) {
-    if (!is_covered(node))
+    if (!info_of(node.op).reproducible)
       return fail(log, Status::Unsupported,
                   format("compile: %s %s: reproducible plans cannot have this operation", to_string(node.op),
                          node.label.c_str()));

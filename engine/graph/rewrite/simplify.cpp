@@ -57,9 +57,9 @@ bool substitute(GraphData* graph, Tensor from, Tensor to) {
   const bool dense = build.is_contiguous(target);
   for (const TensorInfo& tensor : graph->tensors)
     if (!dense && tensor.storage == from.id && &tensor != &graph->tensors[from.id]) return false;
-  // A host's shader expects contiguous inputs.
   for (const Node& node : graph->nodes)
-    if (!dense && node.op == Op::Custom && std::find(node.inputs.begin(), node.inputs.end(), from) != node.inputs.end())
+    if (!dense && info_of(node.op).reads_dense &&
+        std::find(node.inputs.begin(), node.inputs.end(), from) != node.inputs.end())
       return false;
   for (size_t i = 0; i < graph->tensors.size(); ++i) {
     TensorInfo& tensor = graph->tensors[i];

@@ -5,9 +5,7 @@ namespace {
 
 constexpr int64_t kLine = 64;  // bytes of a cache line; on some processors lines are longer
 
-bool takes_any_pitch(const Node& node) {
-  return node.op == Op::Matmul || node.op == Op::LayerNorm || node.op == Op::RmsNorm;
-}
+bool takes_any_pitch(const Node& node) { return info_of(node.op).takes_any_pitch; }
 
 class Spread {
  public:

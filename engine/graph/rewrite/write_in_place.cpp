@@ -10,24 +10,6 @@
 namespace heed::detail {
 namespace {
 
-// Operations that write rows without gaps to any place. The others write tensors without gaps.
-bool takes_row_strides(Op op) {
-  switch (op) {
-    case Op::Matmul:
-    case Op::Elementwise:
-    case Op::Dropout:
-    case Op::LayerNorm:
-    case Op::RmsNorm:
-    case Op::Embedding:
-    case Op::Rotary:
-    case Op::Concat: return true;
-    default: return false;
-  }
-}
-
-// Operations that devices with ScheduleOptions::converts_results convert in.
-bool converts(Op op) { return op == Op::Matmul || op == Op::Rotary || op == Op::RmsNorm || op == Op::LayerNorm; }
-
 class Placing {
  public:
   Placing(GraphData* graph, const ScheduleOptions& options, Products products)
@@ -61,7 +43,8 @@ class Placing {
     Node& maker = graph_.nodes[static_cast<size_t>(producer)];
     const size_t made = made_as(maker, seen.storage);
     if (made == maker.outputs.size() ||
-        (seen.dtype != place.dtype && !(converts_ && converts(maker.op) && !maker.outputs[1].valid())) ||
+        (seen.dtype != place.dtype &&
+         !(converts_ && info_of(maker.op).converts_results && !maker.outputs[1].valid())) ||
         is_touched(place, elements_of(place), static_cast<size_t>(producer) + 1, n))
       return false;
     const std::optional<TensorInfo> target = seen_as_result(build_.info(maker.outputs[made]), seen, place);
@@ -76,21 +59,20 @@ class Placing {
     return true;
   }
 
-  // Returns which output of a node is this storage and may be written elsewhere, or how many outputs there are if none is. Custom
-  // passes have no such output, norms' gradients may all be written elsewhere, and of others the first one may.
+  // Returns which output of a node is this storage and may be written elsewhere, or how many outputs there are if none is.
   static size_t made_as(const Node& node, uint32_t storage) {
     size_t i = 0;
-    const size_t count = node.op == Op::Custom ? 0 : node.op == Op::NormBackward ? node.outputs.size() : 1;
+    const size_t count = info_of(node.op).outputs_elsewhere;
     while (i < count && node.outputs[i].id != storage) ++i;
     return i < count ? i : node.outputs.size();
   }
 
-  // Whether a pass that writes `target`, in a state, reads the state where it would not be the same elements. An elementwise
-  // pass reads an element just before it writes it, so that a new value of a state may be computed from the old one.
+  // Whether a pass that writes `target`, in a state, reads the state where it would not be the same elements. A pass that works in
+  // place may compute a new value of a state from the old one.
   bool reads_elsewhere(const Node& maker, const TensorInfo& target, uint32_t state) const {
     return std::any_of(maker.inputs.begin(), maker.inputs.end(), [&](Tensor t) {
       if (!t.valid() || graph_.tensors[t.id].storage != state) return false;
-      return maker.op != Op::Elementwise || !shows_same(build_.info(t), target);
+      return !info_of(maker.op).in_place || !shows_same(build_.info(t), target);
     });
   }
 
@@ -145,11 +127,10 @@ class Placing {
     for (size_t n = first; n < last; ++n) {
       const Node& node = graph_.nodes[n];
       if (gone_[n]) continue;
-      // These write anywhere along an axis.
-      const bool anywhere = node.op == Op::Place || node.op == Op::Rotary;
       const auto touches = [&](Tensor t) {
         if (!t.valid() || graph_.tensors[t.id].storage != place.storage) return false;
-        const std::optional<Elements> other = anywhere ? std::nullopt : elements_of(graph_.tensors[t.id]);
+        const std::optional<Elements> other =
+            info_of(node.op).scatters ? std::nullopt : elements_of(graph_.tensors[t.id]);
         return !elements || !other || (elements->begin < other->end && other->begin < elements->end);
       };
       if (std::any_of(node.outputs.begin(), node.outputs.end(), touches) ||
@@ -201,7 +182,7 @@ class Placing {
 
   bool can_write(Op op, const TensorInfo& target) {
     const bool dense_rows = graph_.sizes.is_constant(target.strides[static_cast<size_t>(target.rank - 1)], 1);
-    return build_.is_contiguous(target) || (dense_rows && takes_row_strides(op));
+    return build_.is_contiguous(target) || (dense_rows && info_of(op).writes_strided_rows);
   }
 
   // The place of `seen`, a view of all of `result`, with the dims of `result`. None if strides cannot say it.

@@ -89,9 +89,7 @@ Status VulkanPlan::take_faults(uint32_t slot) {
     if (value == 0) continue;
     std::memset(word, 0, sizeof value);
     const Node& node = schedule_.passes[faulting_passes_[i]];
-    const char* what = node.op == Op::Embedding ? "an id is outside the table; its row is zero"
-                                                : "a place is behind the end; its row is left out";
-    status = fail(context_.log, Status::IndexOutOfRange, format("%s: %s", node.label.c_str(), what));
+    status = fail(context_.log, Status::IndexOutOfRange, format("%s: %s", node.label.c_str(), info_of(node.op).fault));
   }
   const Status flushed = faults_.flush(begin, fault_slot_bytes());
   return status == Status::Ok ? flushed : status;

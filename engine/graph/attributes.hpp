@@ -1,0 +1,201 @@
+// What a node of each operation says beside its inputs and outputs, which the sheet of operations describes (operations.inc).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include <heed/custom.hpp>
+#include <heed/graph.hpp>
+
+#include "graph/sizes.hpp"
+
+namespace heed {
+
+// Random bits of one dropout; see base/philox.hpp.
+struct DropoutAttrs {
+  float p = 0.0f;
+  uint32_t stream = 0;
+};
+
+// out = residual + dropout(act(scale * (a x b) + bias)), or the residual times it if `gated`; or, if `slopes`, scale * (a x b)
+// times the derivative of act at the residual, and no more. If `skips_zeros`, elements of a that count as 0 add nothing, whatever
+// b is; only reproducible plans have that.
+// Dropout counts elements of out's shape, row-major.
+struct MatmulAttrs {
+  float scale = 1.0f;
+  Activation activation = Activation::None;
+  DropoutAttrs dropout;  // p == 0: none
+  bool gated = false;
+  bool slopes = false;
+  bool skips_zeros = false;
+};
+
+struct SoftmaxAttrs {
+  float scale = 1.0f;
+  Causal causal = Causal::None;
+  Mask::Meaning key_padding_meaning = Mask::Meaning::Exclude;
+  Mask::Meaning mask_meaning = Mask::Meaning::Exclude;
+  std::optional<float> masked_fill;
+  uint32_t window = 0;  // with causal: keys that a query sees at most, its own the last; 0: all
+
+  // The most keys of so many that `queries` neighbouring queries go over together: a window hides the others from all.
+  int64_t visited_keys(int64_t keys, int64_t queries) const {
+    return window == 0 || masked_fill ? keys : std::min<int64_t>(keys, window + queries - 1);
+  }
+};
+
+struct AttentionAttrs {
+  SoftmaxAttrs softmax;
+  DropoutAttrs dropout;
+  // Lengths and positions lie side by side in a tensor of their own, [B, 2], or one of them in one, [B] (lower_attention.cpp).
+  bool rows_joined = false;
+  bool makes_query = true;  // of AttentionBackward: the gradient of the query is among its outputs
+};
+
+struct NormAttrs {
+  float eps = 0.0f;
+};
+
+struct ElementwiseAttrs {
+  // Copy also casts: out's dtype may differ. ActivationBackward: a times the derivative of `activation` at b, and nothing else.
+  enum class Kind : uint8_t { Copy, Add, Mul, ActivationBackward } kind = Kind::Copy;
+  float scale = 1.0f;                        // multiplies the result of `kind`
+  Activation activation = Activation::None;  // applied last
+};
+
+struct MeanAttrs {
+  int axis = 0;  // of x, removed in out
+  Mask::Meaning mask_meaning = Mask::Meaning::Exclude;
+  bool sum = false;  // the sum, not divided by anything
+};
+
+struct RotaryAttrs {
+  RotaryPairs pairs = RotaryPairs::Halves;
+  SizeId first = 0;  // position of the first row, where there are no positions
+  // Rows go to their positions along the axis before the last, of which there are `room`, as in PlaceAttrs. out: a view with the
+  // shape of x, as if all rows went to 0.
+  bool placed = false;
+  SizeId room = 0;
+};
+
+struct ProjectionAttrs {
+  // Where operands start in the one range that holds all weights of this pass, in elements of their own type; of a quantized
+  // weight, where the tensor starts that it is a part of, in groups of 16 bytes.
+  struct Weight {
+    int64_t columns = 0;
+    uint32_t at = 0, bias_at = 0;
+  };
+  std::array<Weight, 3> weights{};
+  uint32_t count = 0;  // of weights
+  uint32_t gamma_at = 0;
+  std::optional<float> norm_eps;  // none: x is taken as it is
+  bool gated = false;
+  Activation activation = Activation::None;
+  uint32_t apart = 0;   // bit i: heads of result i may lie apart
+  uint32_t turned = 0;  // bit i: result i turns, too
+  // Bit i: rows of result i go to their positions, of which there are `room`, as in PlaceAttrs; apart is set then, too.
+  uint32_t placed = 0;
+  SizeId room = 0;
+  int64_t head = 4;  // columns of a head, a multiple of 4
+  RotaryAttrs rotary;
+};
+inline constexpr int64_t kMostProjectedRows = 8;
+
+struct SampleAttrs {
+  uint32_t stream = 0;
+  SizeId count = 0;  // previous tokens, where there are no counts
+  SizeId step = 0;   // where there are no steps
+};
+
+struct CrossEntropyAttrs {
+  float label_smoothing = 0.0f;
+};
+
+struct SoftmaxBackwardAttrs {
+  float scale = 1.0f;
+};
+
+struct NormBackwardAttrs {
+  enum class Kind : uint8_t { Layer, Rms, L2 } kind = Kind::Layer;
+  float eps = 0.0f;
+};
+
+struct SliceBackwardAttrs {
+  SizeId offset = 0;
+  std::array<SizeId, kMaxRank> strides{};
+};
+
+struct PlaceAttrs {
+  int axis = 0;
+  SizeId room = 0;  // places that there are
+  bool gathers = false;
+};
+
+// How an optimizer changes weights, [n]; see update.hpp.
+struct UpdateAttrs {
+  enum class Rule : uint8_t { AdamW, Sgd } rule = Rule::AdamW;
+  bool nesterov = false;  // of Sgd with a first moment
+  bool clears = false;    // the gradient becomes 0
+};
+
+struct ConcatAttrs {
+  int axis = 0;
+};
+
+// The shader of a host's pass; plans and pipelines share it.
+struct CustomKernel {
+  std::string name, entry_point;
+  std::vector<uint32_t> spirv;
+
+  friend bool operator==(const CustomKernel& a, const CustomKernel& b) {
+    return a.entry_point == b.entry_point && a.spirv == b.spirv;
+  }
+};
+
+struct CustomAttrs {
+  struct Word {
+    SizeId size = -1;  // < 0: bits
+    uint32_t bits = 0;
+  };
+  struct Groups {
+    SizeId total = 0;
+    uint32_t each = 1;
+  };
+  std::shared_ptr<const CustomKernel> kernel;
+  std::vector<uint32_t> constants;
+  std::vector<Word> push;
+  std::array<Groups, 3> groups{};
+  std::array<uint32_t, 3> local_size{};  // 0 if the SPIR-V does not tell
+  bool local_size_id = false;            // told by LocalSizeId
+  CustomFunction cpu;
+  CustomGradient gradient;
+  double group_work = 0;
+  uint32_t input_count = 0, output_count = 0;
+};
+
+struct EmptyAttrs {};
+
+using Attrs =
+    std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs, ElementwiseAttrs,
+                 MeanAttrs, RotaryAttrs, ProjectionAttrs, CrossEntropyAttrs, SampleAttrs, PlaceAttrs, ConcatAttrs,
+                 CustomAttrs, SoftmaxBackwardAttrs, NormBackwardAttrs, SliceBackwardAttrs, UpdateAttrs>;
+
+// Which of them an operation has.
+template <class T, size_t I = 0>
+consteval size_t index_of_attributes() {
+  if constexpr (std::is_same_v<std::variant_alternative_t<I, Attrs>, T>)
+    return I;
+  else
+    return index_of_attributes<T, I + 1>();
+}
+template <class T>
+inline constexpr size_t kAttributes = index_of_attributes<T>();
+
+}  // namespace heed

@@ -1,0 +1,155 @@
+// The facts about each operation: what operations.inc says, as a table that the compiler can read.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "graph/attributes.hpp"
+
+namespace heed {
+
+struct Node;
+struct RunValues;
+struct Schedule;
+struct View;
+
+inline constexpr uint32_t kMaxInputs = 10, kMaxOutputs = 4;
+
+enum class Op : uint8_t {
+#define HEED_OPERATION(enumerator, name, ...) enumerator,
+#include "graph/operations.inc"
+#undef HEED_OPERATION
+};
+
+// An input or output of an operation; its position in Node::inputs or outputs is that in the sheet.
+struct OperandInfo {
+  const char* name = nullptr;  // null: a node never has this one
+  bool optional = false;
+  bool several = false;  // stands for this one and all behind it
+  bool narrow = false;   // in reproducible plans, too, it may have fewer bits than the result
+
+  constexpr OperandInfo() = default;
+  constexpr OperandInfo(const char* called) : name(called) {}
+};
+
+// A fact that a row must state: one that leaves it out does not compile.
+class Answer {
+ public:
+  constexpr Answer(bool yes) : yes_(yes) {}
+  constexpr operator bool() const { return yes_; }
+
+ private:
+  bool yes_;
+};
+
+// What flows back through an operation: what its rule in `train` says; it is an error to ask; or nothing, since its results are
+// indices.
+enum class Gradient : uint8_t { Unstated, Rule, None, Nothing };
+
+// Floating-point operations: counted by a function, or so many for each element of the first output or of the first input. A rough
+// figure: exp, tanh and division count as one.
+struct Flops {
+  double (*count)(const Schedule& schedule, const Node& node, const RunValues& values) = nullptr;
+  double each = 0;
+  bool of_input = false;
+};
+
+struct OperationInfo {
+  const char* name = nullptr;
+  OperandInfo inputs[kMaxInputs];
+  OperandInfo outputs[kMaxOutputs];
+  size_t attributes = std::variant_npos;  // what Node::attrs holds
+  Flops flops;
+  // What a pass reads of an input, where that is less than the view shows.
+  View (*reads)(const Schedule& schedule, const Node& node, size_t input, const RunValues& values) = nullptr;
+  Gradient gradient = Gradient::Unstated;
+  Answer reproducible;  // plans that are reproducible may have it
+  Answer repeats;       // run again on the same inputs it gives the same bits, so that training may compute it twice
+
+  bool writes_strided_rows = false;  // writes rows without gaps to any place; others write tensors without gaps
+  bool converts_results = false;     // a device with ScheduleOptions::converts_results writes any type of float
+  bool takes_any_pitch = false;      // rows may lie any distance apart, in what it reads and writes
+  uint32_t outputs_elsewhere = 1;    // so many of its outputs, from the first, may become a part of a state
+  bool in_place = false;             // reads an element just before it writes it
+  bool scatters = false;             // may write anywhere along an axis
+  bool moves_bits = false;           // results are the bits of inputs
+  bool reads_dense = false;          // inputs have no gaps
+  bool asks_workspace = false;       // a device's dispatches may hand data to each other
+  bool gpu_only = false;             // only the schedules of GPUs have it
+  const char* fault = nullptr;       // what a run says of an index outside; null: it has none
+};
+
+namespace sheet {
+
+double matmul_flops(const Schedule& schedule, const Node& node, const RunValues& values);
+double attention_flops(const Schedule& schedule, const Node& node, const RunValues& values);
+double attention_backward_flops(const Schedule& schedule, const Node& node, const RunValues& values);
+double projection_flops(const Schedule& schedule, const Node& node, const RunValues& values);
+View named_rows(const Schedule& schedule, const Node& node, size_t input, const RunValues& values);
+View gathered_rows(const Schedule& schedule, const Node& node, size_t input, const RunValues& values);
+View visited_keys(const Schedule& schedule, const Node& node, size_t input, const RunValues& values);
+
+// The words of the sheet.
+inline constexpr OperandInfo nothing;
+consteval OperandInfo maybe(OperandInfo operand) {
+  operand.optional = true;
+  return operand;
+}
+consteval OperandInfo several(OperandInfo operand) {
+  operand.several = true;
+  return operand;
+}
+consteval OperandInfo reads_narrow(OperandInfo operand) {
+  operand.narrow = true;
+  return operand;
+}
+consteval Flops per_output(double each) { return {nullptr, each, false}; }
+consteval Flops per_input(double each) { return {nullptr, each, true}; }
+
+inline constexpr OperationInfo kOperations[] = {
+#define HEED_OPERATION(enumerator, called, ...) {.name = #called, __VA_ARGS__},
+#include "graph/operations.inc"
+#undef HEED_OPERATION
+};
+
+// What designated initialisers cannot demand.
+consteval bool are_named(std::span<const OperandInfo> operands) {
+  if (operands[0].name == nullptr) return false;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].name == nullptr) continue;
+    if (operands[i].several && i + 1 < operands.size() && operands[i + 1].name != nullptr) return false;
+    for (size_t k = 0; k < i; ++k)
+      if (operands[k].name != nullptr && std::string_view(operands[k].name) == operands[i].name) return false;
+  }
+  return true;
+}
+consteval bool is_complete(const OperationInfo& row) {
+  return are_named(row.inputs) && are_named(row.outputs) && row.attributes < std::variant_size_v<Attrs> &&
+         (row.flops.count != nullptr || row.flops.each > 0) && row.gradient != Gradient::Unstated &&
+         row.outputs_elsewhere <= kMaxOutputs;
+}
+consteval bool are_complete() {
+  for (const OperationInfo& row : kOperations)
+    if (!is_complete(row)) return false;
+  return true;
+}
+static_assert(are_complete(), "a row of operations.inc lacks the name of an operand, its attributes, cost or gradient");
+
+consteval size_t position(std::span<const OperandInfo> operands, std::string_view name) {
+  size_t i = 0;
+  while (operands[i].name == nullptr || operands[i].name != name)
+    ++i;  // ends outside, which does not compile, if there is none
+  return i;
+}
+
+}  // namespace sheet
+
+constexpr const OperationInfo& info_of(Op op) { return sheet::kOperations[static_cast<size_t>(op)]; }
+constexpr const char* to_string(Op op) { return info_of(op).name; }
+
+// Positions in Node::inputs and outputs, by the names in the sheet.
+consteval size_t input_of(Op op, std::string_view name) { return sheet::position(info_of(op).inputs, name); }
+consteval size_t output_of(Op op, std::string_view name) { return sheet::position(info_of(op).outputs, name); }
+
+}  // namespace heed
