@@ -40,13 +40,8 @@ Status Device::compile(const Graph& graph, const Weights& weights, Plan* plan, c
     return fail(impl_->log(), Status::InvalidArgument,
                 format("compile: record_slots is %u; it must be 1 to 16", options.record_slots));
   Schedule schedule;
-  ScheduleOptions schedule_options = impl_->schedule_options();
-  schedule_options.training = options.training;
-  schedule_options.emulate_f32 = options.emulate_f32;
-  schedule_options.round_rows = options.round_rows;
-  schedule_options.weights = weights.impl().get();
-  if (options.reproducible) plan_reproducibly(&schedule_options);
-  Status status = make_schedule(graph.data(), schedule_options, impl_->log(), &schedule);
+  const std::unique_ptr<const detail::PlanningDevice> planning = impl_->planning();
+  Status status = make_schedule(graph.data(), {options, planning.get(), weights.impl().get()}, impl_->log(), &schedule);
   if (status == Status::Ok && options.reproducible) status = check_reproducible(schedule, impl_->log());
   if (status != Status::Ok) return status;
   std::shared_ptr<detail::PlanImpl> compiled;

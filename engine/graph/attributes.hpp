@@ -86,15 +86,8 @@ struct RotaryAttrs {
 };
 
 struct ProjectionAttrs {
-  // Where operands start in the one range that holds all weights of this pass, in elements of their own type; of a quantized
-  // weight, where the tensor starts that it is a part of, in groups of 16 bytes.
-  struct Weight {
-    int64_t columns = 0;
-    uint32_t at = 0, bias_at = 0;
-  };
-  std::array<Weight, 3> weights{};
   uint32_t count = 0;  // of weights
-  uint32_t gamma_at = 0;
+  std::array<int64_t, 3> columns{};
   std::optional<float> norm_eps;  // none: x is taken as it is
   bool gated = false;
   Activation activation = Activation::None;

@@ -68,7 +68,7 @@ struct OperationInfo {
   Answer repeats;       // run again on the same inputs it gives the same bits, so that training may compute it twice
 
   bool writes_strided_rows = false;  // writes rows without gaps to any place; others write tensors without gaps
-  bool converts_results = false;     // a device with ScheduleOptions::converts_results writes any type of float
+  bool converts_results = false;     // a device with PlanningTraits::converts_results writes any type of float
   bool takes_any_pitch = false;      // rows may lie any distance apart, in what it reads and writes
   uint32_t outputs_elsewhere = 1;    // so many of its outputs, from the first, may become a part of a state
   bool in_place = false;             // reads an element just before it writes it

@@ -199,9 +199,20 @@ struct DispatchList {
   }
 };
 
-// Sets the options by which a schedule suits a device: an attention that no fused kernel can run becomes matmul,
-// softmax and matmul. `device` must live as long as the options.
-void plan_for(const Capabilities& device, ScheduleOptions* options);
+// What these kernels can do on a device, whose capabilities must live as long as this.
+class KernelPlanning final : public detail::PlanningDevice {
+ public:
+  explicit KernelPlanning(const Capabilities& device, const detail::PlanningTraits& traits = {})
+      : PlanningDevice(traits), device_(device) {}
+  bool fuses_attention(const detail::GraphData& graph, const Node& node) const override;
+  bool projects(DType rows, DType weights, DType results) const override;
+  bool binds_together(std::span<const detail::WeightEntry* const> weights) const override;
+  int64_t workspace(const detail::GraphData& graph, std::span<const int64_t> max_values,
+                    const Node& node) const override;
+
+ private:
+  const Capabilities& device_;
+};
 
 // Unsupported, with a message in the log, if the device cannot run the pass as asked.
 Status select_kernels(const Schedule& schedule, const Node& node, const Capabilities& device, const Log& log,

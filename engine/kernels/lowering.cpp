@@ -171,34 +171,41 @@ Status select_op(const Select& select) {
 }  // namespace
 }  // namespace kernels
 
-void plan_for(const Capabilities& device, ScheduleOptions* options) {
-  options->context = &device;
-  options->keeps_attention = [](const void* context, const detail::GraphData& graph, const Node& node) {
-    return kernels::fuses_attention(graph.sizes, graph.tensors, node, *static_cast<const Capabilities*>(context));
-  };
-  options->projects = [](const void* context, DType rows, DType weights, DType results) {
-    return kernels::projects(*static_cast<const Capabilities*>(context), rows, weights, results);
-  };
-  options->workspace = [](const void* context, const detail::GraphData& graph, std::span<const int64_t> max_values,
-                          const Node& node) {
-    const kernels::Need need{graph.sizes, graph.tensors, graph.extents,
-                             max_values,  node,          *static_cast<const Capabilities*>(context)};
-    return kernels::workspace_of(need);
-  };
+bool KernelPlanning::fuses_attention(const detail::GraphData& graph, const Node& node) const {
+  return kernels::fuses_attention(graph.sizes, graph.tensors, node, device_);
+}
+
+bool KernelPlanning::projects(DType rows, DType weights, DType results) const {
+  return kernels::projects(device_, rows, weights, results);
+}
+
+// One binding holds them all, and kernels read 16 bytes at a time.
+bool KernelPlanning::binds_together(std::span<const detail::WeightEntry* const> weights) const {
+  uint64_t begin = UINT64_MAX, end = 0;
+  for (const detail::WeightEntry* const entry : weights) {
+    begin = std::min(begin, entry->offset);
+    end = std::max(end, entry->offset + entry->bytes);
+  }
+  return end - begin <= traits.max_tensor_bytes && traits.alignment % 16 == 0;
+}
+
+int64_t KernelPlanning::workspace(const detail::GraphData& graph, std::span<const int64_t> max_values,
+                                  const Node& node) const {
+  return kernels::workspace_of({graph.sizes, graph.tensors, graph.extents, max_values, node, device_});
 }
 
 Status select_kernels(const Schedule& schedule, const Node& node, const Capabilities& device, const Log& log,
                       KernelList* kernels) {
   kernels->clear();
-  if (schedule.reproducible && device.irreproducible != nullptr)
+  if (schedule.asked.reproducible && device.irreproducible != nullptr)
     return fail(log, Status::Unsupported,
                 format("compile: reproducible plans need more than this device promises: %s", device.irreproducible));
   std::optional<Capabilities> limited;
-  if (schedule.reproducible) limited = kernels::canon_device(device);
+  if (schedule.asked.reproducible) limited = kernels::canon_device(device);
   const kernels::Select select{schedule, node, limited ? *limited : device, log, kernels};
   Status status = kernels::check_ranges(select);
   if (status == Status::Ok) status = kernels::select_op(select);
-  if (status == Status::Ok && schedule.reproducible) status = kernels::take_canon_kernels(select);
+  if (status == Status::Ok && schedule.asked.reproducible) status = kernels::take_canon_kernels(select);
   if (status == Status::Ok && kernels->overflowed)
     status = select.unsupported(format("more than %u kernels may be needed", kMaxKernelsPerPass));
   for (uint32_t i = 0; i < kernels->count && status == Status::Ok; ++i) {

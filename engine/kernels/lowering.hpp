@@ -32,7 +32,7 @@ struct Select {
   const Log& log;
   KernelList* kernels;
 
-  bool reproducible() const { return schedule.reproducible; }
+  bool reproducible() const { return schedule.asked.reproducible; }
   bool has(size_t input) const { return node.inputs[input].valid(); }
   const TensorInfo& info(size_t input) const { return schedule.info(node.inputs[input]); }
   const TensorInfo& out() const { return schedule.info(node.outputs[0]); }

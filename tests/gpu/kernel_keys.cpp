@@ -26,14 +26,12 @@ bool plan(const Example& example, DType type, Plans plans, const Capabilities& d
   example.of.build(made);
   const Graph& graph = made.graph;
   const test::GivenWeights weights(graph);
-  ScheduleOptions options;
-  options.weights = &weights;
-  options.training = example.of.training;
-  plan_for(device, &options);
-  if (plans == Plans::Reproducible) plan_reproducibly(&options);
-  options.emulate_f32 = plans == Plans::Emulated;
-  options.round_rows = plans == Plans::Rounded;
-  return make_schedule(graph.data(), options, stderr_log(), schedule) == Status::Ok;
+  const KernelPlanning planning(device);
+  const CompileOptions asked = {.training = example.of.training,
+                                .round_rows = plans == Plans::Rounded,
+                                .emulate_f32 = plans == Plans::Emulated,
+                                .reproducible = plans == Plans::Reproducible};
+  return make_schedule(graph.data(), {asked, &planning, &weights}, stderr_log(), schedule) == Status::Ok;
 }
 
 std::string family_of(std::string_view name) {

@@ -120,11 +120,13 @@ TEST_CASE("graph: a graph without output, and tensors beyond the device's limit,
   const Tensor x = g.input("x", {100, 100});
   CHECK(schedule_of(g).status == Status::InvalidGraph);
   g.output("y", g.scale(x, 2));
-  const Scheduled s = schedule_of(g, {.max_tensor_bytes = 39999});
+  const auto limited_to = [](uint64_t bytes) { return detail::PlanningDevice({.max_tensor_bytes = bytes}); };
+  const auto too_small = limited_to(39999), just_right = limited_to(40000);
+  const Scheduled s = schedule_of(g, {.device = &too_small});
   CHECK(s.status == Status::Unsupported);
   CHECK_THAT(s.messages, holds("40000"));
   CHECK_THAT(s.messages, holds("39999"));
-  CHECK(schedule_of(g, {.max_tensor_bytes = 40000}).status == Status::Ok);
+  CHECK(schedule_of(g, {.device = &just_right}).status == Status::Ok);
 }
 
 TEST_CASE("graph: sums of sizes stay short, and tensors that no machine holds are refused", "[graph]") {

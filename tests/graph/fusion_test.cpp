@@ -22,7 +22,7 @@ TEST_CASE("fusion: bias, activation, dropout and residual go into the matmul", "
   y = l.g.dropout(y, 0.25f);
   y = l.g.add(l.x, y);
   l.g.output("y", y);
-  const Scheduled s = schedule_of(l.g, {.training = true});
+  const Scheduled s = schedule_of(l.g, {.asked = {.training = true}});
   REQUIRE(s.status == Status::Ok);
   REQUIRE(ops_of(s.schedule) == std::vector<Op>{Op::Matmul});
   const Node& node = s.schedule.passes[0];
@@ -111,11 +111,10 @@ TEST_CASE("fusion: attention writes an output itself where its kernel takes any 
   Graph g;
   const Tensor q = g.input("q", {2, 3, 5, 8});
   g.output("y", g.attention(q, q, q, {}).output);
-  ScheduleOptions options;
-  options.keeps_attention = [](const void*, const detail::GraphData&, const Node&) { return true; };
-  CHECK(ops_of(schedule_of(g, options).schedule) == std::vector<Op>{Op::Attention, Op::Elementwise});
-  options.strided_attention = true;
-  const Scheduled s = schedule_of(g, options);
+  FusingDevice device;
+  CHECK(ops_of(schedule_of(g, {.device = &device}).schedule) == std::vector<Op>{Op::Attention, Op::Elementwise});
+  device.traits.strided_attention = true;
+  const Scheduled s = schedule_of(g, {.device = &device});
   REQUIRE(ops_of(s.schedule) == std::vector<Op>{Op::Attention});
   CHECK(s.schedule.passes[0].outputs[0].id == s.schedule.outputs[0].tensor);
 }
@@ -133,10 +132,8 @@ TEST_CASE("fusion: one query of heads that share keys becomes the queries of one
       Graph g;
       const Tensor q = g.input("q", {row.batch, row.heads, row.queries, 8}), k = g.input("k", {row.batch, 2, 9, 8});
       g.output("y", g.attention(q, k, k, {.causal = row.causal}).output);
-      ScheduleOptions options;
-      options.keeps_attention = [](const void*, const detail::GraphData&, const Node&) { return true; };
-      options.strided_attention = strided;
-      const Scheduled s = schedule_of(g, options);
+      const FusingDevice device({.strided_attention = strided});
+      const Scheduled s = schedule_of(g, {.device = &device});
       const Node& pass = s.schedule.passes[0];
       CAPTURE(row.batch, row.heads, row.queries, strided);
       const auto shape_of = [&](size_t input) { return s.schedule.max_shape(s.schedule.info(pass.inputs[input])); };
@@ -168,10 +165,8 @@ TEST_CASE("fusion: attention stays before the readers of its other results", "[g
   const AttentionResult result = g.attention(q, q, q, {.return_log_sum_exp = true});
   g.output("y", result.output);
   g.output("z", g.scale(result.log_sum_exp, 2));
-  ScheduleOptions options;
-  options.keeps_attention = [](const void*, const detail::GraphData&, const Node&) { return true; };
-  options.strided_attention = true;
-  const Scheduled s = schedule_of(g, options);
+  const FusingDevice device({.strided_attention = true});
+  const Scheduled s = schedule_of(g, {.device = &device});
   REQUIRE(ops_of(s.schedule) == std::vector<Op>{Op::Attention, Op::Elementwise});
   CHECK(s.schedule.passes[0].outputs[0].id == s.schedule.outputs[0].tensor);
   CHECK(s.schedule.passes[1].inputs[0] == s.schedule.passes[0].outputs[out::kLogSumExp]);
@@ -201,7 +196,8 @@ TEST_CASE("dropout leaves nothing in evaluation plans and with p = 0", "[graph]"
   y = g.reshape(y, {24});
   g.output("y", g.scale(y, 2));
   CHECK(ops_of(schedule_of(g).schedule) == std::vector<Op>{Op::Elementwise});
-  CHECK(ops_of(schedule_of(g, {.training = true}).schedule) == std::vector<Op>{Op::Dropout, Op::Elementwise});
+  CHECK(ops_of(schedule_of(g, {.asked = {.training = true}}).schedule) ==
+        std::vector<Op>{Op::Dropout, Op::Elementwise});
 }
 
 TEST_CASE("dropout of a strided view, seen through another view, survives evaluation", "[graph]") {

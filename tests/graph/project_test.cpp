@@ -10,11 +10,8 @@ namespace {
 
 std::vector<Op> ops_with(const Graph& graph, uint64_t most_bytes = UINT64_MAX) {
   const GivenWeights weights(graph);
-  ScheduleOptions options;
-  options.weights = &weights;
-  options.max_tensor_bytes = most_bytes;
-  options.projects = [](const void*, DType, DType, DType) { return true; };
-  const Scheduled scheduled = schedule_of(graph, options);
+  const FusingDevice device({.max_tensor_bytes = most_bytes});
+  const Scheduled scheduled = schedule_of(graph, {.device = &device, .weights = &weights});
   REQUIRE(scheduled.status == Status::Ok);
   return ops_of(scheduled.schedule);
 }
@@ -101,10 +98,9 @@ TEST_CASE("projections: caches of another type stay apart where the device has n
   g.output("q", layer.product("q", 64));
   static_cast<void>(g.append(g.state("v", {1, 2, 16, 16}, DType::F16), layer.heads(layer.product("v", 32), 2), 2, 0));
   const GivenWeights weights(g);
-  ScheduleOptions options;
-  options.weights = &weights;
-  options.projects = [](const void*, DType rows, DType, DType results) { return rows == results; };
-  const Scheduled scheduled = schedule_of(g, options);
+  FusingDevice device;
+  device.narrows = false;
+  const Scheduled scheduled = schedule_of(g, {.device = &device, .weights = &weights});
   REQUIRE(scheduled.status == Status::Ok);
   CHECK(ops_of(scheduled.schedule) == Ops{kScale, kOne, Op::Elementwise});
 }

@@ -9,9 +9,8 @@ namespace {
 constexpr int64_t kPitch = 4096;  // bytes: 1,024 floats
 
 Schedule spread(const Graph& g) {
-  ScheduleOptions options;
-  options.colliding_pitch = kPitch;
-  Scheduled s = schedule_of(g, options);
+  const detail::PlanningDevice device({.colliding_pitch = kPitch});
+  Scheduled s = schedule_of(g, {.device = &device});
   REQUIRE(s.status == Status::Ok);
   return std::move(s.schedule);
 }

@@ -12,6 +12,22 @@ struct Scheduled {
   std::string messages;
 };
 
+// A device that fuses and joins all it is asked about.
+struct FusingDevice final : detail::PlanningDevice {
+  using PlanningDevice::PlanningDevice;
+  bool narrows = true;  // projections may have results of another type than the rows
+  bool fuses_attention(const detail::GraphData&, const Node&) const override { return true; }
+  bool projects(DType rows, DType, DType results) const override { return narrows || rows == results; }
+  bool binds_together(std::span<const detail::WeightEntry* const> weights) const override {
+    uint64_t begin = UINT64_MAX, end = 0;
+    for (const detail::WeightEntry* entry : weights) {
+      begin = std::min(begin, entry->offset);
+      end = std::max(end, entry->offset + entry->bytes);
+    }
+    return end - begin <= traits.max_tensor_bytes;
+  }
+};
+
 inline Scheduled schedule_of(const Graph& graph, ScheduleOptions options = {}) {
   Scheduled result;
   Messages messages;

@@ -23,12 +23,10 @@ class InterpretedDevice final : public detail::DeviceImpl {
   const DeviceInfo& info() const override { return info_; }
   const Log& log() const override { return log_; }
   uint64_t weight_alignment() const override { return std::max<uint64_t>(16, machine.capabilities.storage_alignment); }
-  ScheduleOptions schedule_options() const override {
-    ScheduleOptions options;
-    options.alignment = weight_alignment();
-    options.max_tensor_bytes = machine.capabilities.max_storage_range;
-    plan_for(machine.capabilities, &options);
-    return options;
+  std::unique_ptr<const detail::PlanningDevice> planning() const override {
+    return std::make_unique<KernelPlanning>(
+        machine.capabilities, detail::PlanningTraits{.alignment = weight_alignment(),
+                                                     .max_tensor_bytes = machine.capabilities.max_storage_range});
   }
   bool supports(DType type) const override {
     return machine.capabilities.storage_16bit || (type != DType::F16 && type != DType::BF16);

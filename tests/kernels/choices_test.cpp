@@ -68,8 +68,8 @@ class Table {
   void line(const Machine& machine, const std::string& what, const Graph& graph, Op op, const char* extent,
             const std::vector<int64_t>& sizes, const CompileOptions& options = {}) {
     Lowered lowered(graph, false, machine.device);
-    lowered.schedule.round_rows = options.round_rows;
-    lowered.schedule.emulate_f32 = options.emulate_f32;
+    lowered.schedule.asked.round_rows = options.round_rows;
+    lowered.schedule.asked.emulate_f32 = options.emulate_f32;
     lowered.device.max_storage_range = UINT32_MAX;
     const Node& pass = lowered.pass(op);
     const KernelList kernels = lowered.selected(pass);

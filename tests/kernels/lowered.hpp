@@ -34,10 +34,8 @@ struct Lowered {
 
   explicit Lowered(const Graph& graph, bool training = false, const Capabilities& capabilities = {})
       : device(capabilities) {
-    ScheduleOptions options;
-    options.training = training;
-    plan_for(device, &options);
-    const Status status = make_schedule(graph.data(), options, messages.log(), &schedule);
+    const KernelPlanning planning(device);
+    const Status status = make_schedule(graph.data(), {{.training = training}, &planning}, messages.log(), &schedule);
     INFO(messages.text);
     REQUIRE(status == Status::Ok);
     for (const Node& node : schedule.passes) REQUIRE(fits_sheet(node));

@@ -175,8 +175,8 @@ TEST_CASE("state: rows are copied where the pass cannot write them", "[graph][st
     Step s;
     (void)s.g.append(s.g.state("k", {1, 32, 24}, DType::F16), s.linear(), 1, s.past);
     CHECK(passes_of(s.g) == "matmul elementwise*");
-    ScheduleOptions converting;
-    converting.converts_results = true;
+    const detail::PlanningDevice device({.converts_results = true});
+    const ScheduleOptions converting = {.device = &device};
     CHECK(passes_of(s.g, converting) == "matmul*");
     Step t;  // an operation that is not asked to convert
     (void)t.g.append(t.g.state("k", {1, 32, 24}, DType::F16), t.g.scale(t.x, 2.0f), 1, t.past);

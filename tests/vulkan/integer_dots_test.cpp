@@ -58,8 +58,8 @@ TEST_CASE("dot products: many rows of f32 by quantized weights take them where r
     g.output("y", g.linear(g.input("x", {row.m, 256}, row.rows), g.weight("w", {96, 256}, row.weights)));
     kernel_tests::Lowered lowered(g);
     if (row.units) lowered.device = kernel_tests::device_with_units();
-    lowered.schedule.round_rows = row.rounds;
-    lowered.schedule.reproducible = row.reproducible;
+    lowered.schedule.asked.round_rows = row.rounds;
+    lowered.schedule.asked.reproducible = row.reproducible;
     lowered.device.irreproducible = nullptr;
     lowered.device.storage_16bit = lowered.device.subgroup_arithmetic = lowered.device.subgroup_ballot = true;
     lowered.device.integer_dots = row.dots;
@@ -87,7 +87,7 @@ TEST_CASE("dot products: a device with all there is can list every kernel of a p
     tuning->lists_all = true;
     device.tuning = tuning;
     kernel_tests::Lowered lowered(g, false, device);
-    lowered.schedule.round_rows = true;
+    lowered.schedule.asked.round_rows = true;
     const KernelList kernels = lowered.selected(Op::Matmul);
     CHECK_FALSE(kernels.overflowed);
     const auto has = [&](KernelId id) {
@@ -105,7 +105,7 @@ TEST_CASE("dot products: larger tiles where a device has room for their invocati
   g.output("y", g.linear(g.input("x", {4096, 256}), g.weight("w", {4096, 256}, DType::Q4_0)));
   for (const bool large : {false, true}) {
     kernel_tests::Lowered lowered(g);
-    lowered.schedule.round_rows = lowered.device.integer_dots = true;
+    lowered.schedule.asked.round_rows = lowered.device.integer_dots = true;
     if (large) lowered.device.max_invocations = 256, lowered.device.shared_bytes = 32768;
     const KernelKey key = lowered.lower(Op::Matmul).use(0).key;
     CHECK(key.id == KernelId::MatmulF32QuantizedDot);

@@ -247,8 +247,8 @@ TEST_CASE("matrix units: many rows of f32 by quantized weights take those for by
     g.output("y", g.linear(g.input("x", {row.m, 256}), g.weight("w", {96, 256}, row.weights)));
     kernel_tests::Lowered lowered(g, false, kernel_tests::device_with_units());
     Capabilities& device = lowered.device;
-    lowered.schedule.round_rows = row.rounds;
-    lowered.schedule.emulate_f32 = true;
+    lowered.schedule.asked.round_rows = row.rounds;
+    lowered.schedule.asked.emulate_f32 = true;
     device.byte_matrix = row.size;
     device.subgroup_shuffle = row.shuffle;
     device.subgroup_arithmetic = device.subgroup_ballot = true;
@@ -300,9 +300,9 @@ TEST_CASE("matrix units: products of f16 and bf16 use those of their type, other
     const DType weights = row.quantized ? DType::Q8_0 : row.type;
     g.output("y", g.linear(g.input("x", {500, 64}, row.type), g.weight("w", {96, 64}, weights)));
     kernel_tests::Lowered lowered(g);
-    lowered.schedule.emulate_f32 = row.emulates;
-    lowered.schedule.round_rows = row.rounds;
-    lowered.schedule.reproducible = row.reproducible;
+    lowered.schedule.asked.emulate_f32 = row.emulates;
+    lowered.schedule.asked.round_rows = row.rounds;
+    lowered.schedule.asked.reproducible = row.reproducible;
     lowered.device.irreproducible = nullptr;
     lowered.device.storage_16bit = lowered.device.subgroup_arithmetic = lowered.device.subgroup_ballot = true;
     lowered.device.shared_bytes = 32768;
@@ -351,7 +351,7 @@ TEST_CASE("matrix units: a tuning chooses among kernels that an option adds by w
   g.output("y", g.linear(g.input("x", {500, 64}), g.weight("w", {96, 64})));
   for (const Row& row : rows) {
     kernel_tests::Lowered lowered(g, false, kernel_tests::device_with_units());
-    lowered.schedule.emulate_f32 = row.emulates;
+    lowered.schedule.asked.emulate_f32 = row.emulates;
     lowered.device.subgroup_arithmetic = lowered.device.subgroup_ballot = true;
     auto tuning = std::make_shared<Tuning>();
     const uint64_t one = uint64_t{1} << product_class(500, 96, 64, true);

@@ -29,12 +29,10 @@ using Names = std::set<std::string>;
 class Lowered {
  public:
   Lowered(const Trial& trial, const Capabilities& device) : trial_(trial), device_(device) {
-    ScheduleOptions options;
-    options.training = trial.options.training;
-    options.emulate_f32 = trial.options.emulate_f32;
-    options.round_rows = trial.options.round_rows;
-    plan_for(device, &options);
-    REQUIRE(make_schedule(trial.graph.data(), options, {}, &schedule_) == Status::Ok);
+    CompileOptions asked = trial.options;
+    asked.reproducible = false;
+    const KernelPlanning planning(device);
+    REQUIRE(make_schedule(trial.graph.data(), {asked, &planning}, {}, &schedule_) == Status::Ok);
     kernels_.resize(schedule_.passes.size());
     for (size_t i = 0; i < kernels_.size(); ++i)
       supported_ &= select_kernels(schedule_, schedule_.passes[i], device, {}, &kernels_[i]) == Status::Ok;

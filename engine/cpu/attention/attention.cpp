@@ -571,8 +571,6 @@ void run_few(const Pass& pass, const AttentionProblem& p) {
 
 }  // namespace
 
-bool fuses_attention(const Node& node) { return !node.outputs[out::kWeights].valid(); }
-
 ScratchNeed attention_scratch(const ScratchQuery& query) {
   const View q = query.view(query.node.inputs[in::kQuery]), key = query.view(query.node.inputs[in::kKey]);
   const View value = query.view(query.node.inputs[in::kValue]);

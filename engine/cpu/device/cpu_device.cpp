@@ -41,6 +41,19 @@ std::string reason(const Kernels& kernels) {
                 best ? "the best this processor has" : "as was asked for");
 }
 
+// The fused attention gives no weights: one whose weights are read becomes other passes.
+class CpuPlanning final : public detail::PlanningDevice {
+ public:
+  CpuPlanning()
+      : PlanningDevice({.alignment = kAlignment,
+                        .colliding_pitch = kWayBytes,
+                        .converts_results = true,
+                        .strided_attention = true}) {}
+  bool fuses_attention(const detail::GraphData&, const Node& node) const override {
+    return !node.outputs[out::kWeights].valid();
+  }
+};
+
 class CpuDevice final : public detail::DeviceImpl {
  public:
   explicit CpuDevice(const DeviceOptions& options)
@@ -56,17 +69,7 @@ class CpuDevice final : public detail::DeviceImpl {
   const DeviceInfo& info() const override { return info_; }
   const Log& log() const override { return shared_->log; }
   uint64_t weight_alignment() const override { return kAlignment; }
-  ScheduleOptions schedule_options() const override {
-    ScheduleOptions options;
-    options.alignment = kAlignment;
-    options.colliding_pitch = kWayBytes;
-    options.converts_results = true;
-    options.strided_attention = true;
-    options.keeps_attention = [](const void*, const detail::GraphData&, const Node& node) {
-      return fuses_attention(node);
-    };
-    return options;
-  }
+  std::unique_ptr<const detail::PlanningDevice> planning() const override { return std::make_unique<CpuPlanning>(); }
 
   uint64_t scratch_bytes() const override { return shared_->scratch.bytes(); }
 

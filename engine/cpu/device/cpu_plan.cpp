@@ -20,7 +20,7 @@ CpuPlan::CpuPlan(std::shared_ptr<Shared> shared, Schedule&& schedule, std::share
       options_(options),
       state_layout_(std::make_shared<detail::StateLayout>(detail::layout_of(schedule_, kAlignment))),
       found_states_(schedule_.states.size()) {
-  if (schedule_.reproducible) {
+  if (schedule_.asked.reproducible) {
     matmul_ = *kernels_.canon_matmul;
     kernels_.rows = kernels_.canon_rows;
     kernels_.update = kernels_.canon_update;

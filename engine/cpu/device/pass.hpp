@@ -142,7 +142,4 @@ const Operation& operation(Op op);
 #include "graph/operations.inc"
 #undef HEED_OPERATION
 
-// Whether run_attention can run this node: it gives no weights. The graph lowers an attention whose weights are read.
-bool fuses_attention(const Node& node);
-
 }  // namespace heed::cpu

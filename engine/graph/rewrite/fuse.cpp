@@ -27,8 +27,8 @@ bool may_combine(float a, float b) { return a == 1.0f || b == 1.0f || std::isnor
 
 class Fusion {
  public:
-  Fusion(GraphData* graph, const ScheduleOptions& options)
-      : graph_(*graph), options_(options), build_(*graph, "fuse"), gone_(graph->nodes.size(), false) {}
+  Fusion(GraphData* graph, const PlanningDevice& device)
+      : graph_(*graph), device_(device), build_(*graph, "fuse"), gone_(graph->nodes.size(), false) {}
 
   void run() {
     // Matmuls come first: an addition is worth more in their epilogue than in the operation after it. Two fused nodes take
@@ -90,7 +90,7 @@ class Fusion {
     const auto if_fused = [](bool fused, size_t gone) { return fused ? std::optional(gone) : std::nullopt; };
     if (op == Op::Matmul) return if_fused(into_matmul(first, second, position), first);
     if (op == Op::NormBackward) return if_fused(into_norm_backward(first, second, position), first);
-    if (op == Op::Attention) return if_fused(options_.strided_attention && skip_copy(first, second), second);
+    if (op == Op::Attention) return if_fused(device_.traits.strided_attention && skip_copy(first, second), second);
     if (op == Op::Elementwise)
       return if_fused(into_norm(first, second, position) || into_elementwise(first, second), first);
     return std::nullopt;
@@ -243,13 +243,13 @@ class Fusion {
   }
 
   GraphData& graph_;
-  const ScheduleOptions& options_;
+  const PlanningDevice& device_;
   Build build_;
   std::vector<bool> gone_;
 };
 
 }  // namespace
 
-void fuse(GraphData* graph, const ScheduleOptions& options) { Fusion(graph, options).run(); }
+void fuse(GraphData* graph, const PlanningDevice& device) { Fusion(graph, device).run(); }
 
 }  // namespace heed::detail

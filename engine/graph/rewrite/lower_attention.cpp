@@ -421,16 +421,14 @@ AttentionBackward composed_attention_backward(GraphData& data, Node attention, c
   return made;
 }
 
-void lower_attention(GraphData* graph, const ScheduleOptions& options) {
+void lower_attention(GraphData* graph, const PlanningDevice& device, bool reproducible) {
   std::vector<Node> nodes;
   nodes.reserve(graph->nodes.size());
   RowJoiner joiner(graph);
-  const auto keeps = [&](const Node& node) {
-    return options.keeps_attention != nullptr && options.keeps_attention(options.context, *graph, node);
-  };
-  if (options.reproducible) drop_log_sum_exp_of_gradients(graph);
+  const auto keeps = [&](const Node& node) { return device.fuses_attention(*graph, node); };
+  if (reproducible) drop_log_sum_exp_of_gradients(graph);
   for (const Node& node : graph->nodes) {
-    if (options.reproducible && node.op == Op::AttentionBackward) {
+    if (reproducible && node.op == Op::AttentionBackward) {
       lower_backward(graph, node, &nodes);
       continue;
     }
@@ -445,9 +443,9 @@ void lower_attention(GraphData* graph, const ScheduleOptions& options) {
     }
     if (keep) nodes.push_back(node);
     // A kernel that writes any strides is the CPU's, which works on such heads together by itself.
-    if (keep && node.op == Op::Attention && !options.strided_attention) gather_heads(graph, &nodes.back());
-    if (!keep) Expansion(graph, node, options.reproducible, &nodes).run();
-    if (!keep && node.outputs[out::kLogSumExp].valid() && !options.reproducible)
+    if (keep && node.op == Op::Attention && !device.traits.strided_attention) gather_heads(graph, &nodes.back());
+    if (!keep) Expansion(graph, node, reproducible, &nodes).run();
+    if (!keep && node.outputs[out::kLogSumExp].valid() && !reproducible)
       Expansion(graph, node, false, &nodes).add_log_sum_exp();
   }
   graph->nodes = std::move(nodes);

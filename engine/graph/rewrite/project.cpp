@@ -13,14 +13,14 @@ namespace heed::detail {
 namespace {
 
 // Kernels read 16 bytes at a time: eight elements of two bytes.
-constexpr uint64_t kRead = 16;
 constexpr int64_t kAligned = 8;
 
 class Projecting {
  public:
-  Projecting(GraphData* graph, const ScheduleOptions& options)
+  Projecting(GraphData* graph, const PlanningDevice& device, const WeightsImpl& weights)
       : graph_(*graph),
-        options_(options),
+        device_(device),
+        weights_(weights),
         build_(*graph, "project"),
         flow_(*graph),
         joins_(graph->nodes.size()),
@@ -76,7 +76,7 @@ class Projecting {
   const WeightsImpl::Entry* weight(Tensor t) const {
     const auto found = std::find_if(graph_.weights.begin(), graph_.weights.end(),
                                     [&](const NamedTensor& w) { return w.tensor == storage(t); });
-    return found == graph_.weights.end() ? nullptr : options_.weights->find(found->name);
+    return found == graph_.weights.end() ? nullptr : weights_.find(found->name);
   }
 
   // A product of few rows by a weight stored as [N, K], whose epilogue is at most a bias.
@@ -88,8 +88,7 @@ class Projecting {
     if (attrs.slopes || product.outputs[heed::out::kBeforeActivation].valid()) return false;
     if (attrs.scale != 1.0f || attrs.dropout.p > 0.0f || out.rank > 3 || a.rank != out.rank || b.rank != 2)
       return false;
-    if (!options_.projects(options_.context, a.dtype, b.dtype, a.dtype) || weight(product.inputs[in::kB]) == nullptr)
-      return false;
+    if (!device_.projects(a.dtype, b.dtype, a.dtype) || weight(product.inputs[in::kB]) == nullptr) return false;
     const SizeId depth = b.dims[0];
     if (!graph_.sizes.is_constant(depth) || !is(b.strides[0], 1) || b.strides[1] != depth ||
         !graph_.sizes.is_constant(b.dims[1]) || !graph_.sizes.is_constant(b.offset))
@@ -258,7 +257,7 @@ class Projecting {
     if (place.rank != 4 || !is(place.strides[3], 1) || build_.max_of(heads.dims[3]) % 4 != 0 ||
         group.head.value_or(heads.dims[3]) != heads.dims[3])
       return false;
-    if (place.dtype != rows && (!options_.projects(options_.context, rows, info(product, in::kB).dtype, place.dtype) ||
+    if (place.dtype != rows && (!device_.projects(rows, info(product, in::kB).dtype, place.dtype) ||
                                 (group.narrow != DType::F32 && group.narrow != place.dtype)))
       return false;
     if (!places) return true;
@@ -384,7 +383,9 @@ class Projecting {
       attrs.activation = node(group.products[0]).as<MatmulAttrs>().activation;
       joined.outputs = {node(group.products[1]).outputs[0]};
     }
-    if (!place_weights_of(joined, &attrs)) return;
+    if (!binds_weights_of(joined)) return;
+    for (uint32_t i = 0; i < attrs.count; ++i)
+      attrs.columns[i] = build_.max_of(build_.info(joined.inputs[in::kProjectionWeights + i]).dims[1]);
     joined.attrs = attrs;
     const std::vector<size_t> nodes = group.nodes();
     for (const size_t n : nodes) gone_[n] = true;
@@ -393,39 +394,16 @@ class Projecting {
 
   static std::string last_name(const std::string& label) { return label.substr(label.rfind('.') + 1); }
 
-  // Where each weight starts in the range from the first to the last. False if the device cannot bind so long a range, or
-  // places weights so closely that kernels could not read them.
-  bool place_weights_of(const Node& joined, ProjectionAttrs* attrs) {
-    uint64_t begin = UINT64_MAX, end = 0;
-    for (const Tensor t : joined.inputs) {
-      const WeightsImpl::Entry* const entry = t.valid() ? weight(t) : nullptr;
-      if (entry == nullptr) continue;
-      begin = std::min(begin, entry->offset);
-      end = std::max(end, entry->offset + entry->bytes);
-    }
-    if (end - begin > options_.max_tensor_bytes || options_.alignment % kRead != 0) return false;
-    const auto place = [&](size_t input, uint32_t* at) {
-      const Tensor t = joined.inputs[input];
-      if (!t.valid()) return;
-      const TensorInfo& info = build_.info(t);
-      if (is_quantized(info.dtype)) {
-        *at = static_cast<uint32_t>((weight(t)->offset - begin) / kRead);
-        return;
-      }
-      *at = static_cast<uint32_t>((weight(t)->offset - begin) / size_of(info.dtype) +
-                                  static_cast<uint64_t>(build_.max_of(info.offset)));
-    };
-    place(in::kProjectionGamma, &attrs->gamma_at);
-    for (uint32_t i = 0; i < attrs->count; ++i) {
-      attrs->weights[i].columns = build_.max_of(build_.info(joined.inputs[in::kProjectionWeights + i]).dims[1]);
-      place(in::kProjectionWeights + i, &attrs->weights[i].at);
-      place(in::kProjectionBiases + i, &attrs->weights[i].bias_at);
-    }
-    return true;
+  bool binds_weights_of(const Node& joined) const {
+    std::vector<const WeightEntry*> entries;
+    for (const Tensor t : joined.inputs)
+      if (const WeightEntry* const entry = t.valid() ? weight(t) : nullptr; entry != nullptr) entries.push_back(entry);
+    return device_.binds_together(entries);
   }
 
   GraphData& graph_;
-  const ScheduleOptions& options_;
+  const PlanningDevice& device_;
+  const WeightsImpl& weights_;
   Build build_;
   Dataflow flow_;
   std::vector<std::optional<Node>> joins_;  // by the node whose place they take
@@ -434,8 +412,8 @@ class Projecting {
 
 }  // namespace
 
-void project(GraphData* graph, const ScheduleOptions& options) {
-  if (options.projects != nullptr && options.weights != nullptr) Projecting(graph, options).run();
+void project(GraphData* graph, const PlanningDevice& device, const WeightsImpl& weights) {
+  Projecting(graph, device, weights).run();
 }
 
 }  // namespace heed::detail

@@ -35,14 +35,6 @@ bool may_write_narrow(const Node& node) { return is_copy(node) || info_of(node.o
 
 }  // namespace
 
-void plan_reproducibly(ScheduleOptions* options) {
-  options->reproducible = true;
-  // An attention is a product, a softmax and a product, its gradient likewise, and no product is split or takes a norm along.
-  options->keeps_attention = nullptr;
-  options->projects = nullptr;
-  options->converts_results = options->strided_attention = false;
-}
-
 Status check_reproducible(const Schedule& schedule, const Log& log) {
   for (const Node& node : schedule.passes) {
     if (!info_of(node.op).reproducible)

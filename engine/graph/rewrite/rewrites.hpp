@@ -10,13 +10,28 @@
 
 namespace heed::detail {
 
+// A device as reproducible plans see it: an attention is a product, a softmax and a product, its gradient likewise, and no product
+// is split or takes a norm along.
+class ReproducibleDevice final : public PlanningDevice {
+ public:
+  explicit ReproducibleDevice(const PlanningDevice& device) : PlanningDevice(device.traits), device_(device) {
+    traits.converts_results = traits.strided_attention = false;
+  }
+  int64_t workspace(const GraphData& graph, std::span<const int64_t> max_values, const Node& node) const override {
+    return node.op == Op::Matmul ? 0 : device_.workspace(graph, max_values, node);
+  }
+
+ private:
+  const PlanningDevice& device_;
+};
+
 // Takes out every dropout that does nothing: all of them unless training, and those with p == 0.
 void remove_idle_dropout(GraphData* graph, bool training);
 // Drops nodes whose results no output and no state needs.
 void remove_dead_nodes(GraphData* graph);
-// Replaces Op::Attention by matmul, softmax, dropout, matmul, except where the options keep it, perhaps with lengths and
+// Replaces Op::Attention by matmul, softmax, dropout, matmul, except where the device fuses it, perhaps with lengths and
 // positions joined; in reproducible plans Op::AttentionBackward likewise.
-void lower_attention(GraphData* graph, const ScheduleOptions& options);
+void lower_attention(GraphData* graph, const PlanningDevice& device, bool reproducible);
 // Makes every output a storage of its own: adds copies where an output is a view, an input, or given twice.
 void isolate_outputs(GraphData* graph);
 // Makes f32 of every f16 and bf16 tensor between passes, so that a plan computes and stores in f32. What the host sees and what a
@@ -24,18 +39,19 @@ void isolate_outputs(GraphData* graph);
 void widen_activations(GraphData* graph);
 // Moves bias, activation, dropout and residual or gate into the matmul before them, a residual into the norm after it, and
 // scale and activation into the elementwise operation before them. An activation's gradient goes into the matmul before it, and
-// what is added to a norm's gradient into that. Leaves out copies behind attention (see the
-// options).
-void fuse(GraphData* graph, const ScheduleOptions& options);
+// what is added to a norm's gradient into that. Leaves out copies behind attention
+// where the device writes any strides.
+void fuse(GraphData* graph, const PlanningDevice& device);
 // Has products give what an activation makes of them beside what it is given, if both are read; the gradients of norms sum up
 // their rows where a pass behind them would; and those of attention write side by side what a pass behind them would put there.
 void fuse_gradients(GraphData* graph);
 // Has passes write into states what a copy behind them would write there, and leaves out the copy. Where heads lie apart in
 // the state, a product cannot: with PerHead it becomes a product for each head, which can.
 enum class Products : uint8_t { Whole, PerHead };
-void write_in_place(GraphData* graph, const ScheduleOptions& options, Products products);
-// Makes one pass of up to three products of the same few rows, and of the norm before and the rotary or gate behind them.
-void project(GraphData* graph, const ScheduleOptions& options);
+void write_in_place(GraphData* graph, const PlanningDevice& device, Products products);
+// Makes one pass of up to three products of the same few rows, and of the norm before and the rotary or gate behind them, where
+// the device has a kernel for it that can read these weights.
+void project(GraphData* graph, const PlanningDevice& device, const WeightsImpl& weights);
 // Moves rows apart by two cache lines each where a matmul reads rows that lie a multiple of `pitch` bytes apart: they
 // would share a few places of the first cache and throw each other out. 0: does nothing.
 void spread_rows(GraphData* graph, int64_t pitch);

@@ -12,11 +12,11 @@ namespace {
 
 class Placing {
  public:
-  Placing(GraphData* graph, const ScheduleOptions& options, Products products)
+  Placing(GraphData* graph, const PlanningDevice& device, Products products)
       : graph_(*graph),
         build_(*graph, "append"),
         flow_(*graph),
-        converts_(options.converts_results),
+        converts_(device.traits.converts_results),
         per_head_(products == Products::PerHead),
         gone_(graph->nodes.size(), false) {}
 
@@ -250,8 +250,8 @@ class Placing {
 
 }  // namespace
 
-void write_in_place(GraphData* graph, const ScheduleOptions& options, Products products) {
-  if (!graph->states.empty()) Placing(graph, options, products).run();
+void write_in_place(GraphData* graph, const PlanningDevice& device, Products products) {
+  if (!graph->states.empty()) Placing(graph, device, products).run();
 }
 
 }  // namespace heed::detail

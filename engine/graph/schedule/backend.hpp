@@ -21,13 +21,7 @@ class WeightsImpl {
   virtual uint64_t bytes() const = 0;
   virtual const DeviceImpl* device() const = 0;
 
-  struct Entry {
-    std::string name;
-    DType dtype = DType::F32;
-    std::vector<int64_t> shape;
-    uint64_t offset = 0;  // bytes into the weights' memory
-    uint64_t bytes = 0;   // rounded up to 4
-  };
+  using Entry = WeightEntry;
   // Null if there is no such tensor.
   const Entry* find(std::string_view name) const;
 
@@ -99,7 +93,7 @@ class DeviceImpl : public std::enable_shared_from_this<DeviceImpl> {
   virtual const DeviceInfo& info() const = 0;
   virtual const Log& log() const = 0;
   virtual uint64_t weight_alignment() const = 0;
-  virtual ScheduleOptions schedule_options() const = 0;
+  virtual std::unique_ptr<const PlanningDevice> planning() const = 0;
   // Bytes of scratch that the plans of this device share.
   virtual uint64_t scratch_bytes() const { return 0; }
   virtual Status upload(std::span<const HostTensor> tensors, const UploadOptions& options,

@@ -38,7 +38,7 @@ double matmul_flops(const Schedule& schedule, const Node& node, const RunValues&
 
 double projection_flops(const Schedule& schedule, const Node& node, const RunValues& values) {
   double columns = 0;
-  for (const auto& weight : node.as<ProjectionAttrs>().weights) columns += static_cast<double>(weight.columns);
+  for (const int64_t n : node.as<ProjectionAttrs>().columns) columns += static_cast<double>(n);
   return 2.0 * elements_of(resolve(schedule, node.inputs[in::kX], values)) * columns;
 }
 

@@ -7,6 +7,7 @@
 #include "base/logging.hpp"
 #include "graph/build/build.hpp"
 #include "graph/rewrite/rewrites.hpp"
+#include "graph/schedule/backend.hpp"
 
 namespace heed {
 namespace {
@@ -22,7 +23,13 @@ constexpr int64_t kMostElements = int64_t{1} << 44;
 class Planner {
  public:
   Planner(GraphData graph, const ScheduleOptions& options, const Log& log)
-      : graph_(std::move(graph)), options_(options), log_(log) {}
+      : graph_(std::move(graph)),
+        asked_(options.asked),
+        weights_(options.weights),
+        given_(options.device != nullptr ? *options.device : plain_),
+        reproducible_(given_),
+        device_(asked_.reproducible ? reproducible_ : given_),
+        log_(log) {}
 
   Status run(Schedule* schedule) {
     const bool writes_states = std::any_of(graph_.states.begin(), graph_.states.end(), [&](const NamedTensor& state) {
@@ -30,17 +37,17 @@ class Planner {
     });
     if (graph_.outputs.empty() && !writes_states)
       return fail(log_, Status::InvalidGraph, "compile: the graph has no output, and writes no state");
-    detail::remove_idle_dropout(&graph_, options_.training);
+    detail::remove_idle_dropout(&graph_, asked_.training);
     detail::remove_dead_nodes(&graph_);
-    detail::lower_attention(&graph_, options_);
+    detail::lower_attention(&graph_, device_, asked_.reproducible);
     detail::isolate_outputs(&graph_);
-    if (options_.reproducible) detail::widen_activations(&graph_);
-    detail::fuse(&graph_, options_);
+    if (asked_.reproducible) detail::widen_activations(&graph_);
+    detail::fuse(&graph_, device_);
     detail::fuse_gradients(&graph_);
-    detail::write_in_place(&graph_, options_, detail::Products::Whole);
-    detail::project(&graph_, options_);
-    detail::write_in_place(&graph_, options_, detail::Products::PerHead);
-    detail::spread_rows(&graph_, options_.colliding_pitch);
+    detail::write_in_place(&graph_, device_, detail::Products::Whole);
+    if (weights_ != nullptr) detail::project(&graph_, device_, *weights_);
+    detail::write_in_place(&graph_, device_, detail::Products::PerHead);
+    detail::spread_rows(&graph_, device_.traits.colliding_pitch);
     evaluate_maxima();
     Status status = check_sizes();
     if (status != Status::Ok) return status;
@@ -86,11 +93,9 @@ class Planner {
   }
 
   void add_workspaces() {
-    if (options_.workspace == nullptr) return;
     detail::Build build(graph_, "compile");
     for (Node& node : graph_.nodes) {
-      if (options_.reproducible && node.op == Op::Matmul) continue;  // which is not split then
-      const int64_t elements = options_.workspace(options_.context, graph_, max_values_, node);
+      const int64_t elements = device_.workspace(graph_, max_values_, node);
       if (elements == 0) continue;
       TensorInfo info;
       info.rank = 1;
@@ -104,11 +109,11 @@ class Planner {
     const int64_t elements = max_values_[static_cast<size_t>(placement->elements)];
     if (elements > INT64_MAX / 16) return too_large(storage);
     placement->bytes = align_up<uint64_t>(bytes_of(graph_.tensors[storage].dtype, static_cast<uint64_t>(elements)), 4);
-    if (placement->bytes > options_.max_tensor_bytes)
+    if (placement->bytes > device_.traits.max_tensor_bytes)
       return fail(log_, Status::Unsupported,
                   format("compile: %s needs %llu bytes; this device binds at most %llu bytes as one tensor",
                          name_of(storage).c_str(), static_cast<unsigned long long>(placement->bytes),
-                         static_cast<unsigned long long>(options_.max_tensor_bytes)));
+                         static_cast<unsigned long long>(device_.traits.max_tensor_bytes)));
     return Status::Ok;
   }
 
@@ -132,6 +137,12 @@ class Planner {
       placement.space = space;
       placement.slot = static_cast<uint32_t>(i);
     }
+  }
+
+  void place_weights() {
+    for (const NamedTensor& weight : graph_.weights)
+      if (const detail::WeightEntry* const entry = weights_ != nullptr ? weights_->find(weight.name) : nullptr)
+        placements_[graph_.tensors[weight.tensor].storage].offset = entry->offset;
   }
 
   // Counts the elements of every tensor that has memory of its own. Rows may lie apart in it, but the first axis is the
@@ -158,6 +169,7 @@ class Planner {
               [](const NamedTensor& a, const NamedTensor& b) { return a.name < b.name; });
     place_named(graph_.inputs, Placement::Space::Input);
     place_named(graph_.weights, Placement::Space::Weight);
+    place_weights();
     place_named(graph_.outputs, Placement::Space::Output);
     place_named(graph_.states, Placement::Space::State);
     for (size_t i = 0; i < graph_.constants.size(); ++i) {
@@ -190,7 +202,7 @@ class Planner {
       stays += placements_[state.tensor].bytes;
       if (stays > kMost) return fail(log_, Status::InvalidGraph, "compile: the states are more than can be addressed");
     }
-    scratch_bytes_ = detail::place_scratch(&items, options_.alignment);
+    scratch_bytes_ = detail::place_scratch(&items, device_.traits.alignment);
     for (size_t i = 0; i < items.size(); ++i) placements_[storages[i]].offset = items[i].offset;
     return Status::Ok;
   }
@@ -217,15 +229,17 @@ class Planner {
     schedule->weights = std::move(graph_.weights);
     schedule->states = std::move(graph_.states);
     schedule->constants = std::move(graph_.constants);
-    schedule->reproducible = options_.reproducible;
-    schedule->emulate_f32 = options_.emulate_f32;
-    schedule->round_rows = options_.round_rows;
+    schedule->asked = asked_;
     schedule->scratch_bytes = scratch_bytes_;
     schedule->max_values = std::move(max_values_);
   }
 
   GraphData graph_;
-  const ScheduleOptions& options_;
+  const CompileOptions& asked_;
+  const detail::WeightsImpl* weights_;
+  const detail::PlanningDevice plain_, &given_;
+  const detail::ReproducibleDevice reproducible_;
+  const detail::PlanningDevice& device_;
   const Log& log_;
   std::vector<Placement> placements_;
   std::vector<int64_t> max_values_;

@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include <heed/device.hpp>
 #include <heed/status.hpp>
 
 #include "graph/graph_data.hpp"
 #include "graph/node.hpp"
+#include "graph/schedule/planning_device.hpp"
 
 namespace heed {
 
@@ -24,7 +26,7 @@ struct Placement {
   enum class Space : uint8_t { None, Input, Output, Weight, Constant, Scratch, State };
   Space space = Space::None;
   uint32_t slot = 0;
-  uint64_t offset = 0;  // bytes into scratch
+  uint64_t offset = 0;  // bytes into scratch, or into the memory of the weights that planning knew
   uint64_t bytes = 0;   // at the extents' maxima, rounded up to 4
   SizeId elements = 0;
 };
@@ -38,9 +40,7 @@ struct Schedule {
   std::vector<Node> passes;           // in execution order; never Op::Attention unless the options allow it
   std::vector<detail::NamedTensor> inputs, outputs, weights, states;
   std::vector<detail::ConstantInfo> constants;
-  bool reproducible = false;  // passes have the bits of tests/reproducible/README.md
-  bool emulate_f32 = false;   // see CompileOptions
-  bool round_rows = false;    // see CompileOptions
+  CompileOptions asked;
   uint64_t scratch_bytes = 0;
   std::vector<int64_t> max_values;  // every size at the extents' maxima
 
@@ -59,33 +59,13 @@ struct Schedule {
   const Placement& placement(Tensor t) const { return placements[tensors[t.id].storage]; }
 };
 
+// Reproducible plans have the same passes on every device: those of graph/rewrite/reproducible.cpp.
 struct ScheduleOptions {
-  bool training = false;
-  bool reproducible = false;               // see plan_reproducibly
-  bool emulate_f32 = false;                // see CompileOptions
-  bool round_rows = false;                 // see CompileOptions
-  uint64_t alignment = 256;                // of every tensor in scratch
-  uint64_t max_tensor_bytes = UINT64_MAX;  // larger tensors are refused with both numbers
-  // Whether the device has a fused kernel for this attention. Without one it becomes matmul, softmax and matmul.
-  bool (*keeps_attention)(const void* context, const detail::GraphData& graph, const Node& node) = nullptr;
-  // Most elements of Node::workspace that the pass may use, where `max_values` are the sizes at their maxima.
-  int64_t (*workspace)(const void* context, const detail::GraphData& graph, std::span<const int64_t> max_values,
-                       const Node& node) = nullptr;
-  const void* context = nullptr;
-  int64_t colliding_pitch = 0;  // bytes; rows this far apart, or a multiple, collide in a cache. 0: none do
-  // Whether the device has a kernel for projections of rows of this type by weights of that type, whose results all have the type of
-  // the rows, or some of them another one; and the uploaded weights, which it binds together. Without these each product is a
-  // pass of its own.
-  bool (*projects)(const void* context, DType rows, DType weights, DType results) = nullptr;
-  const detail::WeightsImpl* weights = nullptr;
-  // True if products, rotations and norms write results of any floating-point type, whatever they read.
-  bool converts_results = false;
-  bool strided_attention = false;  // true if the fused kernel writes any strides: a copy behind it is then left out
+  CompileOptions asked = {};
+  const detail::PlanningDevice* device = nullptr;  // null: one that fuses nothing
+  const detail::WeightsImpl* weights = nullptr;    // null: unknown; no pass reads several together then
 };
 
-// Sets the options such that every device runs the same passes: those of graph/rewrite/reproducible.cpp, which have the same bits
-// everywhere.
-void plan_reproducibly(ScheduleOptions* options);
 // Unsupported, naming the pass, if the rules of reproducible plans do not cover its operation or types.
 Status check_reproducible(const Schedule& schedule, const Log& log);
 

@@ -36,7 +36,7 @@ constexpr DotTile kDotTiles[] = {
 void list_dots(const Select& select, Candidates* candidates) {
   const Capabilities& device = select.device;
   constexpr KernelId kId = KernelId::MatmulF32QuantizedDot;
-  const bool rounds = select.schedule.round_rows && operands_of(select) == Operands::F32ByBlocks;
+  const bool rounds = select.schedule.asked.round_rows && operands_of(select) == Operands::F32ByBlocks;
   // Where matrix units round rows they are faster, and the kernels of both would be more than a pass may have.
   const bool has_faster = candidates->among() != Tuning::kUsual;
   if (!rounds || !device.integer_dots || !device.allows(kId) || has_faster) return;

@@ -57,9 +57,9 @@ constexpr uint32_t kMostProducts = 32;
 bool rounds_to_bytes(const Select& select) {
   const Capabilities& device = select.device;
   const bool has_halves = select.info(in::kB).dtype == DType::Q6_K;
-  return select.schedule.round_rows && device.allows(KernelId::MatmulF32QuantizedBytes) && device.byte_matrix.m != 0 &&
-         device.byte_matrix.k <= (has_halves ? kSpan / 2 : kSpan) && device.subgroup_shuffle &&
-         device.matrix_subgroup >= kSharers;
+  return select.schedule.asked.round_rows && device.allows(KernelId::MatmulF32QuantizedBytes) &&
+         device.byte_matrix.m != 0 && device.byte_matrix.k <= (has_halves ? kSpan / 2 : kSpan) &&
+         device.subgroup_shuffle && device.matrix_subgroup >= kSharers;
 }
 
 Elements elements_of(const Select& select, Operands operands) {
@@ -69,14 +69,15 @@ Elements elements_of(const Select& select, Operands operands) {
     case Operands::F16: return {KernelId::MatmulF16Matrix, device.matrix, &MatrixTile::f16};
     case Operands::Bf16: return {KernelId::MatmulBf16Matrix, device.bfloat_matrix, &MatrixTile::bf16};
     case Operands::F32:
-      if (schedule.emulate_f32) return {KernelId::MatmulF32Matrix, device.matrix, &MatrixTile::f32, Form::TwoTerms};
+      if (schedule.asked.emulate_f32)
+        return {KernelId::MatmulF32Matrix, device.matrix, &MatrixTile::f32, Form::TwoTerms};
       break;
     case Operands::F32ByBlocks:
       if (rounds_to_bytes(select))
         return {KernelId::MatmulF32QuantizedBytes, device.byte_matrix, &MatrixTile::bytes, Form::Bytes};
-      if (schedule.round_rows)
+      if (schedule.asked.round_rows)
         return {KernelId::MatmulF32QuantizedMatrix, device.matrix, &MatrixTile::rounded, Form::OneTerm};
-      if (schedule.emulate_f32)
+      if (schedule.asked.emulate_f32)
         return {KernelId::MatmulF32QuantizedMatrix, device.matrix, &MatrixTile::quantized, Form::TwoTerms};
       break;
     default: break;

@@ -99,8 +99,8 @@ uint32_t projection_flags(const Select& select) {
 
 // Workgroups of weight i, with this many columns each; those of a gated pair make columns of both.
 int64_t tiles_of(const ProjectionAttrs& attrs, size_t i, uint32_t columns) {
-  if (attrs.gated) return i == 0 ? attrs.weights[0].columns / (columns / 2) : 0;
-  return attrs.weights[i].columns / columns;
+  if (attrs.gated) return i == 0 ? attrs.columns[0] / (columns / 2) : 0;
+  return attrs.columns[i] / columns;
 }
 
 // Pairs that turn.
@@ -115,7 +115,7 @@ bool divide(const Select& select, uint32_t columns) {
   const auto& attrs = select.node.as<ProjectionAttrs>();
   const uint32_t half = columns / 2;
   for (size_t i = 0; i < attrs.count; ++i)
-    if (attrs.weights[i].columns % (attrs.gated ? half : columns) != 0) return false;
+    if (attrs.columns[i] % (attrs.gated ? half : columns) != 0) return false;
   return attrs.turned == 0 || (attrs.head % columns == 0 && pairs_of(select) % half == 0);
 }
 
@@ -157,7 +157,7 @@ void add(const Select& select, const Candidate& candidate) {
   use.buffers[use.buffer_count++].kind = BufferUse::Kind::Weights;
   tensor(in::kProjectionPositions);
   tensor(in::kProjectionTable);
-  for (size_t i = 0; i < attrs.weights.size(); ++i)
+  for (size_t i = 0; i < attrs.columns.size(); ++i)
     use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true, select.node.outputs[i]};
   if (attrs.placed != 0)
     use.buffers[use.buffer_count++] = {BufferUse::Kind::Faults, true, {}};
@@ -215,6 +215,30 @@ Status select_projection(const Select& select) {
   return Status::Ok;
 }
 
+namespace {
+
+// Where an operand starts in the one range that holds all weights of a pass, which begins at byte `begin`: in elements of its type; of
+// a quantized weight, where the tensor starts that it is a part of, in groups of 16 bytes.
+uint32_t start_of(const Emit& emit, size_t input, uint64_t begin) {
+  if (!emit.has(input)) return 0;
+  const TensorInfo& info = emit.schedule.info(emit.node.inputs[input]);
+  const uint64_t at = emit.schedule.placement(emit.node.inputs[input]).offset - begin;
+  if (is_quantized(info.dtype)) return static_cast<uint32_t>(at / 16);
+  return static_cast<uint32_t>(at / size_of(info.dtype)) + u32(emit.values.sizes[static_cast<size_t>(info.offset)]);
+}
+
+uint64_t begin_of_weights(const Emit& emit) {
+  uint64_t begin = UINT64_MAX;
+  for (const Tensor input : emit.node.inputs) {
+    if (!input.valid()) continue;
+    const Placement& at = emit.schedule.placement(input);
+    if (at.space == Placement::Space::Weight) begin = std::min(begin, at.offset);
+  }
+  return begin;
+}
+
+}  // namespace
+
 void emit_projection(const Emit& emit) {
   const auto& attrs = emit.node.as<ProjectionAttrs>();
   const View x = emit.in(in::kX);
@@ -223,13 +247,14 @@ void emit_projection(const Emit& emit) {
   p.rows = u32(x.elements() / x.dim[x.rank - 1]);
   p.tokens = u32(x.dim[x.rank - 2]);
   p.x_b = u32(strides_of(x).b), p.x_s = u32(strides_of(x).s);
-  p.gamma = attrs.gamma_at;
+  const uint64_t begin = begin_of_weights(emit);
+  p.gamma = start_of(emit, in::kProjectionGamma, begin);
   const uint32_t kernel = choose(emit.kernels, problem_of(x));
   const Traits& traits = emit.kernels.uses[kernel].traits;
   int64_t tiles = 0;
   for (size_t i = 0; i < attrs.count; ++i) {
-    p.weight[i] = attrs.weights[i].at;
-    p.bias[i] = attrs.weights[i].bias_at;
+    p.weight[i] = start_of(emit, in::kProjectionWeights + i, begin);
+    p.bias[i] = start_of(emit, in::kProjectionBiases + i, begin);
     tiles += tiles_of(attrs, i, traits.columns);
     if (!emit.node.outputs[i].valid()) continue;
     const View out = resolve(emit.schedule, emit.node.outputs[i], emit.values);

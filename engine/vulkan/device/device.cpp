@@ -13,12 +13,10 @@ VulkanDevice::~VulkanDevice() {
   if (instance_ != nullptr && context_.device != VK_NULL_HANDLE) context_.vk.DestroyDevice(context_.device, nullptr);
 }
 
-ScheduleOptions VulkanDevice::schedule_options() const {
-  ScheduleOptions options;
-  options.alignment = weight_alignment();
-  options.max_tensor_bytes = context_.capabilities.max_storage_range;
-  plan_for(context_.capabilities, &options);
-  return options;
+std::unique_ptr<const detail::PlanningDevice> VulkanDevice::planning() const {
+  const Capabilities& can = context_.capabilities;
+  return std::make_unique<KernelPlanning>(
+      can, detail::PlanningTraits{.alignment = weight_alignment(), .max_tensor_bytes = can.max_storage_range});
 }
 
 Status VulkanDevice::upload(std::span<const HostTensor> tensors, const UploadOptions& options,

@@ -90,10 +90,9 @@ Status Contest::begin() {
 }
 
 Status Contest::lower(Lowered* lowered) {
-  ScheduleOptions options = vulkan_.schedule_options();
-  options.round_rows = options_.round_rows;
-  options.emulate_f32 = options_.emulate_f32;
-  Status status = make_schedule(graph_.data(), options, vulkan_.log(), &lowered->schedule);
+  const CompileOptions asked = {.round_rows = options_.round_rows, .emulate_f32 = options_.emulate_f32};
+  const auto planning = vulkan_.planning();
+  Status status = make_schedule(graph_.data(), {asked, planning.get()}, vulkan_.log(), &lowered->schedule);
   if (status == Status::Ok)
     status = select_kernels(lowered->schedule, lowered->schedule.passes.front(), vulkan_.context().capabilities,
                             vulkan_.log(), &lowered->kernels);

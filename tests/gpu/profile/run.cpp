@@ -79,12 +79,10 @@ bool HeedWork::plan() {
   Graph graph;
   work_.build(graph);
   weights_ = std::make_unique<test::GivenWeights>(graph);
-  ScheduleOptions options;
-  options.weights = weights_.get();
-  options.emulate_f32 = work_.emulate_f32;
-  options.round_rows = work_.round_rows;
-  plan_for(device_, &options);
-  if (make_schedule(graph.data(), options, stderr_log(), &schedule_) != Status::Ok) return false;
+  const KernelPlanning planning(device_);
+  const CompileOptions asked = {.round_rows = work_.round_rows, .emulate_f32 = work_.emulate_f32};
+  if (make_schedule(graph.data(), {asked, &planning, weights_.get()}, stderr_log(), &schedule_) != Status::Ok)
+    return false;
   for (const detail::NamedTensor& weight : schedule_.weights) entries_.push_back(weights_->find(weight.name));
   std::vector<int64_t> extents(schedule_.extents.size());
   sizes_.resize(schedule_.sizes.count());
