@@ -27,7 +27,9 @@ Candidate& add_tile(Candidates* candidates, KernelId id, uint32_t invocations, u
   return one.set(Spec::BM, rows).set(Spec::BN, columns);
 }
 
-const char* option_of(const Schedule& schedule) { return schedule.asked.round_rows ? Tuning::kRounded : Tuning::kEmulated; }
+const char* option_of(const Schedule& schedule) {
+  return schedule.asked.round_rows ? Tuning::kRounded : Tuning::kEmulated;
+}
 
 KernelUse& add(const Select& select, const Candidate& candidate, bool vec4) {
   const auto& attrs = select.node.as<MatmulAttrs>();
