@@ -4,6 +4,5 @@ if(NOT TARGET heed_program_parts)
   add_library(heed_program_parts OBJECT ${parts} ${CMAKE_CURRENT_LIST_DIR}/bench_passes.cpp
                                         ${CMAKE_CURRENT_LIST_DIR}/bench_trace.cpp ${CMAKE_CURRENT_LIST_DIR}/json.cpp)
   target_include_directories(heed_program_parts INTERFACE ${CMAKE_CURRENT_LIST_DIR})
-  target_link_libraries(heed_program_parts PUBLIC heed_include PRIVATE heed_warnings heed_light nlohmann_json::nlohmann_json)
-  heed_unity(heed_program_parts)
+  target_link_libraries(heed_program_parts PUBLIC heed_include PRIVATE heed_warnings nlohmann_json::nlohmann_json)
 endif()

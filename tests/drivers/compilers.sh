@@ -33,7 +33,7 @@ failed=0 built=0
 check() {
   local suite=$1 compiler=$2 log=$folder/compiler-$2.log seconds=$SECONDS
   local options=(-DCMAKE_BUILD_TYPE=Release -DHEED_WERROR=ON -DHEED_BUILD_TESTS=OFF -DHEED_BUILD_SAMPLES=OFF
-    -DHEED_UNITY=OFF -DHEED_PRECOMPILE=OFF)
+    -DHEED_PRECOMPILE=OFF)
   if ! install "${compiler/clang++/clang}" >"$log" 2>&1; then
     echo "SKIPPED $compiler: $suite does not have it any more ($log)"
   elif in_root cmake -S /heed -B "/build-$compiler" -G Ninja "${options[@]}" "-DCMAKE_CXX_COMPILER=$compiler" >>"$log" 2>&1 &&
