@@ -1,11 +1,11 @@
 // Index of the first largest element of each row; see shared/argmax.h.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#include "shared/storage.glsl"
+#include "shared/elements.glsl"
 #include "shared/rows.glsl"
 #include "shared/argmax.h"
 
-layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
+HEED_OPERAND(0, x)
 layout(set = 0, binding = 1) writeonly buffer Out { int result[]; };
 
 const uint NONE = 0xffffffffu;
@@ -26,7 +26,7 @@ void main() {
   float best = 0.0;
   uint best_index = NONE;
   for (uint i = lane(); i < n; i += lanes()) {
-    float value = FROM_A(x[x_row + i * p.x_stride[4]]);
+    float value = one_x(x_row + i * p.x_stride[4]);
     if (!is_nan(value) && wins(value, i, best, best_index)) {
       best = value;
       best_index = i;

@@ -179,11 +179,13 @@ void main() {
     [[unroll]] for (uint n = 0u; n < V_VECS; ++n) {
       uint d = (n * LANES + lane) * 4u;
       vec4 x = sums[r * V_VECS + n] * factor;
-      [[unroll]] for (uint c = 0u; c < 4u; ++c) {
-        if (d + c >= D_V) break;
-        if (has(HEED_ATTENTION_PARTIAL)) partial_result[at + d + c] = x[c];
-        else result[at + d + c] = TO_OUT(x[c]);
+      if (d >= D_V) continue;
+      if (!has(HEED_ATTENTION_PARTIAL)) {
+        put_some_result(at + d, D_V - d, x);
+        continue;
       }
+      [[unroll]] for (uint c = 0u; c < 4u; ++c)
+        if (d + c < D_V) partial_result[at + d + c] = x[c];
     }
   }
 }

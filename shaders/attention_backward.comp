@@ -14,7 +14,7 @@ void make_rows(uint b, uint h, uint first, uint count) {
   for (uint r = gl_LocalInvocationID.x; r < count; r += gl_WorkGroupSize.x) {
     uint at = p.offset[5] + ((b * p.s_q + first + r) * p.heads + h) * D_V, row = (b * p.heads + h) * p.s_q + first + r;
     float sum = 0.0;
-    for (uint c = 0u; c < V_ROW; ++c) sum += dot(attended4(at, c * 4u), sh_own_v[r * V_PITCH + c]);
+    for (uint c = 0u; c < V_ROW; ++c) sum += dot(row_attended(at, c * 4u, D_V), sh_own_v[r * V_PITCH + c]);
     vec2 made = vec2(log_sum_exp[p.offset[6] + row], sum);
     sh_rows[r] = made;
     rows[p.offset[4] + row] = made;
@@ -114,15 +114,14 @@ void main() {
     uint e = n * 128u + tid;
     uint own = e / K_ROW, d = e % K_ROW * 4u;
     uint to = out_at + own * OUT_TOKEN;
-    [[unroll]] for (uint c = 0u; c < 4u; ++c)
-      if ((!OWNS_KEYS || (STORES & 1u) != 0u) && own < count && d + c < D_K) result[to + d + c] = TO_OUT(k_sums[n][c]);
+    if ((!OWNS_KEYS || (STORES & 1u) != 0u) && own < count && d < D_K)
+      put_some_result(to + d, D_K - d, k_sums[n]);
   }
   if (!OWNS_KEYS || (STORES & 2u) == 0u) return;
   [[unroll]] for (uint n = 0u; n < V_SUMS; ++n) {
     uint e = n * 128u + tid;
     uint own = e / V_ROW, d = e % V_ROW * 4u;
     uint to = out_at + own * OUT_TOKEN + VALUE_AT;
-    [[unroll]] for (uint c = 0u; c < 4u; ++c)
-      if (own < count && d + c < D_V) result[to + d + c] = TO_OUT(v_sums[n][c]);
+    if (own < count && d < D_V) put_some_result(to + d, D_V - d, v_sums[n]);
   }
 }

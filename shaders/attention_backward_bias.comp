@@ -67,6 +67,6 @@ void main() {
       for (uint own = SUMS_K ? 0u : column; own <= (SUMS_K ? OWN - 1u : column); ++own)
         sum += sh_slope[visit * OWN + own];
     uint at_row = SUMS_Q ? 0u : queries.x + row, at_column = SUMS_K ? 0u : keys.x + column;
-    result[p.offset[7] + (first + at_row) * all_columns + at_column] = TO_OUT(sum);
+    put_result(p.offset[7] + (first + at_row) * all_columns + at_column, sum);
   }
 }

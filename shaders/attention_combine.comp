@@ -3,13 +3,13 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-#include "shared/storage.glsl"
+#include "shared/elements.glsl"
 #include "shared/groups.glsl"
 #include "shared/log_sum_exp.glsl"
 #include "shared/attention_combine.h"
 
 layout(set = 0, binding = 0) readonly buffer Partial { float partial[]; };
-layout(set = 0, binding = 1) writeonly buffer Out { OUT_T result[]; };
+HEED_RESULT4(1, result)
 layout(set = 0, binding = 2) writeonly buffer LogSumExp { float log_sum_exp[]; };
 
 const uint VECS = (D_V + 3u) / 4u;  // vec4s of a row
@@ -44,8 +44,7 @@ void main() {
   row += p.first_row;
   uint query = row % p.s_q, bh = row / p.s_q;
   uint to = p.offset[1] + ((bh / p.heads * p.s_q + query) * p.heads + bh % p.heads) * D_V + d;
-  [[unroll]] for (uint c = 0u; c < 4u; ++c)
-    if (d + c < D_V) result[to + c] = TO_OUT(sums[c] * factor);
+  put_some_result(to, D_V - d, sums * factor);
   if ((FLAGS & HEED_ATTENTION_LOG_SUM_EXP) != 0u && d == 0u)
     log_sum_exp[p.offset[2] + row] = log_sum_exp_of(largest, total);
 }

@@ -17,6 +17,7 @@
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
 #define LONGEST_FIRST
+#define TWO_BYTES
 #include "shared/attention.glsl"
 #include "shared/kept_keys.glsl"
 #include "shared/strange_values.glsl"
@@ -478,7 +479,8 @@ void store_sums(Task t) {
       if (!is_work(t) || query > t.last_query || d >= D_V) continue;
       float x = uintBitsToFloat(sh_rows[KEYS_AT + row * S_ROW + mine + column / 4u][column % 4u]);
       if (has(HEED_ATTENTION_PARTIAL)) partial_result[partial_at(t, t.bh * p.s_q + query) + d] = x;
-      else result[p.offset[6] + ((t.b * p.s_q + query) * heads() + t.h) * D_V + d] = TO_OUT(x);
+      else result[p.offset[6] + ((t.b * p.s_q + query) * heads() + t.h) * D_V + d] =
+          uint16_t(narrowed(x, OUT_IS_BFLOAT));
     }
     subgroup_sync();
   }

@@ -160,10 +160,12 @@ void main() {
       if (has(HEED_ATTENTION_LOG_SUM_EXP) && d == 0u) store_log_sum_exp(row, most, sum);
     }
     x *= factor;
-    [[unroll]] for (uint c = 0u; c < 4u; ++c) {
-      if (d + c >= D_V) break;
-      if (has(HEED_ATTENTION_PARTIAL)) partial_result[at + d + c] = x[c];
-      else result[at + d + c] = TO_OUT(x[c]);
+    if (d >= D_V) continue;
+    if (!has(HEED_ATTENTION_PARTIAL)) {
+      put_some_result(at + d, D_V - d, x);
+      continue;
     }
+    [[unroll]] for (uint c = 0u; c < 4u; ++c)
+      if (d + c < D_V) partial_result[at + d + c] = x[c];
   }
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles every variant of shaders/variants.txt to shaders/spirv/<name>.spv with the one pinned compiler, so that
+# Compiles every module of shaders/variants.txt to shaders/spirv/<name>.spv with the one pinned compiler, so that
 # the committed files can be compared byte by byte.
 #
 #   shaders/compile.sh            writes shaders/spirv
@@ -113,11 +113,14 @@ find_compiler() {
   unpacked_glslc || die "the unpacked compiler does not start or is not $pinned"
 }
 
-# variants.txt without comments: name, source, params, bindings, defines...
-variants() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$root/shaders/variants.txt"; }
+# The modules that the families of variants.txt expand to, as the build expands them: name, source, defines...
+list_modules() {  # list_modules FILE
+  command -v cmake >/dev/null || die 'needs cmake, which expands variants.txt'
+  cmake "-DHEED_VARIANTS=$root/shaders/variants.txt" "-DHEED_OUTPUT=$1" -P "$root/shaders/shaders.cmake" || exit 2
+}
 
 compile_all() {  # compile_all DIRECTORY
-  variants | while read -r name source params bindings defines; do
+  while read -r name source defines; do
     options=''
     for define in $defines; do options="$options -D$define"; done
     # The optimizer's copies of unrolled instructions lose NoContraction, on which CANON counts.
@@ -126,10 +129,14 @@ compile_all() {  # compile_all DIRECTORY
     # shellcheck disable=SC2086  # one word per define
     glslc $optimize --target-env=vulkan1.1 -Werror -I "$root/shaders" $options \
       -o "$1/$name.spv" "$root/shaders/$source" || die "$name ($source) does not compile"
-    [ $optimize = -O ] || tool spirv-opt --strip-debug "$1/$name.spv" -o "$1/$name.spv"  # which -O does, too
+    # Passes that move and drop instructions, but make no copies.
+    [ $optimize = -O ] || tool spirv-opt --strip-debug --eliminate-local-single-block --eliminate-local-single-store \
+      --ssa-rewrite --eliminate-dead-code-aggressive --compact-ids "$1/$name.spv" -o "$1/$name.spv"
     validate --target-env vulkan1.1 "$1/$name.spv" || die "$name is not valid SPIR-V"
-    case $name in *_bf16_matrix) make_bfloat "$1/$name.spv" || die "$name does not become bf16" ;; esac
-  done
+    case "$source $defines " in
+      *_matrix.comp*' A_BFLOAT '*) make_bfloat "$1/$name.spv" || die "$name does not become bf16" ;;
+    esac
+  done < "$1/modules.txt"
 }
 
 # Shaders of the samples and tests have one variant, kept beside the source: samples/NAME/x.comp becomes x.spv,
@@ -154,10 +161,11 @@ find_compiler
 glslc --version | head -n 3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+list_modules "$work/modules.txt"
 compile_all "$work"
 compile_samples "$work"
 
-count=$(variants | wc -l)
+count=$(wc -l < "$work/modules.txt")
 if [ "${1:-}" = --check ]; then
   status=0
   for name in $(for file in "$work"/*.spv "$root"/shaders/spirv/*.spv; do basename "$file"; done | sort -u); do
@@ -166,11 +174,11 @@ if [ "${1:-}" = --check ]; then
   for name in $({ sample_spirv "$work"; sample_spirv "$root"; } | sort -u); do
     cmp -s "$work/$name" "$root/$name" || { say "differs: $name"; status=1; }
   done
-  [ $status -eq 0 ] && say "$count shader variants and the samples' shaders match their sources"
+  [ $status -eq 0 ] && say "$count shader modules and the samples' shaders match their sources"
   exit $status
 fi
 mkdir -p "$root/shaders/spirv"
-for file in "$root"/shaders/spirv/*.spv; do  # variants that no longer exist
+for file in "$root"/shaders/spirv/*.spv; do  # modules that no longer exist
   [ -e "$work/$(basename "$file")" ] || rm -f "$file"
 done
 for file in "$work"/*.spv; do  # keeps the time stamp of what did not change
@@ -183,4 +191,4 @@ done
 for name in $(sample_spirv "$work"); do
   cmp -s "$work/$name" "$root/$name" || cp "$work/$name" "$root/$name"
 done
-say "$count shader variants written"
+say "$count shader modules written"

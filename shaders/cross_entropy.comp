@@ -2,11 +2,11 @@
 // sums relative to it. No infinity takes part in any arithmetic.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#include "shared/storage.glsl"
+#include "shared/elements.glsl"
 #include "shared/rows.glsl"
 #include "shared/cross_entropy.h"
 
-layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
+HEED_OPERAND(0, x)
 layout(set = 0, binding = 1) readonly buffer Labels { int labels[]; };
 layout(set = 0, binding = 2) writeonly buffer Out { float result[]; };
 
@@ -21,7 +21,7 @@ void main() {
 
   float largest = LOWEST;
   for (uint i = lane(); i < n; i += lanes()) {
-    float value = FROM_A(x[x_row + i * p.x_stride[4]]);
+    float value = one_x(x_row + i * p.x_stride[4]);
     if (!is_minus_infinity(value)) largest = max_with_nan(largest, value);
   }
   largest = row_max(largest);
@@ -29,7 +29,7 @@ void main() {
 
   float sum = 0.0, distances = 0.0, forbidden = 0.0;
   for (uint i = lane(); i < n && !strange; i += lanes()) {
-    float value = FROM_A(x[x_row + i * p.x_stride[4]]);
+    float value = one_x(x_row + i * p.x_stride[4]);
     if (is_minus_infinity(value)) {
       forbidden = 1.0;
     } else {
@@ -48,7 +48,7 @@ void main() {
   uint label = uint(labels[p.offset[1] + DOT4(at, p.label_stride)]);
   uint bits = 0u;
   if (label < n) {
-    float own = FROM_A(x[x_row + label * p.x_stride[4]]);
+    float own = one_x(x_row + label * p.x_stride[4]);
     if (strange) {
       bits = NAN_BITS;
     } else if ((is_minus_infinity(own) && p.smoothing < 1.0) || (p.smoothing > 0.0 && forbidden > 0.0)) {

@@ -2,14 +2,14 @@
 // any arithmetic: where the loss has no gradient, since no logit of a row is finite or one is too large, all are NaN.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#include "shared/storage.glsl"
+#include "shared/elements.glsl"
 #include "shared/rows.glsl"
 #include "shared/cross_entropy_backward.h"
 
-layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
+HEED_OPERAND(0, x)
 layout(set = 0, binding = 1) readonly buffer Labels { int labels[]; };
 layout(set = 0, binding = 2) readonly buffer Upstream { float upstream[]; };
-layout(set = 0, binding = 3) writeonly buffer Out { OUT_T result[]; };
+HEED_RESULT(3, result)
 
 const float LOWEST = -3.402823466e38;
 const uint INFINITY_BITS = 0x7f800000u, NAN_BITS = 0x7fc00000u;
@@ -27,7 +27,7 @@ void main() {
 
   float largest = LOWEST;
   for (uint i = lane(); i < n; i += lanes()) {
-    float value = FROM_A(x[x_row + i * p.x_stride[4]]);
+    float value = one_x(x_row + i * p.x_stride[4]);
     if (!is_minus_infinity(value)) largest = max_with_nan(largest, value);
   }
   largest = row_max(largest);
@@ -36,9 +36,9 @@ void main() {
   // The label's share less 1 is that of all others, negated, which keeps its digits where it is small.
   float others = 0.0, own = 0.0;
   for (uint i = lane(); i < n && !strange; i += lanes())
-    if (i != label) ADD_ON_GRID(others, power_of(FROM_A(x[x_row + i * p.x_stride[4]]), largest));
+    if (i != label) ADD_ON_GRID(others, power_of(one_x(x_row + i * p.x_stride[4]), largest));
   others = row_sum(others);
-  if (counts && !strange) own = power_of(FROM_A(x[x_row + label * p.x_stride[4]]), largest);
+  if (counts && !strange) own = power_of(one_x(x_row + label * p.x_stride[4]), largest);
   float total = ADD_ONCE(others, own);
   strange = strange || total == 0.0;
   float inverse = strange ? 0.0 : INVERSE(total);
@@ -46,16 +46,22 @@ void main() {
   if (counts) g = FLUSHED(upstream[p.offset[2] + DOT4(at, p.upstream_stride)]);
   float everywhere = DIVIDE_BY_COUNT(p.smoothing, p.n);
 
-  for (uint i = lane(); i < n; i += lanes()) {
-    float value = 0.0;
-    if (counts && strange) {
-      value = uintBitsToFloat(NAN_BITS);
-    } else if (counts && i == label) {
-      value = MULTIPLY(g, SUBTRACT(SUBTRACT(p.smoothing, everywhere), MULTIPLY(others, inverse)));
-    } else if (counts) {
-      value = MULTIPLY(
-          g, SUBTRACT(MULTIPLY(power_of(FROM_A(x[x_row + i * p.x_stride[4]]), largest), inverse), everywhere));
+  uint to = p.offset[3] + row * p.n;
+  for (uint first = lane() * EACH; first < n + skipped(to); first += lanes() * EACH) {
+    float values[2] = float[2](0.0, 0.0);
+    uint begin = first - skipped(to);
+    [[unroll]] for (uint e = 0u; e < 2u; ++e) {
+      uint i = begin + e;
+      if (e >= EACH || i >= n || !counts) continue;
+      if (strange) {
+        values[e] = uintBitsToFloat(NAN_BITS);
+      } else if (i == label) {
+        values[e] = MULTIPLY(g, SUBTRACT(SUBTRACT(p.smoothing, everywhere), MULTIPLY(others, inverse)));
+      } else {
+        float power = power_of(one_x(x_row + i * p.x_stride[4]), largest);
+        values[e] = MULTIPLY(g, SUBTRACT(MULTIPLY(power, inverse), everywhere));
+      }
     }
-    result[p.offset[3] + row * p.n + i] = TO_OUT(value);
+    put_two_result(to + begin, to + begin + 1u, begin < n, EACH == 2u && begin + 1u < n, values);
   }
 }

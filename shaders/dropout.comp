@@ -1,16 +1,13 @@
 // Dropout; see shared/dropout.h. One invocation makes the four elements that share a Philox block.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#extension GL_EXT_control_flow_attributes : require
-#include "shared/storage.glsl"
+#include "shared/elements.glsl"
 #include "shared/groups.glsl"
 #include "shared/philox.glsl"
 #include "shared/dropout.h"
 
-layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
-layout(set = 0, binding = 0) readonly buffer X4 { A_VEC4 x4[]; };
-layout(set = 0, binding = 1) writeonly buffer Out { OUT_T result[]; };
-layout(set = 0, binding = 1) writeonly buffer Out4 { OUT_VEC4 result4[]; };
+HEED_OPERAND4(0, x)
+HEED_RESULT4(1, result)
 
 // Where an element lies in x and in the result.
 uvec2 places(uint element) {
@@ -29,14 +26,21 @@ void main() {
   uvec4 words = dropout_block(p.seed, p.stream, block);
   if (VEC4) {
     uvec2 at = places(block * 4u);
-    vec4 values = FROM_A4(x4[at.x / 4u]);
+    vec4 values = four_x(at.x);
     [[unroll]] for (uint i = 0u; i < 4u; ++i) values[i] = words[i] < p.threshold ? 0.0 : MULTIPLY(values[i], p.scale);
-    result4[at.y / 4u] = TO_OUT4(values);
+    put_four_result(at.y, values);
     return;
   }
-  for (uint i = 0u; i < 4u && block * 4u + i < p.elements; ++i) {
-    uvec2 at = places(block * 4u + i);
-    float value = words[i] < p.threshold ? 0.0 : MULTIPLY(FROM_A(x[at.x]), p.scale);
-    result[at.y] = TO_OUT(value);
+  for (uint i = 0u; i < 4u && block * 4u + i < p.elements; i += EACH) {
+    float values[2] = float[2](0.0, 0.0);
+    uint to[2] = uint[2](0u, 0u);
+    bool second = EACH == 2u && block * 4u + i + 1u < p.elements;
+    [[unroll]] for (uint e = 0u; e < 2u; ++e) {
+      if (e == 1u && !second) continue;
+      uvec2 at = places(block * 4u + i + e);
+      to[e] = at.y;
+      values[e] = words[i + e] < p.threshold ? 0.0 : MULTIPLY(one_x(at.x), p.scale);
+    }
+    put_two_result(to[0], to[1], true, second, values);
   }
 }

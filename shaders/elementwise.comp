@@ -1,73 +1,71 @@
 // out = act(scale * (a op b)) in f32, with broadcast by strides, over floating-point storage.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#extension GL_EXT_control_flow_attributes : require
-#include "shared/storage.glsl"
+#include "shared/elements.glsl"
 #include "shared/groups.glsl"
 #include "shared/activation_backward.glsl"
 #include "shared/elementwise.h"
 
-#ifdef A_NARROW
-layout(set = 0, binding = 0) readonly buffer A { uint a[]; };
-layout(set = 0, binding = 0) readonly buffer A4 { uvec2 a4[]; };
-layout(set = 0, binding = 1) readonly buffer B { uint b[]; };
-layout(set = 0, binding = 1) readonly buffer B4 { uvec2 b4[]; };
-#define ONE(x, at) FLUSHED(widen_one(x[(at) / 2u], at, BFLOAT))
-#define FOUR(x, at) FLUSHED(widen(x[(at) / 4u], BFLOAT))
-#else
-layout(set = 0, binding = 0) readonly buffer A { A_T a[]; };
-layout(set = 0, binding = 0) readonly buffer A4 { A_VEC4 a4[]; };
-layout(set = 0, binding = 1) readonly buffer B { A_T b[]; };
-layout(set = 0, binding = 1) readonly buffer B4 { A_VEC4 b4[]; };
-#define ONE(x, at) FROM_A(x[at])
-#define FOUR(x, at) FROM_A4(x[(at) / 4u])
-#endif
-layout(set = 0, binding = 2) writeonly buffer Out { OUT_T result[]; };
-layout(set = 0, binding = 2) writeonly buffer Out4 { OUT_VEC4 result4[]; };
+HEED_OPERAND4(0, a)
+HEED_OPERAND4(1, b)
+HEED_RESULT4(2, result)
 
-void apply(uint element) {
-  uint a_at = p.offset[0], b_at = p.offset[1], out_at = p.offset[2], rest = element;
+// Where an element lies in a, b and the result.
+uvec3 places_of(uint element) {
+  uvec3 at = uvec3(p.offset[0], p.offset[1], p.offset[2]);
   for (uint i = 4u; i > 5u - p.rank; --i) {
-    uint index = rest % p.dim[i];
-    rest /= p.dim[i];
-    a_at += index * p.a_stride[i];
-    b_at += index * p.b_stride[i];
-    out_at += index * p.out_stride[i];
+    uint index = element % p.dim[i];
+    element /= p.dim[i];
+    at += index * uvec3(p.a_stride[i], p.b_stride[i], p.out_stride[i]);
   }
   uint outermost = 5u - p.rank;
-  a_at += rest * p.a_stride[outermost];
-  b_at += rest * p.b_stride[outermost];
-  out_at += rest * p.out_stride[outermost];
+  return at + element * uvec3(p.a_stride[outermost], p.b_stride[outermost], p.out_stride[outermost]);
+}
 
-  if (VEC4) {
-    vec4 value = FOUR(a4, a_at);
-    if (KIND == HEED_ELEMENTWISE_ADD) ADD_TO(value, FOUR(b4, b_at));
-    if (KIND == HEED_ELEMENTWISE_MUL) MULTIPLY_BY(value, FOUR(b4, b_at));
-    if (KIND == HEED_ELEMENTWISE_ACTIVATION_BACKWARD) {
-      vec4 before = FOUR(b4, b_at);
-      [[unroll]] for (uint c = 0u; c < 4u; ++c) MULTIPLY_BY(value[c], activation_derivative(ACTIVATION, before[c]));
-    } else {
-      MULTIPLY_BY(value, p.scale);
-      [[unroll]] for (uint c = 0u; c < 4u; ++c) value[c] = activate(ACTIVATION, value[c]);
-    }
-    result4[out_at / 4u] = TO_OUT4(value);
-    return;
+void make_four(uint element) {
+  uvec3 at = places_of(element);
+  vec4 value = four_a(at.x);
+  if (KIND == HEED_ELEMENTWISE_ADD) ADD_TO(value, four_b(at.y));
+  if (KIND == HEED_ELEMENTWISE_MUL) MULTIPLY_BY(value, four_b(at.y));
+  if (KIND == HEED_ELEMENTWISE_ACTIVATION_BACKWARD) {
+    vec4 before = four_b(at.y);
+    [[unroll]] for (uint c = 0u; c < 4u; ++c) MULTIPLY_BY(value[c], activation_derivative(ACTIVATION, before[c]));
+  } else {
+    MULTIPLY_BY(value, p.scale);
+    [[unroll]] for (uint c = 0u; c < 4u; ++c) value[c] = activate(ACTIVATION, value[c]);
   }
-  float value = ONE(a, a_at);
-  if (KIND == HEED_ELEMENTWISE_ADD) ADD_TO(value, ONE(b, b_at));
-  if (KIND == HEED_ELEMENTWISE_MUL) MULTIPLY_BY(value, ONE(b, b_at));
-  if (KIND == HEED_ELEMENTWISE_ACTIVATION_BACKWARD)
-    MULTIPLY_BY(value, activation_derivative(ACTIVATION, ONE(b, b_at)));
-  else
-    value = activate(ACTIVATION, MULTIPLY(value, p.scale));
-  result[out_at] = TO_OUT(value);
+  put_four_result(at.z, value);
+}
+
+float make_one(uvec3 at) {
+  float value = one_a(at.x);
+  if (KIND == HEED_ELEMENTWISE_ADD) ADD_TO(value, one_b(at.y));
+  if (KIND == HEED_ELEMENTWISE_MUL) MULTIPLY_BY(value, one_b(at.y));
+  if (KIND == HEED_ELEMENTWISE_ACTIVATION_BACKWARD) return MULTIPLY(value, activation_derivative(ACTIVATION, one_b(at.y)));
+  return activate(ACTIVATION, MULTIPLY(value, p.scale));
 }
 
 void main() {
-  const uint step = VEC4 ? 4u : 1u;
   uint first = workgroup_index() * gl_WorkGroupSize.x * PER_INVOCATION + gl_LocalInvocationID.x;
-  for (uint i = 0u; i < PER_INVOCATION; ++i) {
-    uint element = (first + i * gl_WorkGroupSize.x) * step;
-    if (element < p.elements) apply(element);
+  if (VEC4) {
+    for (uint i = 0u; i < PER_INVOCATION; ++i) {
+      uint element = (first + i * gl_WorkGroupSize.x) * 4u;
+      if (element < p.elements) make_four(element);
+    }
+    return;
+  }
+  // As many elements for each invocation, but neighbours in pairs where two share a word.
+  first += (EACH - 1u) * gl_LocalInvocationID.x;
+  for (uint i = 0u; i < PER_INVOCATION; i += EACH) {
+    uint element = first + i * gl_WorkGroupSize.x, places[2] = uint[2](0u, 0u);
+    float values[2] = float[2](0.0, 0.0);
+    if (element >= p.elements) return;
+    [[unroll]] for (uint e = 0u; e < 2u; ++e) {
+      if (e >= EACH || element + e >= p.elements) continue;
+      uvec3 at = places_of(element + e);
+      places[e] = at.z;
+      values[e] = make_one(at);
+    }
+    put_two_result(places[0], places[1], true, EACH == 2u && element + 1u < p.elements, values);
   }
 }

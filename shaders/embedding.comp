@@ -1,12 +1,11 @@
 // Rows of a table by id; see shared/embedding.h.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#extension GL_EXT_control_flow_attributes : require
-#include "shared/storage.glsl"
+#include "shared/elements.glsl"
 #include "shared/rows.glsl"
 #include "shared/embedding.h"
 
-#ifdef A_BLOCKS
+#ifdef BLOCKS
 layout(set = 0, binding = 0) readonly buffer Table { uint table[]; };
 layout(set = 0, binding = 0) readonly buffer Table16 { uvec4 table16[]; };
 #define HEED_BLOCK_WORD(at) table[at]
@@ -18,15 +17,11 @@ vec4 four_at(uint at) {
   Words words = read_four(BLOCK_TYPE, Blocks(0u, p.table_column), block, within);
   return widen_read_four(BLOCK_TYPE, words, block, within);
 }
-#elif defined(A_NARROW)
-layout(set = 0, binding = 0) readonly buffer Table { uint table[]; };
-float table_at(uint at) { return widen_one(table[at / 2u], at, BFLOAT); }
 #else
-layout(set = 0, binding = 0) readonly buffer Table { A_T table[]; };
-float table_at(uint at) { return FROM_A(table[at]); }
+HEED_OPERAND(0, table)
 #endif
 layout(set = 0, binding = 1) readonly buffer Ids { int ids[]; };
-layout(set = 0, binding = 2) writeonly buffer Out { OUT_T result[]; };
+HEED_RESULT(2, result)
 layout(set = 0, binding = 3) buffer Faults { uint faults; };
 
 void main() {
@@ -38,17 +33,22 @@ void main() {
   if (!known && lane() == 0u) atomicOr(faults, 1u);
   uint from = p.offset[0] + (known ? uint(id) : 0u) * p.table_row;
   uint to = p.offset[2] + DOT4(at, p.out_stride);
-#ifdef A_BLOCKS
+#ifdef BLOCKS
   for (uint i = lane() * 4u; i < p.n; i += lanes() * 4u) {
     vec4 values = vec4(0.0);
     if (known) values = four_at(from + i);
-    [[unroll]] for (uint c = 0u; c < 4u; ++c) result[to + (i + c) * p.out_stride[4]] = TO_OUT(values[c]);
+    uint at = to + i * p.out_stride[4], last = at + 2u * p.out_stride[4];
+    put_two_result(at, at + p.out_stride[4], true, true, float[2](values.x, values.y));
+    put_two_result(last, last + p.out_stride[4], true, true, float[2](values.z, values.w));
   }
 #else
-  for (uint i = lane(); i < p.n; i += lanes()) {
-    float value = 0.0;
-    if (known) value = table_at(from + i * p.table_column);
-    result[to + i * p.out_stride[4]] = TO_OUT(value);
+  for (uint i = lane() * EACH; i < p.n; i += lanes() * EACH) {
+    bool second = EACH == 2u && i + 1u < p.n;
+    float values[2] = float[2](0.0, 0.0);
+    if (known) values[0] = one_table(from + i * p.table_column);
+    if (known && second) values[1] = one_table(from + (i + 1u) * p.table_column);
+    uint at = to + i * p.out_stride[4];
+    put_two_result(at, at + p.out_stride[4], true, second, values);
   }
 #endif
 }

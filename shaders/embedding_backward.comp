@@ -2,23 +2,29 @@
 // is that of the ids and no two invocations write the same element.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#include "shared/storage.glsl"
+#include "shared/elements.glsl"
 #include "shared/rows.glsl"
 #include "shared/embedding_backward.h"
 
-layout(set = 0, binding = 0) readonly buffer Rows { A_T rows[]; };
+HEED_OPERAND(0, rows)
 layout(set = 0, binding = 1) readonly buffer Ids { int ids[]; };
-layout(set = 0, binding = 2) writeonly buffer Out { OUT_T result[]; };
+HEED_RESULT(2, result)
 
 void main() {
   uint row = row_index();
   if (row >= p.rows) return;
   uint outer = row / p.vocabulary, id = row % p.vocabulary;
   uint first = outer * p.count;
-  for (uint i = lane(); i < p.n; i += lanes()) {
-    float sum = 0.0;
-    for (uint at = first; at < first + p.count; ++at)
-      if (uint(ids[p.offset[1] + at]) == id) ADD_TO(sum, FROM_A(rows[p.offset[0] + at * p.n + i]));
-    result[p.offset[2] + row * p.n + i] = TO_OUT(sum);
+  uint to = p.offset[2] + row * p.n;
+  for (uint i = lane() * EACH; i < p.n; i += lanes() * EACH) {
+    bool second = EACH == 2u && i + 1u < p.n;
+    float sums[2] = float[2](0.0, 0.0);
+    for (uint at = first; at < first + p.count; ++at) {
+      if (uint(ids[p.offset[1] + at]) != id) continue;
+      uint from = p.offset[0] + at * p.n + i;
+      ADD_TO(sums[0], one_rows(from));
+      if (second) ADD_TO(sums[1], one_rows(from + 1u));
+    }
+    put_two_result(to + i, to + i + 1u, true, second, sums);
   }
 }

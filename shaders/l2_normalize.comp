@@ -1,18 +1,16 @@
 // Division of each row by its length; see shared/l2_normalize.h.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#include "shared/storage.glsl"
+#include "shared/elements.glsl"
 #include "shared/row_groups.glsl"
 #include "shared/row_scale.glsl"
 #include "shared/l2_normalize.h"
 
-layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
-layout(set = 0, binding = 0) readonly buffer X4 { A_VEC4 x4[]; };
-layout(set = 0, binding = 1) writeonly buffer Out { OUT_T result[]; };
-layout(set = 0, binding = 1) writeonly buffer Out4 { OUT_VEC4 result4[]; };
+HEED_OPERAND4(0, x)
+HEED_RESULT4(1, result)
 
-HEED_LOAD_GROUP(load_x, x, x4)
-HEED_STORE_GROUP(store_result, result, result4)
+HEED_LOAD_GROUP(x)
+HEED_STORE_GROUP(result)
 
 vec4 group_of(uint x_row, uint g, uint i, uint n) { return HELD > 0u ? held[g] : load_x(x_row, p.x_stride[4], i, n); }
 

@@ -20,8 +20,8 @@ void main() {
 
   float shift = 0.0;
   if (row.n > 0u) {
-    shift = FROM_A(x[row.x]);
-    if ((FLAGS & HEED_NORM_RESIDUAL) != 0u) ADD_TO(shift, FROM_A(residual[row.residual]));
+    shift = one_x(row.x);
+    if ((FLAGS & HEED_NORM_RESIDUAL) != 0u) ADD_TO(shift, one_residual(row.residual));
   }
   vec4 sum = vec4(0.0);
   uvec4 largest = uvec4(NEAR_ROOT_BITS(p.eps));  // eps counts, so that scaled it stays within f32 too

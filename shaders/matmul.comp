@@ -11,7 +11,7 @@
 const bool A_FOURS = (FLAGS & HEED_MATMUL_A_VEC4) != 0u;
 const bool B_FOURS = (FLAGS & HEED_MATMUL_B_VEC4) != 0u;
 const bool A_K_FAST = (FLAGS & HEED_MATMUL_A_K_FAST) != 0u;
-#ifdef B_BLOCKS
+#ifdef BLOCKS
 const bool B_K_FAST = true;
 const bool B_TURNED = false;
 #else
@@ -29,49 +29,22 @@ const uint B_LOADS = (BN / B_COLUMNS * QUADS + INVOCATIONS - 1u) / INVOCATIONS;
 
 // Operands are kept as they lie in memory, four elements or two at a time, until they are stored: widening them at once
 // would wait for the reads.
-#if A_BITS == 16
-layout(set = 0, binding = 0) readonly buffer ABits { uvec2 a_bits[]; };
-#else
-layout(set = 0, binding = 0) readonly buffer ABits { uvec4 a_bits[]; };
-#endif
-#ifndef B_BLOCKS
-#if A_BITS == 16 || defined(B_NARROW)
-layout(set = 0, binding = 1) readonly buffer BBits { uvec2 b_bits[]; };
-layout(set = 0, binding = 1) readonly buffer BPairs { uint b_pairs[]; };
-#else
-layout(set = 0, binding = 1) readonly buffer BBits { uvec4 b_bits[]; };
-layout(set = 0, binding = 1) readonly buffer BPairs { uvec2 b_pairs[]; };
-#endif
-#endif
 uvec4 padded(uint bits) { return uvec4(bits, 0u, 0u, 0u); }
 uvec4 padded(uvec2 bits) { return uvec4(bits, 0u, 0u); }
-uvec4 padded(uvec4 bits) { return bits; }
 
 // Elements that were read one by one are widened already.
 vec4 widen_a(uvec4 bits) {
-#if A_BITS == 16
-  if (A_FOURS) return widen(bits.xy, A_IS_BFLOAT);
-#endif
-  return uintBitsToFloat(bits);
+  vec4 wide = uintBitsToFloat(bits), narrow = widen(bits.xy, A_IS_BFLOAT);
+  return A_WIDE || !A_FOURS ? wide : narrow;
 }
-#ifndef B_BLOCKS
-#ifdef B_NARROW
-const bool B_IS_BFLOAT = (FLAGS & HEED_MATMUL_B_BFLOAT) != 0u;
-#else
-const bool B_IS_BFLOAT = A_IS_BFLOAT;
-#endif
+#ifndef BLOCKS
 vec2 widen_pair_of_b(uvec4 bits) {
-#if A_BITS == 16 || defined(B_NARROW)
-  return widen(bits.x, B_IS_BFLOAT);
-#else
-  return uintBitsToFloat(bits.xy);
-#endif
+  vec2 wide = uintBitsToFloat(bits.xy), narrow = widen(bits.x, B_IS_BFLOAT);
+  return B_WIDE ? wide : narrow;
 }
 vec4 widen_b(uvec4 bits) {
-#if A_BITS == 16 || defined(B_NARROW)
-  if (B_FOURS) return widen(bits.xy, B_IS_BFLOAT);
-#endif
-  return uintBitsToFloat(bits);
+  vec4 wide = uintBitsToFloat(bits), narrow = widen(bits.xy, B_IS_BFLOAT);
+  return B_WIDE || !B_FOURS ? wide : narrow;
 }
 #endif
 
@@ -113,15 +86,16 @@ uvec4 read_a(Tile tile, uint load, uint k0) {
   uint m = tile.m + place.row, k = k0 + 4u * place.quad;
   uint at = tile.a + m * p.a_m + k * p.a_k;
   if (!has_load_of_a(load) || m >= p.m || k >= p.k) return uvec4(0u);
-  if (A_FOURS) return padded(a_bits[at / 4u]);
-  vec4 quad = vec4(a_at(at), 0.0, 0.0, 0.0);
-  if (k + 1u < p.k) quad.y = a_at(at + p.a_k);
-  if (k + 2u < p.k) quad.z = a_at(at + 2u * p.a_k);
-  if (k + 3u < p.k) quad.w = a_at(at + 3u * p.a_k);
+  if (A_FOURS && A_WIDE) return a16[at / 4u];
+  if (A_FOURS) return padded(a_pairs[at / 4u]);
+  vec4 quad = vec4(one_a(at), 0.0, 0.0, 0.0);
+  if (k + 1u < p.k) quad.y = one_a(at + p.a_k);
+  if (k + 2u < p.k) quad.z = one_a(at + 2u * p.a_k);
+  if (k + 3u < p.k) quad.w = one_a(at + 3u * p.a_k);
   return floatBitsToUint(quad);
 }
 
-#ifdef B_BLOCKS
+#ifdef BLOCKS
 // Where a load lies in the quantized weight: a block, and the first of the load's elements in it.
 uvec2 block_of_load(Tile tile, Place place, uint k0) {
   uint at = tile.b + (tile.n + place.row) * p.b_n + k0 + 4u * place.quad;
@@ -141,19 +115,21 @@ uvec4 read_b(Tile tile, uint load, uint read, uint k0) {
   uint n = tile.n + place.row, k = k0 + 4u * place.quad + read;
   uint at = tile.b + n * p.b_n + k * p.b_k;
   if (!has_load_of_b(load) || n >= p.n || k >= p.k) return uvec4(0u);
-  if (B_TURNED) return padded(b_pairs[at / 2u]);
-  if (B_FOURS) return padded(b_bits[at / 4u]);
-  vec4 quad = vec4(b_at(at), 0.0, 0.0, 0.0);
-  if (k + 1u < p.k) quad.y = b_at(at + p.b_k);
-  if (k + 2u < p.k) quad.z = b_at(at + 2u * p.b_k);
-  if (k + 3u < p.k) quad.w = b_at(at + 3u * p.b_k);
+  if (B_TURNED && B_WIDE) return padded(b_pairs[at / 2u]);
+  if (B_TURNED) return padded(b_words[at / 2u]);
+  if (B_FOURS && B_WIDE) return b16[at / 4u];
+  if (B_FOURS) return padded(b_pairs[at / 4u]);
+  vec4 quad = vec4(one_b(at), 0.0, 0.0, 0.0);
+  if (k + 1u < p.k) quad.y = one_b(at + p.b_k);
+  if (k + 2u < p.k) quad.z = one_b(at + 2u * p.b_k);
+  if (k + 3u < p.k) quad.w = one_b(at + 3u * p.b_k);
   return floatBitsToUint(quad);
 }
 #endif
 
 // The loads of the next block by this invocation.
 uvec4 next_a[A_LOADS];
-#ifdef B_BLOCKS
+#ifdef BLOCKS
 Words next_b[B_LOADS];
 #else
 uvec4 next_b[B_LOADS * B_READS];
@@ -161,7 +137,7 @@ uvec4 next_b[B_LOADS * B_READS];
 
 void read_blocks(Tile tile, uint k0) {
   [[unroll]] for (uint i = 0u; i < A_LOADS; ++i) next_a[i] = read_a(tile, i, k0);
-#ifdef B_BLOCKS
+#ifdef BLOCKS
   [[unroll]] for (uint i = 0u; i < B_LOADS; ++i) next_b[i] = read_b(tile, i, k0);
 #else
   [[unroll]] for (uint i = 0u; i < B_LOADS * B_READS; ++i) next_b[i] = read_b(tile, i / B_READS, i % B_READS, k0);
@@ -177,7 +153,7 @@ void store_blocks(Tile tile, uint k0) {
   [[unroll]] for (uint i = 0u; i < B_LOADS; ++i) {
     Place to = place_of_b(i);
     if (!has_load_of_b(i)) continue;
-#ifdef B_BLOCKS
+#ifdef BLOCKS
     uvec2 from = block_of_load(tile, to, k0);
     sh_b[to.row * ROW + to.quad] = COARSE(widen_read_four(BLOCK_TYPE, next_b[i], from.x, from.y));
 #else

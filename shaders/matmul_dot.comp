@@ -34,9 +34,9 @@ void read_a(Tile tile, uint k0) {
     bool inside = has_load(load, BM) && m < p.m && k < p.k;
     [[unroll]] for (uint quad = 0u; quad < QUADS; ++quad) {
       vec4 four = vec4(0.0);
-      if (inside && A_FOURS) four = a4_at(at + 4u * quad);
+      if (inside && A_FOURS) four = four_a(at + 4u * quad);
       if (inside && !A_FOURS)
-        [[unroll]] for (uint c = 0u; c < 4u; ++c) four[c] = a_at(at + (4u * quad + c) * p.a_k);
+        [[unroll]] for (uint c = 0u; c < 4u; ++c) four[c] = one_a(at + (4u * quad + c) * p.a_k);
       next_a[load * QUADS + quad] = four;
     }
   }

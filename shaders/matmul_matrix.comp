@@ -9,12 +9,15 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
+#if A_BITS == 16
+#define TWO_BYTES
+#endif
 #include "shared/matmul.glsl"
 #include "shared/spread.glsl"
 #include "shared/matmul_matrix.h"
 
 const bool A_K_FAST = (FLAGS & HEED_MATMUL_A_K_FAST) != 0u;
-#ifdef B_BLOCKS
+#ifdef BLOCKS
 const bool B_K_FAST = true;
 #define TERMS BLOCK_TERMS
 #else
@@ -165,7 +168,7 @@ void main() {
     if (k0 >= p.k) break;
 #if A_BITS == 32
     uint slot = k0 / BK & 1u;
-#ifdef B_BLOCKS
+#ifdef BLOCKS
     widen_b(from_b);
 #endif
     note_largest(slot);

@@ -18,15 +18,13 @@ const uint INVOCATIONS = gl_WorkGroupSize.x;
 #else
 const uint INVOCATIONS = 128;
 #endif
-#ifdef B_BLOCKS
+#ifdef BLOCKS
 const uint WIDTH = 8;  // elements of an eight; see shared/blocks.glsl
-#elif defined(B_NARROW)
-const uint WIDTH = 8;  // elements in 16 bytes of B
 #else
-const uint WIDTH = 128u / A_BITS;
+const uint WIDTH = B_WIDE ? 4u : 8u;  // elements in 16 bytes of B
 #endif
 const uint FOURS = WIDTH / 4u;
-#ifdef B_BLOCKS
+#ifdef BLOCKS
 const bool ALONG_K = true;
 #else
 const bool ALONG_K = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
@@ -43,10 +41,10 @@ uint invocation() { return gl_LocalInvocationID.x; }
 uint row_at(Tile t, uint i) { return t.a + min(t.m + i, p.m - 1u) * p.a_m; }
 uint column_at(Tile t, uint j) { return t.b + min(t.n + j, p.n - 1u) * p.b_n; }
 
-#ifdef B_BLOCKS
+#ifdef BLOCKS
 vec4 four_of_a(uint at, uint k, bool fours) {
-  if (fours) return a4_at(at + k);
-  return vec4(a_at(at + k * p.a_k), a_at(at + (k + 1u) * p.a_k), a_at(at + (k + 2u) * p.a_k), a_at(at + (k + 3u) * p.a_k));
+  if (fours) return four_a(at + k);
+  return vec4(one_a(at + k * p.a_k), one_a(at + (k + 1u) * p.a_k), one_a(at + (k + 2u) * p.a_k), one_a(at + (k + 3u) * p.a_k));
 }
 
 // Each invocation reads RUN eights of COLUMNS columns at a time. A run of four lies in one block.
@@ -76,35 +74,32 @@ void sum_blocks(Tile t) {
   }
 }
 #else
+// The first FOURS count.
 struct Wide {
-  vec4 fours[FOURS];
+  vec4 fours[2];
 };
+Wide widen_wide(uvec4 bits, bool bfloat) {
+  Wide wide;
+  wide.fours[0] = widen(bits.xy, bfloat);
+  wide.fours[1] = widen(bits.zw, bfloat);
+  return wide;
+}
 
 // WIDTH elements of A or B from `at` on.
 Wide wide_a(uint at) {
   Wide wide;
-#if A_BITS == 16
-  uvec4 bits = a16[at / WIDTH];
-  wide.fours[0] = widen(bits.xy, A_IS_BFLOAT);
-  wide.fours[1] = widen(bits.zw, A_IS_BFLOAT);
-#else
-  [[unroll]] for (uint c = 0u; c < FOURS; ++c) wide.fours[c] = uintBitsToFloat(a16[at / 4u + c]);
-#endif
+  if (A_WIDE) {
+    [[unroll]] for (uint c = 0u; c < FOURS; ++c) wide.fours[c] = uintBitsToFloat(a16[at / 4u + c]);
+  } else {
+    wide = widen_wide(a16[at / 8u], A_IS_BFLOAT);
+  }
   return wide;
 }
 
 Wide wide_b(uint at) {
-  Wide wide;
   uvec4 bits = b16[at / WIDTH];
-#ifdef B_NARROW
-  wide.fours[0] = widen(bits.xy, has(HEED_MATMUL_B_BFLOAT));
-  wide.fours[1] = widen(bits.zw, has(HEED_MATMUL_B_BFLOAT));
-#elif A_BITS == 16
-  wide.fours[0] = widen(bits.xy, A_IS_BFLOAT);
-  wide.fours[1] = widen(bits.zw, A_IS_BFLOAT);
-#else
-  wide.fours[0] = uintBitsToFloat(bits);
-#endif
+  Wide wide = widen_wide(bits, B_IS_BFLOAT);
+  if (B_WIDE) wide.fours[0] = uintBitsToFloat(bits);
   return wide;
 }
 
@@ -126,9 +121,9 @@ void sum_wide_along_k(Tile t) {
 void sum_elements_along_k(Tile t) {
   for (uint k = invocation(); k < p.k; k += INVOCATIONS) {
     float right[COLUMNS];
-    [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) right[j] = b_at(column_at(t, j) + k * p.b_k);
+    [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) right[j] = one_b(column_at(t, j) + k * p.b_k);
     [[unroll]] for (uint i = 0u; i < BM; ++i) {
-      float left = a_at(row_at(t, i) + k * p.a_k);
+      float left = one_a(row_at(t, i) + k * p.a_k);
       [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) sums[i * COLUMNS + j] += left * right[j];
     }
   }
@@ -149,7 +144,7 @@ void add_along_k(Tile t) {
   }
 }
 
-#ifndef B_BLOCKS
+#ifndef BLOCKS
 const uint LANES = BN / WIDTH;  // along n
 const uint STEPS = INVOCATIONS / LANES;
 const uint AT_ONCE = 4;  // reads that are under way together
@@ -159,7 +154,7 @@ Wide read_columns(Tile t, uint k, uint n, bool is_wide) {
   uint at = t.b + k * p.b_k;
   if (is_wide) return wide_b(at + min(n, p.n - WIDTH));
   Wide wide;
-  [[unroll]] for (uint c = 0u; c < WIDTH; ++c) wide.fours[c / 4u][c % 4u] = b_at(at + min(n + c, p.n - 1u) * p.b_n);
+  [[unroll]] for (uint c = 0u; c < WIDTH; ++c) wide.fours[c / 4u][c % 4u] = one_b(at + min(n + c, p.n - 1u) * p.b_n);
   return wide;
 }
 
@@ -173,7 +168,7 @@ void sum_along_n(Tile t) {
       uint k = k0 + s * STEPS;
       if (k >= p.k) break;
       [[unroll]] for (uint i = 0u; i < BM; ++i) {
-        float left = a_at(row_at(t, i) + k * p.a_k);
+        float left = one_a(row_at(t, i) + k * p.a_k);
         [[unroll]] for (uint c = 0u; c < WIDTH; ++c) sums[i * COLUMNS + c] += left * right[s].fours[c / 4u][c % 4u];
       }
     }
@@ -201,7 +196,7 @@ void main() {
   if (index >= p.tiles) return;
   Tile tile = tile_at(index);
   [[unroll]] for (uint v = 0u; v < COUNT; ++v) sums[v] = 0.0;
-#ifdef B_BLOCKS
+#ifdef BLOCKS
   sum_blocks(tile);
   add_along_k(tile);
 #else

@@ -2,13 +2,13 @@
 // them.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#include "shared/storage.glsl"
+#include "shared/elements.glsl"
 #include "shared/rows.glsl"
 #include "shared/mean.h"
 
-layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
+HEED_OPERAND(0, x)
 layout(set = 0, binding = 1) readonly buffer MaskBytes { uint mask[]; };
-layout(set = 0, binding = 2) writeonly buffer Out { OUT_T result[]; };
+HEED_RESULT(2, result)
 
 shared uint sh_count[HEED_ROW_INVOCATIONS];
 
@@ -30,7 +30,7 @@ void main() {
   uint count = 0u;
   for (uint i = gl_LocalInvocationID.y; i < n; i += gl_WorkGroupSize.y) {
     if (!is_kept(mask_row, i)) continue;
-    ADD_ON_GRID(sum, ON_GRID(FROM_A(x[x_row + i * p.x_n])));
+    ADD_ON_GRID(sum, ON_GRID(one_x(x_row + i * p.x_n)));
     ++count;
   }
   uint slot = gl_LocalInvocationID.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
@@ -46,6 +46,6 @@ void main() {
   if (gl_LocalInvocationID.y == 0u && n > 0u) {
     float value = sh_row[slot];
     if ((FLAGS & HEED_MEAN_SUM) == 0u) value = sh_count[slot] == 0u ? 0.0 : DIVIDE_BY_COUNT(value, sh_count[slot]);
-    result[p.offset[2] + DOT4(at, p.out_stride)] = TO_OUT(value);
+    put_result(p.offset[2] + DOT4(at, p.out_stride), value);
   }
 }

@@ -2,16 +2,16 @@
 // these, which say why.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#include "shared/storage.glsl"
+#include "shared/elements.glsl"
 #include "shared/rows.glsl"
 #include "shared/row_scale.glsl"
 #include "shared/norm_backward.h"
 
-layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
-layout(set = 0, binding = 1) readonly buffer Upstream { A_T upstream[]; };
-layout(set = 0, binding = 2) readonly buffer Gamma { A_T gamma[]; };
-layout(set = 0, binding = 3) readonly buffer Residual { A_T residual[]; };
-layout(set = 0, binding = 4) writeonly buffer Out { OUT_T result[]; };
+HEED_OPERAND(0, x)
+HEED_OPERAND(1, upstream)
+HEED_OPERAND(2, gamma)
+HEED_OPERAND(3, residual)
+HEED_RESULT(4, result)
 layout(set = 0, binding = 5) writeonly buffer Rows { vec4 rows[]; };
 
 const bool CENTERED = KIND == HEED_NORM_BACKWARD_LAYER;
@@ -41,10 +41,10 @@ void main() {
   float count = float(p.n);
 
   float shift = 0.0, sum = 0.0;
-  if (CENTERED && n > 0u) shift = FROM_A(x[x_row]);
+  if (CENTERED && n > 0u) shift = one_x(x_row);
   uint largest = LEAST_BITS(p.eps);
   for (uint i = lane(); i < n; i += lanes()) {
-    float difference = SUBTRACT_FIRST(FROM_A(x[x_row + i * p.x_stride[4]]), shift);
+    float difference = SUBTRACT_FIRST(one_x(x_row + i * p.x_stride[4]), shift);
     ADD_ON_GRID(sum, ON_GRID(difference));
     largest = max(largest, floatBitsToUint(difference) & 0x7fffffffu);
   }
@@ -53,7 +53,7 @@ void main() {
 
   float deviations = 0.0, squares = 0.0;
   for (uint i = lane(); i < n; i += lanes()) {
-    float deviation = MULTIPLY_FIRST(SUBTRACT_FIRST(FROM_A(x[x_row + i * p.x_stride[4]]), mean), scale);
+    float deviation = MULTIPLY_FIRST(SUBTRACT_FIRST(one_x(x_row + i * p.x_stride[4]), mean), scale);
     ADD_ON_GRID(deviations, ON_GRID(deviation));
     ADD_ON_GRID(squares, MULTIPLY_COARSE(COARSE(deviation), COARSE(deviation)));
   }
@@ -69,9 +69,9 @@ void main() {
 
   float gradients = 0.0, products = 0.0;
   for (uint i = lane(); i < n; i += lanes()) {
-    float gradient = FROM_A(upstream[upstream_row + i * p.upstream_stride[4]]);
-    if (GAMMA) MULTIPLY_BY(gradient, FROM_A(gamma[p.offset[2] + i * p.gamma_stride]));
-    float deviation = MULTIPLY_FIRST(SUBTRACT_FIRST(FROM_A(x[x_row + i * p.x_stride[4]]), mean), scale);
+    float gradient = one_upstream(upstream_row + i * p.upstream_stride[4]);
+    if (GAMMA) MULTIPLY_BY(gradient, one_gamma(p.offset[2] + i * p.gamma_stride));
+    float deviation = MULTIPLY_FIRST(SUBTRACT_FIRST(one_x(x_row + i * p.x_stride[4]), mean), scale);
     float normal = MULTIPLY(SUBTRACT(deviation, left_over), inverse);
     ADD_ON_GRID(gradients, ON_GRID(gradient));
     ADD_ON_GRID(products, MULTIPLY_COARSE(COARSE(gradient), COARSE(normal)));
@@ -80,15 +80,23 @@ void main() {
   gradients = CENTERED ? DIVIDE(row_sum(gradients), count) : 0.0;
   float share = KIND != HEED_NORM_BACKWARD_L2 ? DIVIDE(products, count) : divides ? products : 0.0;
 
-  for (uint i = lane(); i < n; i += lanes()) {
-    float gradient = FROM_A(upstream[upstream_row + i * p.upstream_stride[4]]);
-    if (GAMMA) MULTIPLY_BY(gradient, FROM_A(gamma[p.offset[2] + i * p.gamma_stride]));
-    float deviation = MULTIPLY_FIRST(SUBTRACT_FIRST(FROM_A(x[x_row + i * p.x_stride[4]]), mean), scale);
-    float normal = MULTIPLY(SUBTRACT(deviation, left_over), inverse);
-    float rest = SUBTRACT(SUBTRACT(gradient, gradients), MULTIPLY(normal, share));
-    float value = MULTIPLY(MULTIPLY_FIRST(rest, inverse), scale);
-    if (RESIDUAL) ADD_TO(value, FROM_A(residual[residual_row + i]));
-    result[p.offset[4] + row * p.n + i] = TO_OUT(value);
+  uint to = p.offset[4] + row * p.n;
+  for (uint first = lane() * EACH; first < n + skipped(to); first += lanes() * EACH) {
+    float values[2] = float[2](0.0, 0.0);
+    uint begin = first - skipped(to);
+    for (uint e = 0u; e < EACH; ++e) {
+      uint i = begin + e;
+      if (i >= n) continue;
+      float gradient = one_upstream(upstream_row + i * p.upstream_stride[4]);
+      if (GAMMA) MULTIPLY_BY(gradient, one_gamma(p.offset[2] + i * p.gamma_stride));
+      float deviation = MULTIPLY_FIRST(SUBTRACT_FIRST(one_x(x_row + i * p.x_stride[4]), mean), scale);
+      float normal = MULTIPLY(SUBTRACT(deviation, left_over), inverse);
+      float rest = SUBTRACT(SUBTRACT(gradient, gradients), MULTIPLY(normal, share));
+      float value = MULTIPLY(MULTIPLY_FIRST(rest, inverse), scale);
+      if (RESIDUAL) ADD_TO(value, one_residual(residual_row + i));
+      values[e] = value;
+    }
+    put_two_result(to + begin, to + begin + 1u, begin < n, EACH == 2u && begin + 1u < n, values);
   }
   if (ROWS && lane() == 0u && n > 0u) rows[p.offset[5] + row] = vec4(mean, scale, left_over, inverse);
 }

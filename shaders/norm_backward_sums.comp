@@ -1,17 +1,17 @@
 // See shared/norm_backward_sums.h. Local x counts columns, local y the invocations that go over the rows of one of them.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#include "shared/storage.glsl"
+#include "shared/elements.glsl"
 #include "shared/rows.glsl"
 #include "shared/norm_backward_sums.h"
 
-layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
-layout(set = 0, binding = 1) readonly buffer Upstream { A_T upstream[]; };
-layout(set = 0, binding = 2) readonly buffer Made { A_T made[]; };
+HEED_OPERAND(0, x)
+HEED_OPERAND(1, upstream)
+HEED_OPERAND(2, made)
 layout(set = 0, binding = 3) readonly buffer Rows { vec4 rows[]; };
-layout(set = 0, binding = 4) writeonly buffer Gamma { OUT_T of_gamma[]; };
-layout(set = 0, binding = 5) writeonly buffer Beta { OUT_T of_beta[]; };
-layout(set = 0, binding = 6) writeonly buffer Sums { OUT_T sums[]; };
+HEED_RESULT(4, gamma)
+HEED_RESULT(5, beta)
+HEED_RESULT(6, sums)
 
 // The sum over a column's invocations, for the first of them.
 float column_sum(float value) {
@@ -34,22 +34,22 @@ void main() {
     uvec4 at = p.dim[1] * p.dim[2] == 1u ? uvec4(0u, 0u, 0u, row) : UNRAVEL(row, p.dim);
     float gradient = 0.0;
     if (GAMMA || BETA)
-      gradient = FROM_A(upstream[p.offset[1] + DOT4(at, p.upstream_stride) + column * p.upstream_stride[4]]);
+      gradient = one_upstream(p.offset[1] + DOT4(at, p.upstream_stride) + column * p.upstream_stride[4]);
     if (GAMMA) {
       vec4 norm = rows[p.offset[3] + row];  // mean, scale, what the mean left over, and the factor
-      float value = FROM_A(x[p.offset[0] + DOT4(at, p.x_stride) + column * p.x_stride[4]]);
+      float value = one_x(p.offset[0] + DOT4(at, p.x_stride) + column * p.x_stride[4]);
       float deviation = MULTIPLY(SUBTRACT_FIRST(value, norm.x), norm.y);
       float normal = MULTIPLY_FIRST(SUBTRACT(deviation, norm.z), norm.w);
       ADD_ON_GRID(products, MULTIPLY_COARSE(COARSE(gradient), COARSE(normal)));
     }
     ADD_ON_GRID(gradients, ON_GRID(gradient));
-    if (SUMS) ADD_ON_GRID(results, ON_GRID(FROM_A(made[p.offset[2] + row * p.n + column])));
+    if (SUMS) ADD_ON_GRID(results, ON_GRID(one_made(p.offset[2] + row * p.n + column)));
   }
   if (GAMMA) products = column_sum(products);
   if (BETA) gradients = column_sum(gradients);
   if (SUMS) results = column_sum(results);
   if (gl_LocalInvocationID.y != 0u || count == 0u) return;
-  if (GAMMA) of_gamma[p.offset[4] + column] = TO_OUT(products);
-  if (BETA) of_beta[p.offset[5] + column] = TO_OUT(gradients);
-  if (SUMS) sums[p.offset[6] + column] = TO_OUT(results);
+  if (GAMMA) put_gamma(p.offset[4] + column, products);
+  if (BETA) put_beta(p.offset[5] + column, gradients);
+  if (SUMS) put_sums(p.offset[6] + column, results);
 }

@@ -4,7 +4,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-#include "shared/storage.glsl"
+#include "shared/elements.glsl"
 #include "shared/rows.glsl"
 #include "shared/row_scale.glsl"
 #include "shared/activation.glsl"
@@ -13,21 +13,12 @@
 
 layout(set = 0, binding = 0) readonly buffer X16 { uvec4 x16[]; };
 layout(set = 0, binding = 1) readonly buffer Weights16 { uvec4 w16[]; };
-layout(set = 0, binding = 1) readonly buffer Vectors { A_T vectors[]; };  // gamma and biases
+HEED_OPERAND(1, vectors)  // gamma and biases
 layout(set = 0, binding = 2) readonly buffer Positions { int positions[]; };
 layout(set = 0, binding = 3) readonly buffer Table { uint table[]; };
-layout(set = 0, binding = 4) writeonly buffer Out { OUT_T result[]; };
-layout(set = 0, binding = 5) writeonly buffer Out1 { OUT_T result1[]; };
-layout(set = 0, binding = 6) writeonly buffer Out2 { OUT_T result2[]; };
-#ifdef RESULTS_NARROW
-#extension GL_EXT_shader_16bit_storage : require
-layout(set = 0, binding = 4) writeonly buffer Half { float16_t half_result[]; };
-layout(set = 0, binding = 5) writeonly buffer Half1 { float16_t half_result1[]; };
-layout(set = 0, binding = 6) writeonly buffer Half2 { float16_t half_result2[]; };
-layout(set = 0, binding = 4) writeonly buffer Bfloat { uint16_t bfloat_result[]; };
-layout(set = 0, binding = 5) writeonly buffer Bfloat1 { uint16_t bfloat_result1[]; };
-layout(set = 0, binding = 6) writeonly buffer Bfloat2 { uint16_t bfloat_result2[]; };
-#endif
+layout(set = 0, binding = 4) buffer Out { uint result[]; };
+layout(set = 0, binding = 5) buffer Out1 { uint result1[]; };
+layout(set = 0, binding = 6) buffer Out2 { uint result2[]; };
 layout(set = 0, binding = 7) buffer Faults { uint faults; };
 
 bool has(uint flag) { return (FLAGS & flag) != 0u; }
@@ -40,11 +31,7 @@ const uint INVOCATIONS = gl_WorkGroupSize.x;
 #else
 const uint INVOCATIONS = 128;
 #endif
-#ifdef B_NARROW
-const uint WIDTH = 8;  // elements in 16 bytes of a weight
-#else
-const uint WIDTH = 128u / A_BITS;
-#endif
+const uint WIDTH = B_WIDE ? 4u : 8u;  // elements in 16 bytes of a weight
 const uint FOURS = WIDTH / 4u;
 
 const uint HALF = COLUMNS / 2u;
@@ -52,42 +39,37 @@ const uint COUNT = BM * (COLUMNS + (NORM ? 1u : 0u));  // the sums of squares co
 float sums[COUNT];
 #include "shared/add_sums.glsl"
 
+// The first FOURS count.
 struct Wide {
-  vec4 fours[FOURS];
+  vec4 fours[2];
 };
 
 // WIDTH elements from `at` on, a multiple of WIDTH, of a buffer of the rows' type.
-#if A_BITS == 16
-#define HEED_WIDE(name, buffer16)                   \
-  Wide name(uint at) {                              \
-    Wide wide;                                      \
-    uvec4 bits = buffer16[at / WIDTH];              \
-    wide.fours[0] = widen(bits.xy, A_IS_BFLOAT);    \
-    wide.fours[1] = widen(bits.zw, A_IS_BFLOAT);    \
-    return wide;                                    \
-  }
-#else
 #define HEED_WIDE(name, buffer16)                                                                              \
   Wide name(uint at) {                                                                                         \
     Wide wide;                                                                                                 \
-    [[unroll]] for (uint c = 0u; c < FOURS; ++c) wide.fours[c] = uintBitsToFloat(buffer16[at / 4u + c]);      \
+    if (A_WIDE) {                                                                                              \
+      [[unroll]] for (uint c = 0u; c < FOURS; ++c) wide.fours[c] = uintBitsToFloat(buffer16[at / 4u + c]);    \
+    } else {                                                                                                   \
+      wide = widen_wide(buffer16[at / 8u], A_IS_BFLOAT);                                                       \
+    }                                                                                                          \
     return wide;                                                                                               \
   }
-#endif
+Wide widen_wide(uvec4 bits, bool bfloat) {
+  Wide wide;
+  wide.fours[0] = widen(bits.xy, bfloat);
+  wide.fours[1] = widen(bits.zw, bfloat);
+  return wide;
+}
 HEED_WIDE(wide_x, x16)
-#ifndef B_BLOCKS
+#ifndef BLOCKS
 HEED_WIDE(wide_gamma, w16)
 
 Wide wide_weight(uint at) {
-#ifdef B_NARROW
   Wide wide;
-  uvec4 bits = w16[at / WIDTH];
-  wide.fours[0] = widen(bits.xy, has(HEED_PROJECTION_B_BFLOAT));
-  wide.fours[1] = widen(bits.zw, has(HEED_PROJECTION_B_BFLOAT));
+  if (B_WIDE) wide.fours[0] = uintBitsToFloat(w16[at / 4u]);
+  else wide = widen_wide(w16[at / 8u], has(HEED_PROJECTION_B_BFLOAT));
   return wide;
-#else
-  return wide_gamma(at);
-#endif
 }
 #endif
 
@@ -136,7 +118,7 @@ void scale_rows() {
   }
 }
 
-#ifdef B_BLOCKS
+#ifdef BLOCKS
 #include "shared/projection_blocks.h"
 layout(set = 0, binding = 1) readonly buffer Words1 { uint w1[]; };
 #define HEED_BLOCK_WORD(at) w1[at]
@@ -144,15 +126,17 @@ layout(set = 0, binding = 1) readonly buffer Words1 { uint w1[]; };
 #include "shared/blocks.glsl"
 
 // Four elements from `at` on, a multiple of 4.
-#if A_BITS == 16
 layout(set = 0, binding = 0) readonly buffer X8 { uvec2 x8[]; };
 layout(set = 0, binding = 1) readonly buffer Vectors8 { uvec2 vectors8[]; };
-vec4 four_of_x(uint at) { return widen(x8[at / 4u], A_IS_BFLOAT); }
-vec4 four_of_gamma(uint at) { return widen(vectors8[at / 4u], A_IS_BFLOAT); }
-#else
-vec4 four_of_x(uint at) { return uintBitsToFloat(x16[at / 4u]); }
-vec4 four_of_gamma(uint at) { return uintBitsToFloat(w16[at / 4u]); }
-#endif
+#define HEED_FOUR(name, buffer16, buffer8)                    \
+  vec4 name(uint at) {                                        \
+    vec4 four;                                                \
+    if (A_WIDE) four = uintBitsToFloat(buffer16[at / 4u]);    \
+    else four = widen(buffer8[at / 4u], A_IS_BFLOAT);         \
+    return four;                                              \
+  }
+HEED_FOUR(four_of_x, x16, x8)
+HEED_FOUR(four_of_gamma, w16, vectors8)
 
 // Weights begin at multiples of 16 bytes, which p.weight counts.
 Blocks blocks_of(uint part) {
@@ -229,7 +213,7 @@ float product(Tile t, uint i, uint c) {
   if (NORM)
     value *= inversesqrt(total(BM * COLUMNS + i) / float(K) + scaled_twice(EPS, sh_scales[i]));
   uint part = part_of(t, c);
-  if (has(HEED_PROJECTION_BIAS << part)) value += FROM_A(vectors[p.bias[part] + column_of(t, c)]);
+  if (has(HEED_PROJECTION_BIAS << part)) value += one_vectors(p.bias[part] + column_of(t, c));
   return value;
 }
 
@@ -250,30 +234,16 @@ float turned(Tile t, uint i, uint c, uint b, uint s) {
   return (c & apart) == 0u ? own * cos_sin.x - other * cos_sin.y : own * cos_sin.x + other * cos_sin.y;
 }
 
-#ifdef RESULTS_NARROW
-void store_narrow(uint part, uint at, float value) {
-  if (has(HEED_PROJECTION_NARROW_BFLOAT)) {
-    if (part == 0u) bfloat_result[p.offset[4] + at] = uint16_t(bfloat_bits(value));
-    else if (part == 1u) bfloat_result1[p.offset[5] + at] = uint16_t(bfloat_bits(value));
-    else bfloat_result2[p.offset[6] + at] = uint16_t(bfloat_bits(value));
-  } else {
-    if (part == 0u) half_result[p.offset[4] + at] = float16_t(round_to_half(value));
-    else if (part == 1u) half_result1[p.offset[5] + at] = float16_t(round_to_half(value));
-    else half_result2[p.offset[6] + at] = float16_t(round_to_half(value));
+// Results may have two bytes beside rows of f32. They are few: each is written by itself.
+#define HEED_STORE(words, at, value)                                                                           \
+  {                                                                                                            \
+    if (OUT_WIDE && !has(HEED_PROJECTION_NARROWED << part)) words[at] = floatBitsToUint(value);                \
+    else HEED_PUT_TWO_BYTES(words, at, narrowed(value, OUT_WIDE ? has(HEED_PROJECTION_NARROW_BFLOAT) : OUT_IS_BFLOAT)) \
   }
-}
-#endif
-
 void store(uint part, uint at, float value) {
-#ifdef RESULTS_NARROW
-  if (has(HEED_PROJECTION_NARROWED << part)) {
-    store_narrow(part, at, value);
-    return;
-  }
-#endif
-  if (part == 0u) result[p.offset[4] + at] = TO_OUT(value);
-  else if (part == 1u) result1[p.offset[5] + at] = TO_OUT(value);
-  else result2[p.offset[6] + at] = TO_OUT(value);
+  if (part == 0u) HEED_STORE(result, p.offset[4] + at, value)
+  else if (part == 1u) HEED_STORE(result1, p.offset[5] + at, value)
+  else HEED_STORE(result2, p.offset[6] + at, value)
 }
 
 void finish(Tile t, uint i, uint c) {

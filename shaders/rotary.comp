@@ -1,15 +1,15 @@
 // Rotary embedding (Su et al. 2021, arXiv:2104.09864); see shared/rotary.h.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#include "shared/storage.glsl"
+#include "shared/elements.glsl"
 #include "shared/rows.glsl"
 #include "shared/rotary.h"
 #include "shared/turn.glsl"
 
-layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
+HEED_OPERAND(0, x)
 layout(set = 0, binding = 1) readonly buffer Positions { int positions[]; };
 layout(set = 0, binding = 2) readonly buffer Table { uint table[]; };  // turns per position, a high and a low word
-layout(set = 0, binding = 3) writeonly buffer Out { OUT_T result[]; };
+HEED_RESULT(3, result)
 layout(set = 0, binding = 4) buffer Faults { uint faults; };
 
 // A pair's turns per position, as a fraction of 2^64: the high word first.
@@ -31,13 +31,32 @@ void main() {
     }
     to += uint(position) * p.apart;
   }
-  for (uint i = lane(); i < p.pairs; i += lanes()) {
-    uint first = HALVES ? i : 2u * i, second = HALVES ? i + p.pairs : 2u * i + 1u;
-    vec2 cos_sin = turn(angle_of(position, turns_of(i)));
-    float a = FROM_A(x[from + first * p.x_stride[4]]), b = FROM_A(x[from + second * p.x_stride[4]]);
-    result[to + first * p.out_stride[4]] = TO_OUT(SUBTRACT(MULTIPLY(a, cos_sin.x), MULTIPLY(b, cos_sin.y)));
-    result[to + second * p.out_stride[4]] = TO_OUT(ADD(MULTIPLY(b, cos_sin.x), MULTIPLY(a, cos_sin.y)));
+  // Pairs whose elements lie side by side are a word by themselves.
+  const uint PAIRS_EACH = HALVES ? EACH : 1u;
+  for (uint i = lane() * PAIRS_EACH; i < p.pairs; i += lanes() * PAIRS_EACH) {
+    bool both = PAIRS_EACH == 2u && i + 1u < p.pairs;
+    float turned[2] = float[2](0.0, 0.0), others[2] = turned;
+    [[unroll]] for (uint e = 0u; e < 2u; ++e) {
+      if (e == 1u && !both) continue;
+      uint first = HALVES ? i + e : 2u * i, second = HALVES ? i + e + p.pairs : 2u * i + 1u;
+      vec2 cos_sin = turn(angle_of(position, turns_of(i + e)));
+      float a = one_x(from + first * p.x_stride[4]), b = one_x(from + second * p.x_stride[4]);
+      turned[e] = SUBTRACT(MULTIPLY(a, cos_sin.x), MULTIPLY(b, cos_sin.y));
+      others[e] = ADD(MULTIPLY(b, cos_sin.x), MULTIPLY(a, cos_sin.y));
+    }
+    uint stride = p.out_stride[4];
+    if (HALVES) {
+      put_two_result(to + i * stride, to + (i + 1u) * stride, true, both, turned);
+      put_two_result(to + (i + p.pairs) * stride, to + (i + 1u + p.pairs) * stride, true, both, others);
+    } else {
+      put_two_result(to + 2u * i * stride, to + (2u * i + 1u) * stride, true, true, float[2](turned[0], others[0]));
+    }
   }
-  for (uint i = 2u * p.pairs + lane(); i < p.n; i += lanes())
-    result[to + i * p.out_stride[4]] = TO_OUT(FROM_A(x[from + i * p.x_stride[4]]));
+  for (uint i = 2u * p.pairs + lane() * EACH; i < p.n; i += lanes() * EACH) {
+    bool second = EACH == 2u && i + 1u < p.n;
+    float values[2] = float[2](0.0, 0.0);
+    values[0] = one_x(from + i * p.x_stride[4]);
+    if (second) values[1] = one_x(from + (i + 1u) * p.x_stride[4]);
+    put_two_result(to + i * p.out_stride[4], to + (i + 1u) * p.out_stride[4], true, second, values);
+  }
 }

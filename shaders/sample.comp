@@ -3,14 +3,14 @@
 // the digits found so far. The sums are of whole numbers, so that neither their order nor the number of lanes counts.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#include "shared/storage.glsl"
+#include "shared/elements.glsl"
 #include "shared/rows.glsl"
 #include "shared/philox.glsl"
 #include "shared/sample.h"
 #include "shared/sample.glsl"
 
-layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
-layout(set = 0, binding = 1) readonly buffer Bias { A_T bias[]; };
+HEED_OPERAND(0, x)
+HEED_OPERAND(1, bias)
 layout(set = 0, binding = 2) readonly buffer Previous { int previous[]; };
 layout(set = 0, binding = 3) readonly buffer Counts { int counts[]; };
 layout(set = 0, binding = 4) readonly buffer Steps { int steps[]; };
@@ -62,9 +62,9 @@ void flush() {
 }
 
 uint key_at(uint i, uint word) {
-  uint key = key_of(FROM_A(x[x_at + i * p.x_stride[4]]));
+  uint key = key_of(one_x(x_at + i * p.x_stride[4]));
   if (PREVIOUS && (word >> (i & 31u) & 1u) != 0u) key = penalized(key, penalty, inverse);
-  if (BIAS) key = biased(key, FROM_A(bias[bias_at + i]));
+  if (BIAS) key = biased(key, one_bias(bias_at + i));
   return key;
 }
 

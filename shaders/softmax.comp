@@ -3,29 +3,26 @@
 // logits, then weights, and -inf for keys that take no part.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#include "shared/storage.glsl"
+#include "shared/elements.glsl"
 #include "shared/row_groups.glsl"
 #include "shared/classify.glsl"
 #include "shared/softmax.h"
 #include "shared/masks.glsl"
 
-layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
-layout(set = 0, binding = 0) readonly buffer X4 { A_VEC4 x4[]; };
+HEED_OPERAND4(0, x)
 layout(set = 0, binding = 1) readonly buffer KeyPadding { uint key_padding[]; };
 layout(set = 0, binding = 2) readonly buffer MaskBytes { uint mask[]; };
-layout(set = 0, binding = 3) readonly buffer Bias { A_T bias[]; };
-layout(set = 0, binding = 3) readonly buffer Bias4 { A_VEC4 bias4[]; };
+HEED_OPERAND4(3, bias)
 layout(set = 0, binding = 4) readonly buffer Lengths { int lengths[]; };
 layout(set = 0, binding = 5) readonly buffer Positions { int positions[]; };
-layout(set = 0, binding = 6) writeonly buffer Out { OUT_T result[]; };
-layout(set = 0, binding = 6) writeonly buffer Out4 { OUT_VEC4 result4[]; };
+HEED_RESULT4(6, result)
 #ifdef CANON
 layout(set = 0, binding = 7) writeonly buffer LogSumExp { float log_sum_exp[]; };
 #endif
 
-HEED_LOAD_GROUP(load_x, x, x4)
-HEED_LOAD_GROUP(load_bias, bias, bias4)
-HEED_STORE_GROUP(store_result, result, result4)
+HEED_LOAD_GROUP(x)
+HEED_LOAD_GROUP(bias)
+HEED_STORE_GROUP(result)
 
 const float LOWEST = -3.402823466e38;
 

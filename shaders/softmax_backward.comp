@@ -1,14 +1,14 @@
 // The gradient of softmax; see shared/softmax_backward.h. Where a weight is 0 its gradient may be anything.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#include "shared/storage.glsl"
+#include "shared/elements.glsl"
 #include "shared/rows.glsl"
 #include "shared/softmax_backward.h"
 
-layout(set = 0, binding = 0) readonly buffer Weights { A_T weights[]; };
-layout(set = 0, binding = 1) readonly buffer Upstream { A_T upstream[]; };
-layout(set = 0, binding = 2) readonly buffer Visible { A_T visible[]; };
-layout(set = 0, binding = 3) writeonly buffer Out { OUT_T result[]; };
+HEED_OPERAND(0, weights)
+HEED_OPERAND(1, upstream)
+HEED_OPERAND(2, visible)
+HEED_RESULT(3, result)
 
 void main() {
   uint row = row_index();
@@ -20,18 +20,25 @@ void main() {
 
   float sum = 0.0;
   for (uint i = lane(); i < n; i += lanes()) {
-    float weight = COARSE(FROM_A(weights[weights_row + i * p.weights_stride[4]]));
+    float weight = COARSE(one_weights(weights_row + i * p.weights_stride[4]));
     if (weight != 0.0)
-      ADD_ON_GRID(sum, MULTIPLY_COARSE(weight, COARSE(FROM_A(upstream[upstream_row + i * p.upstream_stride[4]]))));
+      ADD_ON_GRID(sum, MULTIPLY_COARSE(weight, COARSE(one_upstream(upstream_row + i * p.upstream_stride[4]))));
   }
   sum = row_sum(sum);
-  for (uint i = lane(); i < n; i += lanes()) {
-    float weight = COARSE(FROM_A(weights[weights_row + i * p.weights_stride[4]])), value = 0.0;
-    bool passes = weight != 0.0;
-    if (VISIBLE) passes = passes && FROM_A(visible[visible_row + i * p.visible_stride[4]]) != 0.0;
-    if (passes)
-      value = MULTIPLY(
-          p.scale, MULTIPLY(weight, SUBTRACT(FROM_A(upstream[upstream_row + i * p.upstream_stride[4]]), sum)));
-    result[p.offset[3] + row * p.n + i] = TO_OUT(value);
+  uint to = p.offset[3] + row * p.n;
+  for (uint first = lane() * EACH; first < n + skipped(to); first += lanes() * EACH) {
+    float values[2] = float[2](0.0, 0.0);
+    uint begin = first - skipped(to);
+    [[unroll]] for (uint e = 0u; e < 2u; ++e) {
+      uint i = begin + e;
+      if (e >= EACH || i >= n) continue;
+      float weight = COARSE(one_weights(weights_row + i * p.weights_stride[4]));
+      bool passes = weight != 0.0;
+      if (VISIBLE) passes = passes && one_visible(visible_row + i * p.visible_stride[4]) != 0.0;
+      if (passes)
+        values[e] = MULTIPLY(
+            p.scale, MULTIPLY(weight, SUBTRACT(one_upstream(upstream_row + i * p.upstream_stride[4]), sum)));
+    }
+    put_two_result(to + begin, to + begin + 1u, begin < n, EACH == 2u && begin + 1u < n, values);
   }
 }

@@ -81,16 +81,17 @@ struct Capabilities {
 };
 
 inline constexpr uint32_t kMaxBindings = 8;
-inline constexpr uint32_t kMaxSpecConstants = 24;
+inline constexpr uint32_t kMaxSpecConstants = 25;
 inline constexpr uint32_t kMaxPushBytes = 128;
 inline constexpr uint32_t kMaxKernelsPerPass = 40;
 inline constexpr uint32_t kMaxDispatchesPerPass = 256;
 
-// Specialization constants 0, 1, 2 are always the workgroup size, but for a host's shader.
+// Specialization constants 0, 1, 2 are the workgroup size and 3 the element types (select_kernels sets it), but for a host's
+// shader.
 struct KernelKey {
   KernelId id{};
   uint32_t subgroup = 0;  // the subgroup size it needs, every subgroup full; 0: any
-  uint32_t spec_count = 3;
+  uint32_t spec_count = 4;
   std::array<uint32_t, kMaxSpecConstants> spec = {1, 1, 1};
   std::shared_ptr<const CustomKernel> custom;  // a host's shader; `id` then means nothing
 

@@ -1,4 +1,4 @@
-// Every shader variant heed ships, with its SPIR-V. Made from shaders/variants.txt, the one table of variants.
+// Every kernel heed ships, with its SPIR-V. Made from shaders/variants.txt, the one table of kernels.
 //
 //   const KernelInfo& info = kernel_info(KernelId::MatmulF32);
 //   create_shader_module(info.words, info.word_count);
@@ -19,18 +19,24 @@ enum class KernelId : uint32_t {
 #undef HEED_KERNEL
 };
 
+// Kernels whose names differ in the element type alone may share a module, which a specialization constant tells the type.
 inline constexpr uint32_t kKernelCount = 0
 #define HEED_KERNEL(name) +1
 #include "kernel_ids.inc"
 #undef HEED_KERNEL
     ;
 
+inline constexpr KernelId kNoTwin{kKernelCount};
+
 struct KernelInfo {
-  const char* name;       // "matmul_f32", as in variants.txt
+  const char* name;       // "matmul_f32"
   const uint32_t* words;  // SPIR-V, static storage
   size_t word_count;
   uint32_t binding_count;
   uint32_t push_bytes;
+  uint32_t types = 0;           // of elements: specialization constant HEED_TYPES_CONSTANT
+  KernelId subgroup = kNoTwin;  // the same with subgroup operations
+  KernelId canon = kNoTwin;     // which reproducible plans take in its place; itself where it moves bits
 };
 
 const KernelInfo& kernel_info(KernelId id);

@@ -6,6 +6,7 @@
 #include "kernels/canon.hpp"
 #include "kernels/loops.hpp"
 #include "kernels/operations.hpp"
+#include "shared/types.h"
 
 namespace heed {
 namespace kernels {
@@ -209,7 +210,8 @@ Status select_kernels(const Schedule& schedule, const Node& node, const Capabili
   if (status == Status::Ok && kernels->overflowed)
     status = select.unsupported(format("more than %u kernels may be needed", kMaxKernelsPerPass));
   for (uint32_t i = 0; i < kernels->count && status == Status::Ok; ++i) {
-    const KernelKey& key = kernels->uses[i].key;
+    KernelKey& key = kernels->uses[i].key;
+    if (key.custom == nullptr) key.set(HEED_TYPES_CONSTANT, kernel_info(key.id).types);
     if (key.custom == nullptr && !device.allows(key.id))
       status = select.unsupported(format("%s failed the self-test on this device", kernel_name(key)));
   }

@@ -1,7 +1,6 @@
 // Shared by the attention kernels: bindings, the work of a workgroup, and which keys a query sees.
-#include "storage.glsl"
+#include "elements.glsl"
 #include "groups.glsl"
-#include "arithmetic.glsl"
 #include "philox.glsl"
 #include "classify.glsl"
 #include "log_sum_exp.glsl"
@@ -11,61 +10,44 @@
 #define FILL uintBitsToFloat(FILL_BITS)
 #define KEEP_SCALE uintBitsToFloat(KEEP_SCALE_BITS)
 
-// q4, k4 and v4 read four neighbours of a row at once, where every row starts at a multiple of four.
-layout(set = 0, binding = 0) readonly buffer Query { A_T q[]; };
-layout(set = 0, binding = 0) readonly buffer Query4 { A_VEC4 q4[]; };
-#ifdef KEYS_NARROW
-layout(set = 0, binding = 1) readonly buffer Key { uint k2[]; };
-layout(set = 0, binding = 1) readonly buffer Key4 { uvec2 k4[]; };
-layout(set = 0, binding = 2) readonly buffer Value { uint v2[]; };
-layout(set = 0, binding = 2) readonly buffer Value4 { uvec2 v4[]; };
-#else
-layout(set = 0, binding = 1) readonly buffer Key { A_T k[]; };
-layout(set = 0, binding = 1) readonly buffer Key4 { A_VEC4 k4[]; };
-layout(set = 0, binding = 2) readonly buffer Value { A_T v[]; };
-layout(set = 0, binding = 2) readonly buffer Value4 { A_VEC4 v4[]; };
-#endif
+bool has(uint flag) { return (FLAGS & flag) != 0u; }
+
+// Keys and values may be narrower than queries; a flag tells their type then.
+const bool KEYS_ARE_BFLOAT = B_TYPE == HEED_TYPE_BF16 ? true : (FLAGS & HEED_ATTENTION_KEYS_BFLOAT) != 0u;
+HEED_OPERAND4(0, q)
+HEED_OPERAND4_OF(1, k, B_WIDE, B_SHIFT, KEYS_ARE_BFLOAT)
+HEED_OPERAND4_OF(2, v, B_WIDE, B_SHIFT, KEYS_ARE_BFLOAT)
 layout(set = 0, binding = 3) readonly buffer KeyPadding { uint key_padding[]; };
 layout(set = 0, binding = 4) readonly buffer MaskBytes { uint mask[]; };
-layout(set = 0, binding = 5) readonly buffer Bias { A_T bias[]; };
+HEED_OPERAND(5, bias)
 layout(set = 0, binding = 5) readonly buffer RowNumbers { uint row_numbers[]; };
-layout(set = 0, binding = 6) writeonly buffer Out { OUT_T result[]; };
+#ifdef TWO_BYTES  // elements of a word have different writers
+#extension GL_EXT_shader_16bit_storage : require
+layout(set = 0, binding = 6) writeonly buffer Out { uint16_t result[]; };
+#else
+HEED_RESULT4(6, result)
+#endif
 layout(set = 0, binding = 6) writeonly buffer Partial { float partial_result[]; };
 layout(set = 0, binding = 7) writeonly buffer LogSumExp { float log_sum_exp[]; };
 layout(set = 0, binding = 7) readonly buffer JoinedNumbers { uint joined_numbers[]; };
 
 uint heads() { return p.heads_splits & 0xffffffu; }
 
-bool has(uint flag) { return (FLAGS & flag) != 0u; }
-
-// Elements of an operand from `at` on: one, and four where they are aligned.
-#define ONE_OF_A(scalars, at) FROM_A(scalars[at])
-#define FOUR_OF_A(vectors, at) FROM_A4(vectors[(at) / 4u])
-#define ONE_OF_NARROW(words, at) widen_one(words[(at) / 2u], at, has(HEED_ATTENTION_KEYS_BFLOAT))
-#define FOUR_OF_NARROW(vectors, at) widen(vectors[(at) / 4u], has(HEED_ATTENTION_KEYS_BFLOAT))
-
-// Elements d .. d + 3 of a row that starts at `at`; zeros from `size` on.
-#define HEED_LOAD4(name, ONE, FOUR, scalars, vectors, size)        \
-  vec4 name(uint at, uint d, bool whole) {                         \
-    if (whole && (size) % 4u == 0u) {                              \
-      if (d >= (size)) return vec4(0.0);                           \
-      return FOUR(vectors, at + d);                                \
-    }                                                              \
+// Elements d .. d + 3 of a row that starts at `at`; zeros from `size` on. `whole`: rows start at multiples of four.
+#define HEED_LOAD4(name, size, WIDE, SHIFT, BFLOAT)                \
+  HEED_OPERAND_ROW(name, WIDE, SHIFT, BFLOAT)                      \
+  vec4 load_##name(uint at, uint d, bool whole) {                  \
     vec4 x = vec4(0.0);                                            \
-    if (d < (size)) x.x = ONE(scalars, at + d);                    \
-    if (d + 1u < (size)) x.y = ONE(scalars, at + d + 1u);          \
-    if (d + 2u < (size)) x.z = ONE(scalars, at + d + 2u);          \
-    if (d + 3u < (size)) x.w = ONE(scalars, at + d + 3u);          \
+    if (whole && (size) % 4u == 0u) {                              \
+      if (d < (size)) x = four_##name(at + d);                     \
+    } else {                                                       \
+      x = row_##name(at, d, size);                                 \
+    }                                                              \
     return x;                                                      \
   }
-HEED_LOAD4(load_q, ONE_OF_A, FOUR_OF_A, q, q4, D_K)
-#ifdef KEYS_NARROW
-HEED_LOAD4(load_k, ONE_OF_NARROW, FOUR_OF_NARROW, k2, k4, D_K)
-HEED_LOAD4(load_v, ONE_OF_NARROW, FOUR_OF_NARROW, v2, v4, D_V)
-#else
-HEED_LOAD4(load_k, ONE_OF_A, FOUR_OF_A, k, k4, D_K)
-HEED_LOAD4(load_v, ONE_OF_A, FOUR_OF_A, v, v4, D_V)
-#endif
+HEED_LOAD4(q, D_K, A_WIDE, A_SHIFT, A_IS_BFLOAT)
+HEED_LOAD4(k, D_K, B_WIDE, B_SHIFT, KEYS_ARE_BFLOAT)
+HEED_LOAD4(v, D_V, B_WIDE, B_SHIFT, KEYS_ARE_BFLOAT)
 bool whole_q() { return ((p.offset[0] | p.q_b | p.q_h | p.q_s) & 3u) == 0u; }
 bool whole_k() { return ((p.offset[1] | p.k_b | p.k_h | p.k_s) & 3u) == 0u; }
 bool whole_v() { return ((p.offset[2] | p.v_b | p.v_h | p.v_s) & 3u) == 0u; }
@@ -175,7 +157,7 @@ Sight sight_of(Task t, uint i) {
 // The logit of key j for a query, of which `value` is the scaled product; -inf if it is `hidden` or the mask hides it.
 float logit_of(Sight sight, uint j, uint end, bool hidden, float value) {
   if (has(HEED_SOFTMAX_MASK) && !hidden) hidden = mask_hides(sight.mask_at, j);
-  if (has(HEED_SOFTMAX_BIAS) && !hidden) value += FROM_A(bias[sight.bias_at + j * p.bias_k]);
+  if (has(HEED_SOFTMAX_BIAS) && !hidden) value += one_bias(sight.bias_at + j * p.bias_k);
   float instead = has(HEED_SOFTMAX_FILL) && j < end ? FILL : MINUS_INFINITY;
   return hidden ? instead : value;
 }

@@ -27,17 +27,17 @@ uint seed, stream;
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(AttentionConstants)
-HEED_CONSTANT(3, uint, D_K, 64)
-HEED_CONSTANT(4, uint, D_V, 64)
-HEED_CONSTANT(5, uint, FLAGS, 0)
-HEED_CONSTANT(6, uint, SCALE_BITS, 0)  // f32
-HEED_CONSTANT(7, uint, FILL_BITS, 0)   // f32: the logit of hidden keys, with HEED_SOFTMAX_FILL
-HEED_CONSTANT(8, uint, DROPOUT_THRESHOLD, 0)
-HEED_CONSTANT(9, uint, KEEP_SCALE_BITS, 0)  // f32
-HEED_CONSTANT(10, uint, GROUP, 1)           // heads of queries that share one head of keys and values
-HEED_CONSTANT(20, uint, WINDOW, 0)  // with HEED_SOFTMAX_CAUSAL: keys that a query sees, its own the last; 0: all
+HEED_CONSTANT(4, uint, D_K, 64)
+HEED_CONSTANT(5, uint, D_V, 64)
+HEED_CONSTANT(6, uint, FLAGS, 0)
+HEED_CONSTANT(7, uint, SCALE_BITS, 0)  // f32
+HEED_CONSTANT(8, uint, FILL_BITS, 0)   // f32: the logit of hidden keys, with HEED_SOFTMAX_FILL
+HEED_CONSTANT(9, uint, DROPOUT_THRESHOLD, 0)
+HEED_CONSTANT(10, uint, KEEP_SCALE_BITS, 0)  // f32
+HEED_CONSTANT(11, uint, GROUP, 1)            // heads of queries that share one head of keys and values
+HEED_CONSTANT(21, uint, WINDOW, 0)  // with HEED_SOFTMAX_CAUSAL: keys that a query sees, its own the last; 0: all
 // Lengths and positions of the rows of a batch have the bindings of masks that are absent, or, from the beginning of its
 // buffer, that of the log-sum-exp: their numbers, or 0 for none. Where both have the same, they lie side by side, lengths first.
-HEED_CONSTANT(21, uint, LENGTHS_AT, 0)
-HEED_CONSTANT(22, uint, POSITIONS_AT, 0)
+HEED_CONSTANT(22, uint, LENGTHS_AT, 0)
+HEED_CONSTANT(23, uint, POSITIONS_AT, 0)
 HEED_END_CONSTANTS

@@ -1,7 +1,6 @@
 // Shared by the kernels of attention's gradients: operands, rows in shared memory, and weights that are computed again.
-#include "storage.glsl"
+#include "elements.glsl"
 #include "groups.glsl"
-#include "arithmetic.glsl"
 #include "philox.glsl"
 #include "classify.glsl"
 #include "attention_backward.h"
@@ -11,22 +10,22 @@
 #define FILL uintBitsToFloat(FILL_BITS)
 #define KEEP_SCALE uintBitsToFloat(KEEP_SCALE_BITS)
 
-layout(set = 0, binding = 0) readonly buffer Query { A_T q[]; };
-layout(set = 0, binding = 1) readonly buffer Key { A_T k[]; };
-layout(set = 0, binding = 2) readonly buffer Value { A_T v[]; };
-layout(set = 0, binding = 3) readonly buffer Gradient { A_T gradient[]; };
+HEED_OPERAND(0, q)
+HEED_OPERAND(1, k)
+HEED_OPERAND(2, v)
+HEED_OPERAND(3, gradient)
 #ifdef MAKES_ROWS
 layout(set = 0, binding = 4) writeonly buffer Rows { vec2 rows[]; };
-layout(set = 0, binding = 5) readonly buffer Attended { A_T attended[]; };
+HEED_OPERAND(5, attended)
 layout(set = 0, binding = 6) readonly buffer LogSumExp { float log_sum_exp[]; };
 #else
 layout(set = 0, binding = 4) readonly buffer Rows { vec2 rows[]; };
 #endif
 layout(set = 0, binding = 5) readonly buffer FirstBytes { uint first_bytes[]; };
-layout(set = 0, binding = 5) readonly buffer FirstFloats { A_T first_floats[]; };
+HEED_OPERAND(5, first_floats)
 layout(set = 0, binding = 6) readonly buffer SecondBytes { uint second_bytes[]; };
-layout(set = 0, binding = 6) readonly buffer SecondFloats { A_T second_floats[]; };
-layout(set = 0, binding = 7) writeonly buffer Out { OUT_T result[]; };
+HEED_OPERAND(6, second_floats)
+HEED_RESULT4(7, result)
 
 // Rows of four-vectors, one apart so that neighbouring rows begin at other banks.
 const uint K_ROW = (D_K + 3u) / 4u, V_ROW = (D_V + 3u) / 4u, K_PITCH = K_ROW + 1u, V_PITCH = V_ROW + 1u;
@@ -46,22 +45,12 @@ shared float sh_slope[PAIRS];
 
 bool has(uint flag) { return (FLAGS & flag) != 0u; }
 
-// Elements d .. d + 3 of a row; zeros from `size` on.
-#define HEED_ROW4(name, elements, size)                        \
-  vec4 name(uint at, uint d) {                                 \
-    vec4 x = vec4(0.0);                                        \
-    if (d < (size)) x.x = FROM_A(elements[at + d]);            \
-    if (d + 1u < (size)) x.y = FROM_A(elements[at + d + 1u]);  \
-    if (d + 2u < (size)) x.z = FROM_A(elements[at + d + 2u]);  \
-    if (d + 3u < (size)) x.w = FROM_A(elements[at + d + 3u]);  \
-    return x;                                                  \
-  }
-HEED_ROW4(query4, q, D_K)
-HEED_ROW4(key4, k, D_K)
-HEED_ROW4(value4, v, D_V)
-HEED_ROW4(gradient4, gradient, D_V)
+HEED_OPERAND_ROW(q, A_WIDE, A_SHIFT, A_IS_BFLOAT)
+HEED_OPERAND_ROW(k, A_WIDE, A_SHIFT, A_IS_BFLOAT)
+HEED_OPERAND_ROW(v, A_WIDE, A_SHIFT, A_IS_BFLOAT)
+HEED_OPERAND_ROW(gradient, A_WIDE, A_SHIFT, A_IS_BFLOAT)
 #ifdef MAKES_ROWS
-HEED_ROW4(attended4, attended, D_V)
+HEED_OPERAND_ROW(attended, A_WIDE, A_SHIFT, A_IS_BFLOAT)
 #endif
 
 // Brings `count` queries and their gradients, or keys and values, from number `first` on; others up to `all` become zeros.
@@ -69,12 +58,12 @@ HEED_ROW4(attended4, attended, D_V)
   for (uint n = gl_LocalInvocationID.x; n < (all) * K_ROW; n += gl_WorkGroupSize.x) {                           \
     uint r = n / K_ROW, c = n % K_ROW;                                                                          \
     sh_k[r * K_PITCH + c] =                                                                                     \
-        r < (count) ? query4(p.offset[0] + (b) * p.q_b + (h) * p.q_h + ((first) + r) * p.q_s, c * 4u) : vec4(0.0); \
+        r < (count) ? row_q(p.offset[0] + (b) * p.q_b + (h) * p.q_h + ((first) + r) * p.q_s, c * 4u, D_K) : vec4(0.0); \
   }                                                                                                             \
   for (uint n = gl_LocalInvocationID.x; n < (all) * V_ROW; n += gl_WorkGroupSize.x) {                           \
     uint r = n / V_ROW, c = n % V_ROW;                                                                          \
     uint at = p.offset[3] + (((b) * p.s_q + (first) + r) * p.heads + (h)) * D_V;                                \
-    sh_v[r * V_PITCH + c] = r < (count) ? gradient4(at, c * 4u) : vec4(0.0);                                    \
+    sh_v[r * V_PITCH + c] = r < (count) ? row_gradient(at, c * 4u, D_V) : vec4(0.0);                                    \
   }
 // Brings what is known of `count` queries.
 #define HEED_LOAD_ROWS(b, h, first, count, rows_at)                           \
@@ -84,12 +73,12 @@ HEED_ROW4(attended4, attended, D_V)
   for (uint n = gl_LocalInvocationID.x; n < (all) * K_ROW; n += gl_WorkGroupSize.x) {                           \
     uint r = n / K_ROW, c = n % K_ROW;                                                                          \
     sh_k[r * K_PITCH + c] =                                                                                     \
-        r < (count) ? key4(p.offset[1] + (b) * p.k_b + (g) * p.k_h + ((first) + r) * p.k_s, c * 4u) : vec4(0.0);   \
+        r < (count) ? row_k(p.offset[1] + (b) * p.k_b + (g) * p.k_h + ((first) + r) * p.k_s, c * 4u, D_K) : vec4(0.0);   \
   }                                                                                                             \
   for (uint n = gl_LocalInvocationID.x; n < (all) * V_ROW; n += gl_WorkGroupSize.x) {                           \
     uint r = n / V_ROW, c = n % V_ROW;                                                                          \
     sh_v[r * V_PITCH + c] =                                                                                     \
-        r < (count) ? value4(p.offset[2] + (b) * p.v_b + (g) * p.v_h + ((first) + r) * p.v_s, c * 4u) : vec4(0.0); \
+        r < (count) ? row_v(p.offset[2] + (b) * p.v_b + (g) * p.v_h + ((first) + r) * p.v_s, c * 4u, D_V) : vec4(0.0); \
   }
 
 uint mask_at(uint binding, uint b, uint h, uint i, uint j) {
@@ -123,8 +112,8 @@ void weigh(uint b, uint h, uint i, uint j, vec2 row, float score, float steep, o
     if (BIAS_AT != 0u) {
       uint at = mask_at(BIAS_AT, b, h, i, j);
       float added = 0.0;
-      if (BIAS_AT == 5u) added = FROM_A(first_floats[at]);
-      else added = FROM_A(second_floats[at]);
+      if (BIAS_AT == 5u) added = one_first_floats(at);
+      else added = one_second_floats(at);
       if (is_minus_infinity(added)) return;
       logit += added;
     }

@@ -28,26 +28,26 @@ uint batches;
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(AttentionBackwardConstants)
-HEED_CONSTANT(3, uint, D_K, 64)
-HEED_CONSTANT(4, uint, D_V, 64)
-HEED_CONSTANT(5, uint, FLAGS, 0)
-HEED_CONSTANT(6, uint, SCALE_BITS, 0)  // f32
-HEED_CONSTANT(7, uint, FILL_BITS, 0)   // f32
-HEED_CONSTANT(8, uint, DROPOUT_THRESHOLD, 0)
-HEED_CONSTANT(9, uint, KEEP_SCALE_BITS, 0)  // f32
-HEED_CONSTANT(10, uint, GROUP, 1)
-HEED_CONSTANT(11, uint, WINDOW, 0)
-HEED_CONSTANT(12, bool, OWNS_KEYS, false)
-HEED_CONSTANT(13, uint, OWN, 16)
-HEED_CONSTANT(14, uint, VISIT, 8)
+HEED_CONSTANT(4, uint, D_K, 64)
+HEED_CONSTANT(5, uint, D_V, 64)
+HEED_CONSTANT(6, uint, FLAGS, 0)
+HEED_CONSTANT(7, uint, SCALE_BITS, 0)  // f32
+HEED_CONSTANT(8, uint, FILL_BITS, 0)   // f32
+HEED_CONSTANT(9, uint, DROPOUT_THRESHOLD, 0)
+HEED_CONSTANT(10, uint, KEEP_SCALE_BITS, 0)  // f32
+HEED_CONSTANT(11, uint, GROUP, 1)
+HEED_CONSTANT(12, uint, WINDOW, 0)
+HEED_CONSTANT(13, bool, OWNS_KEYS, false)
+HEED_CONSTANT(14, uint, OWN, 16)
+HEED_CONSTANT(15, uint, VISIT, 8)
 // The binding of each, or 0.
-HEED_CONSTANT(15, uint, PADDING_AT, 0)
-HEED_CONSTANT(16, uint, MASK_AT, 0)
-HEED_CONSTANT(17, uint, BIAS_AT, 0)
-HEED_CONSTANT(18, uint, OUT_TOKEN, 0)
-HEED_CONSTANT(19, uint, OUT_HEAD, 0)
-HEED_CONSTANT(20, uint, VALUE_AT, 0)  // modulo 2^32
-HEED_CONSTANT(21, uint, STORES, 3)    // of those that own keys: 1 dK, 2 dV
+HEED_CONSTANT(16, uint, PADDING_AT, 0)
+HEED_CONSTANT(17, uint, MASK_AT, 0)
+HEED_CONSTANT(18, uint, BIAS_AT, 0)
+HEED_CONSTANT(19, uint, OUT_TOKEN, 0)
+HEED_CONSTANT(20, uint, OUT_HEAD, 0)
+HEED_CONSTANT(21, uint, VALUE_AT, 0)  // modulo 2^32
+HEED_CONSTANT(22, uint, STORES, 3)    // of those that own keys: 1 dK, 2 dV
 // The gradient of the bias needs this: bit i is set if the bias is broadcast along axis i of the scores.
-HEED_CONSTANT(22, uint, SUMS, 0)
+HEED_CONSTANT(23, uint, SUMS, 0)
 HEED_END_CONSTANTS

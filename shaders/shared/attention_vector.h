@@ -2,7 +2,7 @@
 #include "constants.h"
 
 HEED_BEGIN_CONSTANTS(AttentionVectorConstants)
-HEED_CONSTANT(11, uint, LANES, 8)  // of a key: a power of two
-HEED_CONSTANT(12, uint, TQ, 1)     // queries of a workgroup
-HEED_CONSTANT(13, uint, TK, 4)     // keys that a group of lanes has in registers at a time
+HEED_CONSTANT(12, uint, LANES, 8)  // of a key: a power of two
+HEED_CONSTANT(13, uint, TQ, 1)     // queries of a workgroup
+HEED_CONSTANT(14, uint, TK, 4)     // keys that a group of lanes has in registers at a time
 HEED_END_CONSTANTS

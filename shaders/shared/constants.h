@@ -1,5 +1,5 @@
 // Lets one file declare specialization constants for GLSL, and for C++ the numbers by which it sets them in a KernelKey.
-// Numbers 0, 1 and 2 are the workgroup's size.
+// Numbers 0, 1 and 2 are the workgroup's size, 3 the types of elements (types.h).
 //
 // And lets it declare arrays in shared memory, where C++ includes it in a function that has variables by the names of
 // constants and adds to `bytes`.

@@ -14,13 +14,12 @@ float scale;
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(ElementwiseConstants)
-HEED_CONSTANT(3, uint, KIND, 0)
+HEED_CONSTANT(4, uint, KIND, 0)
 #ifndef HEED_COPY  // copy.comp has two of the constants only
-HEED_CONSTANT(4, uint, ACTIVATION, 0)
+HEED_CONSTANT(5, uint, ACTIVATION, 0)
 #endif
-HEED_CONSTANT(5, uint, PER_INVOCATION, 4)  // elements, or groups of four
+HEED_CONSTANT(6, uint, PER_INVOCATION, 4)  // elements, or groups of four
 #ifndef HEED_COPY
-HEED_CONSTANT(6, bool, VEC4, false)    // rows are dense; starts and lengths are multiples of four
-HEED_CONSTANT(7, bool, BFLOAT, false)  // operands that are read as words are bf16; otherwise f16
+HEED_CONSTANT(7, bool, VEC4, false)  // rows are dense; starts and lengths are multiples of four
 #endif
 HEED_END_CONSTANTS

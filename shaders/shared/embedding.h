@@ -13,8 +13,7 @@ uint out_stride[5];  // four of the rows, then the row's own
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(EmbeddingConstants)
-HEED_CONSTANT(3, bool, BFLOAT, false)  // a table narrower than its rows is bf16; otherwise f16
-#if defined(__cplusplus) || defined(A_BLOCKS)
+#if defined(__cplusplus) || defined(BLOCKS)
 HEED_CONSTANT(4, uint, BLOCK_TYPE, 0)  // of a quantized table, as in blocks.h
 #endif
 HEED_END_CONSTANTS

@@ -1,51 +1,46 @@
 // Shared by all kernels of matmul: operands, the place of a tile, and the epilogue.
-#include "storage.glsl"
+#include "elements.glsl"
 #include "groups.glsl"
-#include "arithmetic.glsl"
 #include "activation_backward.glsl"
 #include "philox.glsl"
 #include "matmul.h"
 
-layout(set = 0, binding = 0) readonly buffer A { A_T a[]; };
-layout(set = 0, binding = 0) readonly buffer A4 { A_VEC4 a4[]; };
-layout(set = 0, binding = 0) readonly buffer A16 { uvec4 a16[]; };  // 16 bytes, where they are aligned
-#ifdef B_BLOCKS
-layout(set = 0, binding = 1) readonly buffer B { uint b_words[]; };
-#elif defined(B_NARROW)
-layout(set = 0, binding = 1) readonly buffer B { uint b2[]; };
-layout(set = 0, binding = 1) readonly buffer B4 { uvec2 b4[]; };
-#else
-layout(set = 0, binding = 1) readonly buffer B { A_T b[]; };
-layout(set = 0, binding = 1) readonly buffer B4 { A_VEC4 b4[]; };
-#endif
-layout(set = 0, binding = 1) readonly buffer B16 { uvec4 b16[]; };
-layout(set = 0, binding = 2) readonly buffer Bias { A_T bias[]; };
-layout(set = 0, binding = 3) readonly buffer Residual { A_T residual[]; };
-layout(set = 0, binding = 4) writeonly buffer Out { OUT_T result[]; };
-layout(set = 0, binding = 4) writeonly buffer Partial { float partial_sums[]; };
-layout(set = 0, binding = 5) writeonly buffer Kept { OUT_T kept[]; };
-
 bool has(uint flag) { return (FLAGS & flag) != 0u; }
 
-// Elements of an operand from `at` on: one, and four where they are aligned.
-float a_at(uint at) { return FROM_A(a[at]); }
-vec4 a4_at(uint at) { return FROM_A4(a4[at / 4u]); }
-#ifdef B_BLOCKS
+HEED_OPERAND4(0, a)
+layout(set = 0, binding = 0) readonly buffer A16 { uvec4 a16[]; };  // 16 bytes, where they are aligned
+#ifdef BLOCKS
+layout(set = 0, binding = 1) readonly buffer B { uint b_words[]; };
+#else
+const bool B_IS_BFLOAT = (FLAGS & HEED_MATMUL_B_BFLOAT) != 0u;
+HEED_OPERAND4_OF(1, b, B_WIDE, B_SHIFT, B_IS_BFLOAT)
+#endif
+layout(set = 0, binding = 1) readonly buffer B16 { uvec4 b16[]; };
+HEED_OPERAND(2, bias)
+HEED_OPERAND(3, residual)
+layout(set = 0, binding = 4) writeonly buffer Partial { float partial_sums[]; };
+// Neighbouring invocations make neighbouring elements, so that results of two bytes need 16-bit storage and modules of their own.
+#ifdef TWO_BYTES
+#extension GL_EXT_shader_16bit_storage : require
+layout(set = 0, binding = 4) writeonly buffer Out { uint16_t result[]; };
+layout(set = 0, binding = 5) writeonly buffer Kept { uint16_t kept[]; };
+#define TO_RESULT(value) uint16_t(narrowed(value, OUT_IS_BFLOAT))
+#else
+layout(set = 0, binding = 4) writeonly buffer Out { float result[]; };
+layout(set = 0, binding = 5) writeonly buffer Kept { float kept[]; };
+#define TO_RESULT(value) STORED(value)
+#endif
+
+#ifdef BLOCKS
 #include "matmul_blocks.h"
 #define HEED_BLOCK_WORD(at) b_words[at]
 #define HEED_BLOCK_WORDS(at) b16[(at) / 4u]
 #include "blocks.glsl"
 const uint BLOCK = BLOCK_TYPE >= HEED_BLOCKS_Q4_K ? 256u : 32u;  // elements
 Blocks blocks_of_b() { return Blocks(0u, p.b_k); }
-#elif defined(B_NARROW)
-float b_at(uint at) { return widen_one(b2[at / 2u], at, has(HEED_MATMUL_B_BFLOAT)); }
-vec4 b4_at(uint at) { return widen(b4[at / 4u], has(HEED_MATMUL_B_BFLOAT)); }
-#else
-float b_at(uint at) { return FROM_A(b[at]); }
-vec4 b4_at(uint at) { return FROM_A4(b4[at / 4u]); }
 #endif
 
-#ifdef B_BLOCKS
+#ifdef BLOCKS
 #define B_K 1u
 #else
 #define B_K p.b_k
@@ -82,8 +77,8 @@ Tile tile_at(uint index) {
 }
 
 // The epilogue's operands: column n of the bias, and an element of the residual. 0 where there is none.
-float bias_at(uint n) { return has(HEED_MATMUL_BIAS) ? FROM_A(bias[p.offset[2] + n * p.bias_n]) : 0.0; }
-float residual_at(uint at) { return has(HEED_MATMUL_RESIDUAL) ? FROM_A(residual[at]) : 0.0; }
+float bias_at(uint n) { return has(HEED_MATMUL_BIAS) ? one_bias(p.offset[2] + n * p.bias_n) : 0.0; }
+float residual_at(uint at) { return has(HEED_MATMUL_RESIDUAL) ? one_residual(at) : 0.0; }
 
 // Dropout counts by `element`, the row-major index in the output. bias_at and residual_at give `column_bias` and
 // `other`.
@@ -106,9 +101,9 @@ void store_finished(Tile t, uint m, uint n, float sum, float column_bias, float 
   uint at = t.out_at + m * p.out_m + n;
   if (has(HEED_MATMUL_KEEPS) && p.partial == 0u)
     kept[t.residual - p.offset[3] + p.offset[5] + m * p.residual_m + n] =
-        TO_OUT(has(HEED_MATMUL_BIAS) ? ADD(MULTIPLY(sum, p.scale), column_bias) : MULTIPLY(sum, p.scale));
+        TO_RESULT(has(HEED_MATMUL_BIAS) ? ADD(MULTIPLY(sum, p.scale), column_bias) : MULTIPLY(sum, p.scale));
   if (p.partial != 0u) partial_sums[at] = sum;
-  else result[at] = TO_OUT(epilogue(sum, (t.batch * p.m + m) * p.n + n, column_bias, other));
+  else result[at] = TO_RESULT(epilogue(sum, (t.batch * p.m + m) * p.n + n, column_bias, other));
 }
 void store_sum(Tile t, uint m, uint n, float sum) {
   bool read = p.partial == 0u;

@@ -21,10 +21,10 @@ uint partial;  // 0: k is not cut; else the number of batches, and out gets each
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(MatmulConstants)
-HEED_CONSTANT(3, uint, FLAGS, 0)
-HEED_CONSTANT(4, uint, ACTIVATION, 0)
-HEED_CONSTANT(5, uint, DROPOUT_THRESHOLD, 0)
-HEED_CONSTANT(6, float, DROPOUT_SCALE, 1.0)
-HEED_CONSTANT(7, uint, BM, 64)  // rows and columns of a workgroup's tile
-HEED_CONSTANT(8, uint, BN, 64)
+HEED_CONSTANT(4, uint, FLAGS, 0)
+HEED_CONSTANT(5, uint, ACTIVATION, 0)
+HEED_CONSTANT(6, uint, DROPOUT_THRESHOLD, 0)
+HEED_CONSTANT(7, float, DROPOUT_SCALE, 1.0)
+HEED_CONSTANT(8, uint, BM, 64)  // rows and columns of a workgroup's tile
+HEED_CONSTANT(9, uint, BN, 64)
 HEED_END_CONSTANTS

@@ -3,6 +3,6 @@
 #include "constants.h"
 
 HEED_BEGIN_CONSTANTS(MatmulBlockConstants)
-HEED_CONSTANT(12, uint, BLOCK_TYPE, 0)
-HEED_CONSTANT(13, uint, RUN, 1)  // eights that an invocation of matmul_vector.comp reads at a time: 1 or 4
+HEED_CONSTANT(13, uint, BLOCK_TYPE, 0)
+HEED_CONSTANT(14, uint, RUN, 1)  // eights that an invocation of matmul_vector.comp reads at a time: 1 or 4
 HEED_END_CONSTANTS

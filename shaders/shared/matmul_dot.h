@@ -2,6 +2,6 @@
 #include "constants.h"
 
 HEED_BEGIN_CONSTANTS(MatmulDotConstants)
-HEED_CONSTANT(9, uint, TM, 8)
-HEED_CONSTANT(10, uint, TN, 4)
+HEED_CONSTANT(10, uint, TM, 8)
+HEED_CONSTANT(11, uint, TN, 4)
 HEED_END_CONSTANTS

@@ -2,11 +2,11 @@
 #include "constants.h"
 
 HEED_BEGIN_CONSTANTS(MatmulMatrixConstants)
-HEED_CONSTANT(9, uint, BK, 32)
-HEED_CONSTANT(10, uint, WM, 32)
-HEED_CONSTANT(11, uint, WN, 32)
-HEED_CONSTANT(14, uint, MS, 16)
-HEED_CONSTANT(15, uint, NS, 16)
-HEED_CONSTANT(16, uint, KS, 16)
-HEED_CONSTANT(17, uint, BLOCK_TERMS, 2)  // of an element where b is quantized: 1 or 2
+HEED_CONSTANT(10, uint, BK, 32)
+HEED_CONSTANT(11, uint, WM, 32)
+HEED_CONSTANT(12, uint, WN, 32)
+HEED_CONSTANT(15, uint, MS, 16)
+HEED_CONSTANT(16, uint, NS, 16)
+HEED_CONSTANT(17, uint, KS, 16)
+HEED_CONSTANT(18, uint, BLOCK_TERMS, 2)  // of an element where b is quantized: 1 or 2
 HEED_END_CONSTANTS

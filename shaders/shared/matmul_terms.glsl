@@ -43,7 +43,7 @@ uint row_of_terms(uint i, uint octets) {
 const bool A_FOURS = (FLAGS & HEED_MATMUL_A_VEC4) != 0u && A_K_FAST;
 const bool B_FOURS = (FLAGS & HEED_MATMUL_B_VEC4) != 0u;
 
-#define HEED_READ(read, next, scalars, vectors, FOURS, LOADS, OCTETS, FAST)                               \
+#define HEED_READ(read, next, one, fours, FOURS, LOADS, OCTETS, FAST)                                     \
   vec4 next[2u * LOADS];                                                                                  \
   void read(Block s) {                                                                                    \
     [[unroll]] for (uint load = 0u; load < LOADS; ++load) {                                               \
@@ -54,18 +54,18 @@ const bool B_FOURS = (FLAGS & HEED_MATMUL_B_VEC4) != 0u;
       [[unroll]] for (uint half_octet = 0u; half_octet < 2u; ++half_octet) {                              \
         vec4 four = vec4(0.0);                                                                            \
         if (FOURS || s.aligned) {                                                                         \
-          if (inside && fast + 4u * half_octet < s.fast_end) four = vectors[from / 4u + half_octet];      \
+          if (inside && fast + 4u * half_octet < s.fast_end) four = fours[from / 4u + half_octet];        \
         } else {                                                                                          \
           [[unroll]] for (uint c = 0u; c < 4u; ++c)                                                       \
             if (inside && fast + 4u * half_octet + c < s.fast_end)                                        \
-              four[c] = scalars[from + (4u * half_octet + c) * s.fast_stride];                            \
+              four[c] = one(from + (4u * half_octet + c) * s.fast_stride);                                \
         }                                                                                                 \
         next[2u * load + half_octet] = four;                                                              \
       }                                                                                                   \
     }                                                                                                     \
   }
-HEED_READ(read_a, next_a, a, a4, A_FOURS, A_LOADS, A_OCTETS, A_FAST)
-#ifdef B_BLOCKS
+HEED_READ(read_a, next_a, one_a, a_fours, A_FOURS, A_LOADS, A_OCTETS, A_FAST)
+#ifdef BLOCKS
 // Weights that are quantized stay in registers as they lie in memory while the block before theirs is multiplied; widen_b then makes
 // f32 of them. Zeros, which are read past an edge of b, become 0.
 Words next_words[2u * B_LOADS];
@@ -91,12 +91,12 @@ void widen_b(Block s) {
     next_b[four] = widen_read_four(BLOCK_TYPE, next_words[four], at / BLOCK, at % BLOCK);
   }
 }
-float b_at(uint at) {
+float one_b(uint at) {
   uint block = at / BLOCK, first = at % BLOCK & ~3u;
   return widen_read_four(BLOCK_TYPE, read_four(BLOCK_TYPE, blocks_of_b(), block, first), block, first)[at & 3u];
 }
 #else
-HEED_READ(read_b, next_b, b, b4, B_FOURS, B_LOADS, B_OCTETS, B_FAST)
+HEED_READ(read_b, next_b, one_b, b_fours, B_FOURS, B_LOADS, B_OCTETS, B_FAST)
 #endif
 
 #define HEED_KEEP(keep, largest, next, target, LOADS, OCTETS, FAST, ROW, LOW)                             \
@@ -200,7 +200,7 @@ void multiply_plainly(Tile tile) {
     if (m >= p.m || n >= p.n) continue;
     float sum = 0.0;
     for (uint k = 0u; k < p.k; ++k)
-      sum = fma(a_at(tile.a + m * p.a_m + k * p.a_k), b_at(tile.b + k * B_K + n * p.b_n), sum);
+      sum = fma(one_a(tile.a + m * p.a_m + k * p.a_k), one_b(tile.b + k * B_K + n * p.b_n), sum);
     store_sum(tile, m, n, sum);
   }
 }

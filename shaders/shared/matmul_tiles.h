@@ -2,7 +2,7 @@
 #include "constants.h"
 
 HEED_BEGIN_CONSTANTS(MatmulTileConstants)
-HEED_CONSTANT(9, uint, BK, 16)
-HEED_CONSTANT(10, uint, TM, 8)
-HEED_CONSTANT(11, uint, TN, 4)
+HEED_CONSTANT(10, uint, BK, 16)
+HEED_CONSTANT(11, uint, TM, 8)
+HEED_CONSTANT(12, uint, TN, 4)
 HEED_END_CONSTANTS

@@ -11,7 +11,3 @@ vec2 widen(uint word, bool bfloat) {
   return bfloat ? bfloats : halves;
 }
 vec4 widen(uvec2 words, bool bfloat) { return vec4(widen(words.x, bfloat), widen(words.y, bfloat)); }
-float widen_one(uint word, uint at, bool bfloat) {
-  vec2 both = widen(word, bfloat);
-  return (at & 1u) == 0u ? both.x : both.y;
-}

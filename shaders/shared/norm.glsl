@@ -1,24 +1,19 @@
 // Shared by layernorm and rmsnorm: bindings, and the row in groups of four with its residual added.
-#include "storage.glsl"
+#include "elements.glsl"
 #include "row_groups.glsl"
 #include "norm.h"
 
-layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
-layout(set = 0, binding = 0) readonly buffer X4 { A_VEC4 x4[]; };
-layout(set = 0, binding = 1) readonly buffer Gamma { A_T gamma[]; };
-layout(set = 0, binding = 1) readonly buffer Gamma4 { A_VEC4 gamma4[]; };
-layout(set = 0, binding = 2) readonly buffer Beta { A_T beta[]; };
-layout(set = 0, binding = 2) readonly buffer Beta4 { A_VEC4 beta4[]; };
-layout(set = 0, binding = 3) readonly buffer Residual { A_T residual[]; };
-layout(set = 0, binding = 3) readonly buffer Residual4 { A_VEC4 residual4[]; };
-layout(set = 0, binding = 4) writeonly buffer Out { OUT_T result[]; };
-layout(set = 0, binding = 4) writeonly buffer Out4 { OUT_VEC4 result4[]; };
+HEED_OPERAND4(0, x)
+HEED_OPERAND4(1, gamma)
+HEED_OPERAND4(2, beta)
+HEED_OPERAND4(3, residual)
+HEED_RESULT4(4, result)
 
-HEED_LOAD_GROUP(load_x, x, x4)
-HEED_LOAD_GROUP(load_gamma, gamma, gamma4)
-HEED_LOAD_GROUP(load_beta, beta, beta4)
-HEED_LOAD_GROUP(load_residual, residual, residual4)
-HEED_STORE_GROUP(store_result, result, result4)
+HEED_LOAD_GROUP(x)
+HEED_LOAD_GROUP(gamma)
+HEED_LOAD_GROUP(beta)
+HEED_LOAD_GROUP(residual)
+HEED_STORE_GROUP(result)
 
 struct Row {
   uint x, residual, out_at;  // where the row starts in each operand

@@ -13,7 +13,7 @@ uint upstream_stride[5];
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(NormBackwardSumsConstants)
-HEED_CONSTANT(3, bool, GAMMA, false)
-HEED_CONSTANT(4, bool, BETA, false)
-HEED_CONSTANT(5, bool, SUMS, false)
+HEED_CONSTANT(4, bool, GAMMA, false)
+HEED_CONSTANT(5, bool, BETA, false)
+HEED_CONSTANT(6, bool, SUMS, false)
 HEED_END_CONSTANTS

@@ -15,5 +15,5 @@ uint out_stride[5];  // 0 along the axis if rows go there
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(PlaceConstants)
-HEED_CONSTANT(3, bool, GATHERS, false)
+HEED_CONSTANT(4, bool, GATHERS, false)
 HEED_END_CONSTANTS

@@ -18,14 +18,14 @@ uint room;  // positions that placed rows may go to
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(ProjectionConstants)
-HEED_CONSTANT(3, uint, FLAGS, 0)
-HEED_CONSTANT(4, uint, ACTIVATION, 0)
-HEED_CONSTANT(5, uint, BM, 1)  // most rows
-HEED_CONSTANT(7, uint, K, 8)
-HEED_CONSTANT(8, uint, SECOND, 0xffffffffu)  // the first tiles of the second and the third result
-HEED_CONSTANT(9, uint, THIRD, 0xffffffffu)
-HEED_CONSTANT(10, uint, HEAD, 4)   // columns of a head
-HEED_CONSTANT(11, uint, PAIRS, 0)  // of them that turn
-HEED_CONSTANT(12, float, EPS, 0.0)
-HEED_CONSTANT(23, uint, COLUMNS, 4)  // of a workgroup; a power of two
+HEED_CONSTANT(4, uint, FLAGS, 0)
+HEED_CONSTANT(5, uint, ACTIVATION, 0)
+HEED_CONSTANT(6, uint, BM, 1)  // most rows
+HEED_CONSTANT(8, uint, K, 8)
+HEED_CONSTANT(9, uint, SECOND, 0xffffffffu)  // the first tiles of the second and the third result
+HEED_CONSTANT(10, uint, THIRD, 0xffffffffu)
+HEED_CONSTANT(11, uint, HEAD, 4)   // columns of a head
+HEED_CONSTANT(12, uint, PAIRS, 0)  // of them that turn
+HEED_CONSTANT(13, float, EPS, 0.0)
+HEED_CONSTANT(24, uint, COLUMNS, 4)  // of a workgroup; a power of two
 HEED_END_CONSTANTS

@@ -15,7 +15,7 @@ uint room, apart;    // places for rows, and elements from one to the next
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(RotaryConstants)
-HEED_CONSTANT(3, bool, HALVES, false)     // element i turns with i + pairs; otherwise 2i with 2i + 1
-HEED_CONSTANT(4, bool, POSITIONS, false)  // Positions gives positions; otherwise rows count from p.first
-HEED_CONSTANT(5, bool, PLACED, false)     // rows go to their positions; see place.h
+HEED_CONSTANT(4, bool, HALVES, false)     // element i turns with i + pairs; otherwise 2i with 2i + 1
+HEED_CONSTANT(5, bool, POSITIONS, false)  // Positions gives positions; otherwise rows count from p.first
+HEED_CONSTANT(6, bool, PLACED, false)     // rows go to their positions; see place.h
 HEED_END_CONSTANTS

@@ -34,27 +34,26 @@ float sum_of_four(vec4 x) { return (x.x + x.y) + (x.z + x.w); }
 #define sum_of_row(value) row_sum(sum_of_four(value))
 #endif
 
-// Elements i .. i + 3 of the row of `scalars` that starts at `at`, `stride` apart; zeros from n on.
-#define HEED_LOAD_GROUP(name, scalars, vectors)                               \
-  vec4 name(uint at, uint stride, uint i, uint n) {                           \
-    if (VEC4) return FROM_A4(vectors[(at + i) / 4u]);                         \
-    vec4 four = vec4(0.0);                                                    \
-    at += i * stride;                                                         \
-    four.x = FROM_A(scalars[at]);                                             \
-    if (i + 1u < n) four.y = FROM_A(scalars[at + stride]);                    \
-    if (i + 2u < n) four.z = FROM_A(scalars[at + 2u * stride]);               \
-    if (i + 3u < n) four.w = FROM_A(scalars[at + 3u * stride]);               \
-    return four;                                                              \
+// load_x: elements i .. i + 3 of the row of x that starts at `at`, `stride` apart; zeros from n on.
+#define HEED_LOAD_GROUP(name)                                             \
+  vec4 load_##name(uint at, uint stride, uint i, uint n) {                \
+    if (VEC4) return four_##name(at + i);                                 \
+    vec4 four = vec4(0.0);                                                \
+    at += i * stride;                                                     \
+    four.x = one_##name(at);                                              \
+    if (i + 1u < n) four.y = one_##name(at + stride);                     \
+    if (i + 2u < n) four.z = one_##name(at + 2u * stride);                \
+    if (i + 3u < n) four.w = one_##name(at + 3u * stride);                \
+    return four;                                                          \
   }
-#define HEED_STORE_GROUP(name, scalars, vectors)                              \
-  void name(uint at, uint stride, uint i, uint n, vec4 four) {                \
-    if (VEC4) {                                                               \
-      vectors[(at + i) / 4u] = TO_OUT4(four);                                 \
-      return;                                                                 \
-    }                                                                         \
-    at += i * stride;                                                         \
-    scalars[at] = TO_OUT(four.x);                                             \
-    if (i + 1u < n) scalars[at + stride] = TO_OUT(four.y);                    \
-    if (i + 2u < n) scalars[at + 2u * stride] = TO_OUT(four.z);               \
-    if (i + 3u < n) scalars[at + 3u * stride] = TO_OUT(four.w);               \
+#define HEED_STORE_GROUP(name)                                                                             \
+  void store_##name(uint at, uint stride, uint i, uint n, vec4 four) {                                     \
+    if (VEC4) {                                                                                            \
+      put_four_##name(at + i, four);                                                                       \
+      return;                                                                                              \
+    }                                                                                                      \
+    at += i * stride;                                                                                      \
+    put_two_##name(at, at + stride, true, i + 1u < n, float[2](four.x, four.y));                           \
+    at += 2u * stride;                                                                                     \
+    put_two_##name(at, at + stride, i + 2u < n, i + 3u < n, float[2](four.z, four.w));                     \
   }

@@ -24,11 +24,11 @@ uint stream;
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(SampleConstants)
-HEED_CONSTANT(3, bool, BIAS, false)
-HEED_CONSTANT(4, bool, PREVIOUS, false)
-HEED_CONSTANT(5, bool, COUNTS, false)
-HEED_CONSTANT(6, bool, STEPS, false)
-HEED_CONSTANT(7, bool, SEEDS, false)
+HEED_CONSTANT(4, bool, BIAS, false)
+HEED_CONSTANT(5, bool, PREVIOUS, false)
+HEED_CONSTANT(6, bool, COUNTS, false)
+HEED_CONSTANT(7, bool, STEPS, false)
+HEED_CONSTANT(8, bool, SEEDS, false)
 HEED_END_CONSTANTS
 
 // Bits by which a walk over a row narrows down a key or an index.

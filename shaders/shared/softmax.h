@@ -16,7 +16,7 @@ float scale;
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(SoftmaxConstants)
-HEED_CONSTANT(3, uint, FLAGS, 0)
-HEED_CONSTANT(19, uint, FILL_BITS, 0)  // f32: the logit of hidden keys, with HEED_SOFTMAX_FILL
-HEED_CONSTANT(20, uint, WINDOW, 0)     // with HEED_SOFTMAX_CAUSAL: keys that a query sees, its own the last; 0: all
+HEED_CONSTANT(4, uint, FLAGS, 0)
+HEED_CONSTANT(20, uint, FILL_BITS, 0)  // f32: the logit of hidden keys, with HEED_SOFTMAX_FILL
+HEED_CONSTANT(21, uint, WINDOW, 0)     // with HEED_SOFTMAX_CAUSAL: keys that a query sees, its own the last; 0: all
 HEED_END_CONSTANTS

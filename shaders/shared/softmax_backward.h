@@ -13,5 +13,5 @@ float scale;
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(SoftmaxBackwardConstants)
-HEED_CONSTANT(3, bool, VISIBLE, false)
+HEED_CONSTANT(4, bool, VISIBLE, false)
 HEED_END_CONSTANTS

@@ -175,8 +175,15 @@ void Workgroup::do_atomic(const Instruction& i, const Lanes& at) {
     if (!is_within(i, place, offsets[l], 32, l)) return;
     if (!place.writable) wrong(i, "writes a buffer that the dispatch is not said to write", l);
     const uint64_t where = place.offset + offsets[l];
-    const char* said = place.memory->write(where, 4, access(place, l, true));
-    if (said != nullptr) wrong(i, said, l);
+    // A half of the word that AtomicAnd or AtomicOr leaves as it is may be another's.
+    for (uint32_t half = 0; half < 2; ++half) {
+      const uint32_t bits = operand[l] >> (16 * half) & 0xffff;
+      if ((i.op == Op::AtomicAnd && bits == 0xffff) || (i.op == Op::AtomicOr && bits == 0)) continue;
+      Access by = access(place, l, true);
+      by.clears = i.op == Op::AtomicAnd && bits == 0;
+      const char* said = place.memory->write(where + 2 * half, 2, by);
+      if (said != nullptr) wrong(i, said, l);
+    }
     uint32_t value = 0;
     std::memcpy(&value, place.memory->data() + where, 4);
     result[l] = value;

@@ -47,7 +47,7 @@ const char* Memory::check_read(Mark& mark, const Access& by) {
 }
 
 const char* Memory::check_write(Mark& mark, const Access& by) {
-  const char* wrong = by.atomic && mark.write == 0 ? "reads what nobody has written" : nullptr;
+  const char* wrong = by.atomic && !by.clears && mark.write == 0 ? "reads what nobody has written" : nullptr;
   const bool both_atomic = by.atomic && mark.writer == kAtomic;
   if (mark.write >= by.dispatch && !both_atomic) {
     if (mark.write < by.workgroup)

@@ -23,6 +23,7 @@ struct Access {
   uint16_t subgroup = 0;    // of the invocation
   uint16_t phase = 0;       // of the interval, for the subgroup
   bool atomic = false;
+  bool clears = false;  // an atomic operation that gives the same whatever was there
 };
 
 class Memory {

@@ -1,4 +1,4 @@
-// Reads from the embedded SPIR-V what each variant asks of a device.
+// Reads from the embedded SPIR-V what each kernel asks of a device.
 
 #include "harness/catch.hpp"
 #include "kernels/dispatch.hpp"
@@ -54,7 +54,7 @@ std::set<uint32_t> subgroup_capabilities(const std::string& name) {
   return {};
 }
 
-TEST_CASE("every shader variant is SPIR-V that asks only for what its storage and operations need") {
+TEST_CASE("every kernel is SPIR-V that asks only for what its storage and operations need") {
   std::set<std::string> names;
   for (uint32_t i = 0; i < kKernelCount; ++i) {
     const KernelInfo& info = kernel_info(static_cast<KernelId>(i));
@@ -71,7 +71,9 @@ TEST_CASE("every shader variant is SPIR-V that asks only for what its storage an
     CHECK(module.version == kVersion13);
     std::set<uint32_t> expected = {kCapabilityShader};
     expected.merge(subgroup_capabilities(name));
-    const bool stores_16_bits = name.find("16") != std::string::npos || name.find("_cache") != std::string::npos;
+    // All others read and write words.
+    const bool stores_16_bits = (name.starts_with("matmul") && name.find("f16") != std::string::npos) ||
+                                (name.starts_with("attention") && name.ends_with("_matrix"));
     if (stores_16_bits) expected.insert(kCapabilityStorageBuffer16);
     if (name.ends_with("_matrix")) {
       expected.insert(kMatrixCapabilities.begin(), kMatrixCapabilities.end());
@@ -91,7 +93,32 @@ TEST_CASE("every shader variant is SPIR-V that asks only for what its storage an
   CHECK(names.size() == kKernelCount);
 }
 
-TEST_CASE("the enumerators of KernelId name the variants of the table") {
+TEST_CASE("kernels share modules, and know their twins") {
+  std::set<const uint32_t*> modules;
+  size_t bytes = 0;
+  for (uint32_t i = 0; i < kKernelCount; ++i) {
+    const KernelInfo& info = kernel_info(static_cast<KernelId>(i));
+    if (modules.insert(info.words).second) bytes += info.word_count * sizeof(uint32_t);
+    INFO(info.name);
+    for (const auto& [twin, ending] : {std::pair{info.subgroup, "_subgroup"}, std::pair{info.canon, "_canon"}}) {
+      if (twin == kNoTwin || twin == static_cast<KernelId>(i)) continue;
+      CHECK(kernel_info(twin).name == info.name + std::string(ending));
+      CHECK(kernel_info(twin).types == info.types);
+      CHECK(kernel_info(twin).push_bytes == info.push_bytes);
+      CHECK(kernel_info(twin).words != info.words);
+    }
+  }
+  CHECK(modules.size() <= 90);
+  CHECK(bytes <= 3 << 20);
+  // A type that is read, that of results, and that of weights.
+  CHECK(kernel_info(KernelId::LayernormBf16).words == kernel_info(KernelId::LayernormF32).words);
+  CHECK(kernel_info(KernelId::LayernormBf16).types == 0x020202);
+  CHECK(kernel_info(KernelId::ElementwiseF16Bf16).types == 0x010201);
+  CHECK(kernel_info(KernelId::ProjectionF32Narrow).types == 0x010000);
+  CHECK(kernel_info(KernelId::PlaceU8).canon == KernelId::PlaceU8);
+}
+
+TEST_CASE("the enumerators of KernelId name the kernels of the table") {
   CHECK(std::string(kernel_info(KernelId::MatmulF32).name) == "matmul_f32");
   CHECK(std::string(kernel_info(KernelId::L2NormalizeF16).name) == "l2_normalize_f16");
   CHECK(std::string(kernel_info(KernelId::ElementwiseF32F16).name) == "elementwise_f32_f16");

@@ -19,44 +19,20 @@ constexpr uint32_t kColumnsOfOne = 8;
 constexpr uint32_t kRowCounts[] = {1, 4, 8};
 static_assert(kRowCounts[2] == kMostProjectedRows);
 
-struct Ids {
-  KernelId f32, f16, narrow, bf16;
-  ByStorage quantized;
-  KernelId f32_cache, narrow_cache, quantized_cache;  // whose results may have 16 bits beside rows of f32
-  KernelId of(DType rows, DType weights, bool narrows) const {
-    if (narrows) return is_quantized(weights) ? quantized_cache : is_16_bit_float(weights) ? narrow_cache : f32_cache;
-    if (is_quantized(weights)) return quantized.of(rows);
-    if (rows != DType::F32) return rows == DType::F16 ? f16 : bf16;
-    return is_16_bit_float(weights) ? narrow : f32;
-  }
-  bool is_quantized_one(KernelId id) const { return quantized.has(id) || id == quantized_cache; }
-  bool has(KernelId id) const {
-    return id == f32 || id == f16 || id == narrow || id == bf16 || id == f32_cache || id == narrow_cache ||
-           is_quantized_one(id);
-  }
-};
-constexpr Ids kPlain = {
-    KernelId::ProjectionF32,
-    KernelId::ProjectionF16,
-    KernelId::ProjectionF32Narrow,
-    KernelId::ProjectionBf16,
-    {KernelId::ProjectionF32Quantized, KernelId::ProjectionF16Quantized, KernelId::ProjectionBf16Quantized},
-    KernelId::ProjectionF32Cache,
-    KernelId::ProjectionF32NarrowCache,
-    KernelId::ProjectionF32QuantizedCache};
-constexpr Ids kReducing = {KernelId::ProjectionF32Subgroup,
-                           KernelId::ProjectionF16Subgroup,
-                           KernelId::ProjectionF32NarrowSubgroup,
-                           KernelId::ProjectionBf16Subgroup,
-                           {KernelId::ProjectionF32QuantizedSubgroup, KernelId::ProjectionF16QuantizedSubgroup,
-                            KernelId::ProjectionBf16QuantizedSubgroup},
-                           KernelId::ProjectionF32CacheSubgroup,
-                           KernelId::ProjectionF32NarrowCacheSubgroup,
-                           KernelId::ProjectionF32QuantizedCacheSubgroup};
+// The kernel for rows and weights of these types, without subgroup operations.
+KernelId plain_id(DType rows, DType weights) {
+  constexpr ByStorage kIds = {KernelId::ProjectionF32, KernelId::ProjectionF16, KernelId::ProjectionBf16};
+  constexpr ByStorage kQuantized = {KernelId::ProjectionF32Quantized, KernelId::ProjectionF16Quantized,
+                                    KernelId::ProjectionBf16Quantized};
+  if (is_quantized(weights)) return kQuantized.of(rows);
+  return rows == DType::F32 && is_16_bit_float(weights) ? KernelId::ProjectionF32Narrow : kIds.of(rows);
+}
 
-KernelId id_for(const Capabilities& device, DType rows, DType weights, bool narrows) {
-  const KernelId subgroups = kReducing.of(rows, weights, narrows);
-  return device.subgroup_arithmetic && device.allows(subgroups) ? subgroups : kPlain.of(rows, weights, narrows);
+bool may_reduce(const Capabilities& device, KernelId plain) {
+  return device.subgroup_arithmetic && device.allows(kernel_info(plain).subgroup);
+}
+KernelId id_for(const Capabilities& device, KernelId plain) {
+  return may_reduce(device, plain) ? kernel_info(plain).subgroup : plain;
 }
 
 // The type of the results that have another one than the rows, if any has.
@@ -119,8 +95,9 @@ bool divide(const Select& select, uint32_t columns) {
   return attrs.turned == 0 || (attrs.head % columns == 0 && pairs_of(select) % half == 0);
 }
 
-uint32_t columns_of(const Select& select, KernelId id, uint32_t rows) {
-  const bool reads_much = rows == 1 && has_small_subgroups(select.device) && kReducing.is_quantized_one(id);
+uint32_t columns_of(const Select& select, bool reduces, uint32_t rows) {
+  const bool quantized = is_quantized(select.info(in::kProjectionWeights).dtype);
+  const bool reads_much = rows == 1 && has_small_subgroups(select.device) && reduces && quantized;
   return reads_much && divide(select, kColumnsOfOne) ? kColumnsOfOne : kColumnsOfMany;
 }
 
@@ -183,7 +160,7 @@ bool projects(const Capabilities& device, DType rows, DType weights, DType resul
                                : narrow && (weights == rows || (rows == DType::BF16 && weights == DType::F16));
   const bool narrows = results != rows;
   if (narrows) known = known && rows == DType::F32 && is_16_bit_float(results) && device.storage_16bit;
-  return known && device.allows(id_for(device, rows, weights, narrows));
+  return known && device.allows(id_for(device, plain_id(rows, weights)));
 }
 
 Status select_projection(const Select& select) {
@@ -196,10 +173,12 @@ Status select_projection(const Select& select) {
     vary = vary || !select.schedule.sizes.is_constant(x.dims[i]);
   }
   Candidates candidates;
-  const KernelId id = id_for(select.device, rows, weights, narrow_results(select).has_value());
-  const uint32_t invocations = kReducing.has(id) ? invocations_along_k(select.device) : kMostAlongK;
+  const KernelId plain = plain_id(rows, weights);
+  const bool reduces = may_reduce(select.device, plain);
+  const KernelId id = id_for(select.device, plain);
+  const uint32_t invocations = reduces ? invocations_along_k(select.device) : kMostAlongK;
   for (const uint32_t count : kRowCounts) {
-    const uint32_t columns = columns_of(select, id, count);
+    const uint32_t columns = columns_of(select, reduces, count);
     Candidate& one =
         candidates.add(id, {invocations, 1, 1}).set(Projection::BM, count).set(Projection::COLUMNS, columns);
     one.traits.rows = count;

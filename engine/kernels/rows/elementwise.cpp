@@ -16,7 +16,7 @@ Vec4 known_of(const Select& select, KernelId id, Tensor a, Tensor b) {
 ByStorage kernels_from(DType from) {
   if (from == DType::F16) return {KernelId::ElementwiseF16F32, KernelId::ElementwiseF16, KernelId::ElementwiseF16Bf16};
   if (from == DType::BF16)
-    return {KernelId::ElementwiseF32Narrow, KernelId::ElementwiseBf16F16, KernelId::ElementwiseBf16};
+    return {KernelId::ElementwiseBf16F32, KernelId::ElementwiseBf16F16, KernelId::ElementwiseBf16};
   return {KernelId::ElementwiseF32, KernelId::ElementwiseF32F16, KernelId::ElementwiseF32Bf16};
 }
 
@@ -33,11 +33,8 @@ Status pick_variant(const Select& select, const ElementwiseAttrs& attrs, DType f
     *id = from == DType::I32 ? KernelId::CopyI32 : KernelId::CopyU8;
     return Status::Ok;
   }
-  // A kernel that reads two elements as a word needs no 16-bit storage.
-  const bool as_words =
-      from == DType::BF16 || (from == DType::F16 && (!select.device.storage_16bit || select.reproducible()));
-  if (as_words && to == DType::F32) {
-    *id = KernelId::ElementwiseF32Narrow;
+  if (is_16_bit_float(from) && to == DType::F32) {  // every device casts, so that weights may be narrow
+    *id = kernels_from(from).f32;
     return Status::Ok;
   }
   const Status status = check_storage(select, from);
@@ -54,10 +51,10 @@ const char* why_variant(KernelId id) {
     case KernelId::ElementwiseBf16F16: return "cast from bf16 to f16, rounding to nearest even";
     case KernelId::ElementwiseF32F16: return "cast from f32 to f16, rounding to nearest even";
     case KernelId::ElementwiseF16F32: return "cast from f16 to f32, exact";
-    case KernelId::ElementwiseF32Narrow: return "cast from two bytes to f32, exact";
+    case KernelId::ElementwiseBf16F32: return "cast from bf16 to f32, exact";
     case KernelId::CopyI32: return "copy or sum of words";
     case KernelId::CopyU16: return "copy of 16 bits";
-    default: return "copy of bytes, by atomic operations on words";
+    default: return "copy of bytes";
   }
 }
 
@@ -76,7 +73,7 @@ Status add_elementwise(const Select& select, const ElementwiseAttrs& attrs, Tens
     use.key.set(ElementwiseConstants::KIND, static_cast<uint32_t>(attrs.kind));
     use.key.set(ElementwiseConstants::ACTIVATION, static_cast<uint32_t>(attrs.activation));
     use.key.set(ElementwiseConstants::PER_INVOCATION, vec4 ? 1 : kPerInvocation);
-    use.key.set(ElementwiseConstants::VEC4, vec4).set(ElementwiseConstants::BFLOAT, from == DType::BF16);
+    use.key.set(ElementwiseConstants::VEC4, vec4);
     use.buffer_count = 3;
     use.buffers[0].tensor = a;
     use.buffers[1].tensor = b.valid() ? b : a;

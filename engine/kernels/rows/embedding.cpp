@@ -12,7 +12,7 @@ Status pick_variant(const Select& select, DType table, KernelId* id) {
         select, to,
         {KernelId::EmbeddingF32Quantized, KernelId::EmbeddingF16Quantized, KernelId::EmbeddingBf16Quantized}, id);
   if (to == DType::F32 && is_16_bit_float(table)) {
-    *id = KernelId::EmbeddingF32Narrow;
+    *id = table == DType::F16 ? KernelId::EmbeddingF16F32 : KernelId::EmbeddingBf16F32;
     return Status::Ok;
   }
   const Status status =
@@ -31,7 +31,6 @@ Status select_embedding(const Select& select) {
   if (status != Status::Ok) return status;
   constexpr size_t kInputs[] = {in::kTable, in::kIds};
   select_lanes(select, id, table.dims[1], [&](KernelUse* use) {
-    if (id == KernelId::EmbeddingF32Narrow) use->key.set(EmbeddingConstants::BFLOAT, table.dtype == DType::BF16);
     if (is_quantized(table.dtype)) use->key.set(EmbeddingConstants::BLOCK_TYPE, number_of(table.dtype));
     bind(select, use, kInputs);
     use->buffers[use->buffer_count++] = {BufferUse::Kind::Faults, true, {}};

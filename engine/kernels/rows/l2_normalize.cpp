@@ -7,9 +7,7 @@ Status select_l2_normalize(const Select& select) {
   const Status status = check_storage(select, x.dtype);
   if (status != Status::Ok) return status;
   if (select.out().dtype != x.dtype) return select.unsupported("result and input differ in type");
-  constexpr RowIds kIds = {
-      {KernelId::L2NormalizeF32, KernelId::L2NormalizeF16, KernelId::L2NormalizeBf16},
-      {KernelId::L2NormalizeF32Subgroup, KernelId::L2NormalizeF16Subgroup, KernelId::L2NormalizeBf16Subgroup}};
+  constexpr ByStorage kIds = {KernelId::L2NormalizeF32, KernelId::L2NormalizeF16, KernelId::L2NormalizeBf16};
   constexpr size_t kInputs[] = {in::kX};
   const Tensor operands[] = {select.node.inputs[in::kX], select.node.outputs[0]};
   select_rows(select, kIds, x.dims[static_cast<size_t>(x.rank - 1)], 0, operands, kInputs);

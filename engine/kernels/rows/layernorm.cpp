@@ -3,9 +3,7 @@
 namespace heed::kernels {
 
 Status select_layernorm(const Select& select) {
-  return select_norm(
-      select, {{KernelId::LayernormF32, KernelId::LayernormF16, KernelId::LayernormBf16},
-               {KernelId::LayernormF32Subgroup, KernelId::LayernormF16Subgroup, KernelId::LayernormBf16Subgroup}});
+  return select_norm(select, {KernelId::LayernormF32, KernelId::LayernormF16, KernelId::LayernormBf16});
 }
 
 void emit_layernorm(const Emit& emit) { emit_norm(emit); }

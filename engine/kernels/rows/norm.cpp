@@ -13,7 +13,7 @@ uint32_t norm_flags(const Select& select) {
 
 }  // namespace
 
-Status select_norm(const Select& select, const RowIds& ids) {
+Status select_norm(const Select& select, const ByStorage& ids) {
   const TensorInfo& x = select.info(in::kX);
   Status status = check_storage(select, x.dtype);
   if (status == Status::Ok && select.out().dtype != x.dtype)

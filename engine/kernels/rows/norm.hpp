@@ -5,7 +5,7 @@
 
 namespace heed::kernels {
 
-Status select_norm(const Select& select, const RowIds& ids);
+Status select_norm(const Select& select, const ByStorage& ids);
 void emit_norm(const Emit& emit);
 
 }  // namespace heed::kernels

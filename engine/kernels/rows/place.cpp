@@ -9,7 +9,7 @@ Status pick_variant(const Select& select, DType from, DType to, KernelId* id) {
     *id = from == DType::I32 ? KernelId::PlaceI32 : KernelId::PlaceU8;
     return Status::Ok;
   }
-  if (from == to) return pick_storage(select, to, {KernelId::PlaceF32, KernelId::PlaceF16, KernelId::PlaceBf16}, id);
+  if (from == to) return pick_storage(select, to, {KernelId::PlaceI32, KernelId::PlaceU16, KernelId::PlaceU16}, id);
   return select.unsupported(format("rows of %s to a tensor of %s", to_string(from), to_string(to)));
 }
 

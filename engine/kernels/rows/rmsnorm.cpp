@@ -3,9 +3,7 @@
 namespace heed::kernels {
 
 Status select_rmsnorm(const Select& select) {
-  return select_norm(select,
-                     {{KernelId::RmsnormF32, KernelId::RmsnormF16, KernelId::RmsnormBf16},
-                      {KernelId::RmsnormF32Subgroup, KernelId::RmsnormF16Subgroup, KernelId::RmsnormBf16Subgroup}});
+  return select_norm(select, {KernelId::RmsnormF32, KernelId::RmsnormF16, KernelId::RmsnormBf16});
 }
 
 void emit_rmsnorm(const Emit& emit) { emit_norm(emit); }

@@ -61,8 +61,8 @@ Candidates canon_candidates(int64_t longest) {
 }
 
 // Whether the variant with subgroup operations may be used.
-bool may_use_subgroups(const Select& select, const RowIds& ids) {
-  return select.device.subgroup_arithmetic && select.device.allows(ids.subgroup.of(select.out().dtype));
+bool may_use_subgroups(const Select& select, KernelId id) {
+  return select.device.subgroup_arithmetic && select.device.allows(kernel_info(id).subgroup);
 }
 
 }  // namespace
@@ -89,17 +89,18 @@ uint32_t keep_rows(const Select& select, const Candidates& candidates, SizeId le
   return keep(select.need(), candidates, 1, problem_at, length);
 }
 
-void select_rows(const Select& select, const RowIds& ids, SizeId length, uint32_t flags,
+void select_rows(const Select& select, const ByStorage& ids, SizeId length, uint32_t flags,
                  std::span<const Tensor> operands, std::span<const size_t> inputs) {
   const int64_t longest = select.max_of(length);
-  const bool subgroups = may_use_subgroups(select, ids);
+  const KernelId plain = ids.of(select.out().dtype);
+  const bool subgroups = may_use_subgroups(select, plain);
   const Candidates candidates = select.reproducible() ? canon_candidates(longest) : gpu_candidates(longest);
   Vec4 known = Vec4::Always;
   for (const Tensor tensor : operands) known = worse(known, vec4_of(select, tensor));
   add_kept(select, candidates, keep_rows(select, candidates, length), known, [&](Candidate candidate, bool vec4) {
     // Only where a row has the whole workgroup are its lanes whole subgroups.
     const bool reduces = subgroups && candidate.traits.rows == 1;
-    candidate.key.id = (reduces ? ids.subgroup : ids.plain).of(select.out().dtype);
+    candidate.key.id = reduces ? kernel_info(plain).subgroup : plain;
     candidate.set(kFlags, flags).set(RowGroupConstants::VEC4, vec4);
     bind(select, &add_candidate(select, candidate), inputs);
   });

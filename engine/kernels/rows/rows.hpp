@@ -9,17 +9,13 @@
 
 namespace heed::kernels {
 
-struct RowIds {
-  ByStorage plain, subgroup;
-};
-
 // Adds the kernels for rows of this length that go over groups of four elements and may keep them in registers
 // (shaders/shared/row_groups.glsl): softmax and the norms. `operands` are all tensors that are read or written by rows.
 // Binds `inputs`, then the output.
-void select_rows(const Select& select, const RowIds& ids, SizeId length, uint32_t flags,
+void select_rows(const Select& select, const ByStorage& ids, SizeId length, uint32_t flags,
                  std::span<const Tensor> operands, std::span<const size_t> inputs);
 // Adds the kernels of operations that go over rows once: argmax, embedding and rotary. add(use) binds tensors and sets
-// the constants from 3 on.
+// its constants.
 template <class Add>
 void select_lanes(const Select& select, KernelId id, SizeId length, const Add& add);
 // The same for operations that sum up what their lanes have. In reproducible plans every row has 128 lanes.

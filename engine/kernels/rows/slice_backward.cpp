@@ -4,11 +4,11 @@ namespace heed::kernels {
 Status select_slice_backward(const Select& select) {
   const TensorInfo& x = select.info(in::kX);
   KernelId id{};
-  constexpr ByStorage kIds = {KernelId::SliceBackwardF32, KernelId::SliceBackwardF16, KernelId::SliceBackwardBf16};
+  constexpr ByStorage kIds = {KernelId::SliceBackwardI32, KernelId::SliceBackwardU16, KernelId::SliceBackwardU16};
   const Status status = pick_storage(select, x.dtype, kIds, &id);
   if (status != Status::Ok) return status;
   constexpr size_t kInputs[] = {in::kX};
-  bind(select, &add_kernel(select, id, {kInvocations, 1, 1}, "one invocation per element of the whole"), kInputs);
+  bind(select, &add_kernel(select, id, {kInvocations, 1, 1}, "one invocation per word of the whole"), kInputs);
   return Status::Ok;
 }
 
@@ -28,8 +28,9 @@ void emit_slice_backward(const Emit& emit) {
     p.x_stride[i] = axis < 0 ? 0 : u32(x.stride[axis]);
     p.place_stride[i] = axis < 0 ? UINT32_MAX : value(attrs.strides[static_cast<size_t>(axis)]);
   }
+  const int64_t per_word = 4 / static_cast<int64_t>(size_of(x.dtype));
   Dispatch& dispatch = emit.dispatches->add();
-  dispatch.groups = fold_groups(ceil_div<int64_t>(p.elements, kInvocations));
+  dispatch.groups = fold_groups(ceil_div<int64_t>(p.elements, kInvocations * per_word));
   dispatch.work = static_cast<double>(p.elements) * 20.0;
   dispatch.set_push(p);
 }

@@ -42,8 +42,7 @@ Status select_softmax(const Select& select) {
   if (status != Status::Ok) return status;
   constexpr size_t kInputs[] = {in::kX,           in::kKeyPadding,     in::kMask,
                                 in::kSoftmaxBias, in::kSoftmaxLengths, in::kSoftmaxPositions};
-  constexpr RowIds kIds = {{KernelId::SoftmaxF32, KernelId::SoftmaxF16, KernelId::SoftmaxBf16},
-                           {KernelId::SoftmaxF32Subgroup, KernelId::SoftmaxF16Subgroup, KernelId::SoftmaxBf16Subgroup}};
+  constexpr ByStorage kIds = {KernelId::SoftmaxF32, KernelId::SoftmaxF16, KernelId::SoftmaxBf16};
   // Masks are not among them, since they are read byte by byte.
   const auto& inputs = select.node.inputs;
   const Tensor operands[] = {inputs[in::kX], inputs[in::kSoftmaxBias], select.node.outputs[0]};
