@@ -1,6 +1,10 @@
 # Makes the lists of families from the files of engine/models, so that a new family is one file. A family is a line that begins
 # with "extern constinit const DecoderFamily NAME", a family of chat templates one with "extern constinit const ChatFormat NAME".
 function(heed_list_families target)
+  get_target_property(is_taken ${target} IMPORTED)  # with the objects of another build
+  if(is_taken)
+    return()
+  endif()
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/engine/models/*.cpp)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources})
   foreach(kind IN ITEMS DecoderFamily ChatFormat)
