@@ -72,7 +72,7 @@ void visit_sizes(const Need& need, std::optional<SizeId> only,
   }
 }
 
-const char* Candidates::among() const {
+std::string_view Candidates::among() const {
   const auto needs_option = [](const Candidate& one) { return one.among != Tuning::kUsual; };
   const auto one = std::find_if(list.begin(), list.begin() + count, needs_option);
   return one != list.begin() + count ? one->among : Tuning::kUsual;

@@ -32,8 +32,8 @@ struct Candidate {
   const char* why = "";
   // It is two kernels: one that reads four elements at a time (Traits::octets: eight), one for other operands.
   bool reads_vec4 = false;
-  int64_t most_split = INT64_MAX;      // rows, at most, of a run that takes it and splits its work
-  const char* among = Tuning::kUsual;  // the option without which it is not listed
+  int64_t most_split = INT64_MAX;           // rows, at most, of a run that takes it and splits its work
+  std::string_view among = Tuning::kUsual;  // the option without which it is not listed
 
   Candidate& set(size_t constant, uint32_t value) {
     key.set(constant, value);
@@ -54,7 +54,7 @@ struct Candidates {
     return one;
   }
   // The option that some of them need.
-  const char* among() const;
+  std::string_view among() const;
   // Notes down what was measured on the device. A time that was measured without the kernels that an option adds does not tell whether
   // one of these is faster, so that each option has measurements of its own.
   void measured_on(const Capabilities& device);

@@ -27,8 +27,8 @@ constexpr int64_t kHeadSizeLimits[] = {80};
 
 }  // namespace
 
-uint64_t Tuning::classes_of(const KernelKey& key, const char* among) const {
-  const std::string name = variant_name(key), whole = name + among;
+uint64_t Tuning::classes_of(const KernelKey& key, std::string_view among) const {
+  const std::string name = variant_name(key), whole = std::string(name).append(among);
   uint64_t classes = 0;
   for (const Choice& choice : choices)
     if (choice.variant == whole || (choice.variant == name && choice.classes == kEverywhere)) classes |= choice.classes;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace heed {
@@ -14,7 +15,7 @@ struct KernelKey;
 struct Tuning {
   // A choice is made among the usual kernels, or among these and the ones that CompileOptions::round_rows (kRounded) or
   // emulate_f32 (kEmulated) adds.
-  static constexpr const char *kUsual = "", *kRounded = " rounded", *kEmulated = " emulated";
+  static constexpr std::string_view kUsual = "", kRounded = " rounded", kEmulated = " emulated";
   struct Choice {
     std::string variant;   // variant_name of a kernel, and among which kernels
     uint64_t classes = 0;  // bit i: it is the best for sizes of class i
@@ -24,7 +25,7 @@ struct Tuning {
   // Passes list every kernel that could run them, so that all can be timed.
   bool lists_all = false;
 
-  uint64_t classes_of(const KernelKey& key, const char* among = kUsual) const;
+  uint64_t classes_of(const KernelKey& key, std::string_view among = kUsual) const;
 };
 
 // Names a kernel and how it cuts the work: by rows and columns of a tile, "matmul_f32 64x64", or by invocations and

@@ -27,7 +27,7 @@ Candidate& add_tile(Candidates* candidates, KernelId id, uint32_t invocations, u
   return one.set(Spec::BM, rows).set(Spec::BN, columns);
 }
 
-const char* option_of(const Schedule& schedule) {
+std::string_view option_of(const Schedule& schedule) {
   return schedule.asked.round_rows ? Tuning::kRounded : Tuning::kEmulated;
 }
 

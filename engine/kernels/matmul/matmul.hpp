@@ -93,7 +93,7 @@ struct Why {
 Candidate& add_tile(Candidates* candidates, KernelId id, uint32_t invocations, uint32_t rows, uint32_t columns,
                     double group);
 // The name in Tuning of what allows kernels that round rows or emulate f32.
-const char* option_of(const Schedule& schedule);
+std::string_view option_of(const Schedule& schedule);
 
 // Each family appends its kernels that may run the product, with their costs.
 void list_tiles(const Select& select, Candidates* candidates);

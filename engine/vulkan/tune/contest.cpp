@@ -59,8 +59,8 @@ Tuned ContestResult::report() const {
   return {dtype, usual.variant, usual.ms, best.variant, best.ms, static_cast<uint32_t>(measured.size())};
 }
 
-void ContestResult::choose(Tuning* found, uint32_t size_class, const char* among) const {
-  if (fastest != 0) heed::choose(found, measured[fastest].variant + among, size_class);
+void ContestResult::choose(Tuning* found, uint32_t size_class, std::string_view among) const {
+  if (fastest != 0) heed::choose(found, std::string(measured[fastest].variant).append(among), size_class);
 }
 
 Contest::Contest(Device& device, const Graph& graph, const Weights& weights, DType dtype, const CompileOptions& options)

@@ -50,7 +50,7 @@ struct ContestResult {
   bool held() const { return !measured.empty(); }
   // If it was held: what the report says, and the choice for this class of sizes if there is one to make.
   Tuned report() const;
-  void choose(Tuning* found, uint32_t size_class, const char* among = Tuning::kUsual) const;
+  void choose(Tuning* found, uint32_t size_class, std::string_view among = Tuning::kUsual) const;
 };
 
 // The device must not choose by a tuning meanwhile.

@@ -15,7 +15,7 @@ constexpr int64_t kSides[] = {512, 2048};  // columns and depth
 // Types of a and b, and the option that adds kernels to the others.
 struct Kind {
   DType a, b;
-  const char* among = Tuning::kUsual;
+  std::string_view among = Tuning::kUsual;
 
   bool rounds() const { return among == Tuning::kRounded; }
   bool emulates() const { return among == Tuning::kEmulated; }
