@@ -176,8 +176,10 @@ Status InterpretedPlan::run_passes(const RunValues& values) {
     Memory faults(4, true);
     std::memset(faults.data(), 0, 4);
     emit_dispatches(schedule_, pass, machine_.capabilities, kernels_[i], values, &list);
-    for (uint32_t d = 0; d < list.count; ++d) run_dispatch(pass, kernels_[i], list.dispatches[d], faults);
-    fill_last_words(pass, values);
+    for (uint32_t d = 0; d < list.count; ++d) {
+      run_dispatch(pass, kernels_[i], list.dispatches[d], faults);
+      fill_last_words(pass, values);  // a second dispatch may read what the first has written
+    }
     uint32_t fault = 0;
     std::memcpy(&fault, faults.data(), 4);
     if (fault != 0)
