@@ -104,7 +104,7 @@ const char* last_message();
 
 // --- Structs with a size ---------------------------------------------------------------------------------------
 
-// Whether `size` is that of the struct, which is `known` bytes large; the call fails if not. `what` names it.
+// Fails the call unless the `size` member of the struct is `known`, its size in bytes. Messages call the struct `what`.
 bool check_struct(Call& call, const void* given, size_t known, const char* what);
 
 // A caller's struct, whose defaults are zeros; these for NULL.

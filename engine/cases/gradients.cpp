@@ -46,7 +46,7 @@ void of_slopes(CaseGraph& c) {
   c.differentiate(y, up(c, y), {{"y", x}});
 }
 
-// What it is given stays for a gradient.
+// A matmul that keeps its result before the activation, which a gradient reads.
 void kept(CaseGraph& c) {
   const Tensor x = c.x(), y = c.graph.linear(x, c.weight("w", {c.size(1), c.size(1)}), c.row("b", x));
   c.output("before", y);

@@ -1,4 +1,4 @@
-// What several operations make together.
+// Cases of several operations.
 #include "cases/op_case.hpp"
 
 namespace heed {

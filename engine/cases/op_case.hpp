@@ -11,7 +11,7 @@
 
 namespace heed {
 
-// What a case is built for: up to five sizes, whose meaning the case says; 0: not there.
+// Up to five sizes of a case. Each case says what they mean. 0: not used.
 using CaseSizes = std::array<int64_t, 5>;
 using SizesList = std::initializer_list<CaseSizes>;
 // Sizes of the self-test that are the extents "m" and "n", and their maxima.

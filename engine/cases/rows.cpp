@@ -23,7 +23,7 @@ void rmsnorm(CaseGraph& c) {
 
 void l2_normalize(CaseGraph& c) { c.output(c.graph.l2_normalize(c.x())); }
 
-// Of the tokens that a mask keeps. Sizes: texts, tokens, columns.
+// The mean over the tokens that a mask keeps. Sizes: texts, tokens, columns.
 void masked_mean(CaseGraph& c) { c.output(c.graph.mean(c.x(), 1, keep(c.bytes("kept", {c.size(0), c.size(1)})))); }
 
 template <int kAxis>

@@ -1,4 +1,4 @@
-// What a node of each operation says beside its inputs and outputs, which the sheet of operations describes (operations.inc).
+// The attributes of each operation. The sheet (operations.inc) describes its inputs and outputs.
 #pragma once
 
 #include <algorithm>
@@ -180,7 +180,7 @@ using Attrs =
                  MeanAttrs, RotaryAttrs, ProjectionAttrs, CrossEntropyAttrs, SampleAttrs, PlaceAttrs, ConcatAttrs,
                  CustomAttrs, SoftmaxBackwardAttrs, NormBackwardAttrs, SliceBackwardAttrs, UpdateAttrs>;
 
-// Which of them an operation has.
+// The index of T among the attributes, as the sheet stores it.
 template <class T, size_t I = 0>
 consteval size_t index_of_attributes() {
   if constexpr (std::is_same_v<std::variant_alternative_t<I, Attrs>, T>)

@@ -43,8 +43,8 @@ class Answer {
   bool yes_;
 };
 
-// What flows back through an operation: what its rule in `train` says; it is an error to ask; or nothing, since its results are
-// indices.
+// Whether an operation has a gradient. Rule: `train` has a rule for it. None: asking for one is an error. Nothing: its results are
+// indices, so that none flows back.
 enum class Gradient : uint8_t { Unstated, Rule, None, Nothing };
 
 // Floating-point operations: counted by a function, or so many for each element of the first output or of the first input. A rough
@@ -61,7 +61,7 @@ struct OperationInfo {
   OperandInfo outputs[kMaxOutputs];
   size_t attributes = std::variant_npos;  // what Node::attrs holds
   Flops flops;
-  // What a pass reads of an input, where that is less than the view shows.
+  // The part of an input that a pass reads. Null: the whole view.
   View (*reads)(const Schedule& schedule, const Node& node, size_t input, const RunValues& values) = nullptr;
   Gradient gradient = Gradient::Unstated;
   Answer reproducible;  // plans that are reproducible may have it

@@ -1,6 +1,6 @@
 // Made by engine/c/generate.py of the C++ headers: change those, and run it.
 //
-// Options as C gives them. `read` checks them; NULL gives the defaults. `to_c` leaves tensors out, which are a graph's.
+// Conversions of options. `read` checks a struct of C; NULL gives the defaults. `to_c` leaves tensors out, since they belong to a graph.
 // clang-format off
 #pragma once
 

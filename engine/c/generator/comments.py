@@ -82,7 +82,7 @@ class Translation:
         return self.constant(self.constants[text]) if text in self.constants else text
 
     def __call__(self, lines: List[str]) -> List[str]:
-        """Without examples, which are C++."""
+        """Leaves out examples, since they are in C++."""
         kept = [line for line in lines if not re.match(r"  .*([;{}]|//|\.\.\.$)", line)]
         kept = [line for i, line in enumerate(kept) if line or (i and kept[i - 1])]
         return [line if line.startswith("  ") else re.sub(r"(?<![<\w/.])[A-Za-z_]\w*(?:::\w+)*", self._word, line) for line in kept]

@@ -318,7 +318,7 @@ class Header:
         self.functions.append(Function(prefix + name, result, parameters, comment, self.name, tokens[0].line))
 
     def _members(self, tokens: List[Token], comment: List[str]) -> List[Member]:
-        """`Type a = x, b = y`. A pointer to a function has its name inside of its type, which is kept as text."""
+        """`Type a = x, b = y`. The type of a pointer to a function is kept as text, since the name stands inside it."""
         words = [t.text for t in tokens]
         if "(" in words and words[words.index("(") + 1:][:1] == ["*"]:
             name = words[words.index("(") + 2]

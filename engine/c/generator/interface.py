@@ -62,8 +62,8 @@ MEMBERS = {
                                           "Any of these texts ends an answer and is not part of it. UTF-8, not empty."),
 }
 
-# Types and functions that C does not have, or that are written by hand in include/heed/c and engine/c: handles, what is asked of them,
-# callbacks, arrays, reports.
+# Names that the generator leaves out: C does not have them, or people write them in include/heed/c and engine/c. They are handles and
+# their getters, callbacks, arrays and reports.
 BY_HAND = {
     # Values and views
     "TypeBlock", "Dim", "Shape", "Tensor", "Mask", "HostTensor", "ParallelFor", "UploadProgress", "UploadRelease", "Log", "stderr_log",

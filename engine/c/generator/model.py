@@ -178,7 +178,7 @@ class Interface:
         return [(p, self.type_of(p.type, scope, p)) for p in given]
 
     def needs_graph(self, struct: str) -> bool:
-        """Whether a struct has tensors or sizes, which are a graph's."""
+        """Whether a struct has tensors or dims, so that its conversion needs a graph."""
         for _, kind in self.member_types(self.structs[struct]):
             if kind.kind in ("tensor", "dim", "mask", "wanted", "optional dim"):
                 return True

@@ -80,7 +80,7 @@ class Writer:
 
     def enums_h(self) -> str:
         body = [line for enum in self.made.enums.values() for line in self._enum(enum)]
-        return header("HEED_C_ENUMS_H", ["The numbers of the interface, which are those of C++ and of the shaders."], ["<stdint.h>"], body)
+        return header("HEED_C_ENUMS_H", ["Enums of the interface. Their numbers are those of C++ and of the shaders."], ["<stdint.h>"], body)
 
     def enums_glsl(self) -> str:
         lines = [f"// {MADE}", "#ifndef HEED_ENUMS_GLSL", "#define HEED_ENUMS_GLSL"]
@@ -191,7 +191,7 @@ class Writer:
             "  options.transpose_b = 1;",
             "",
             "Where a call takes options, NULL stands for these defaults. An int32_t that is no number is a truth: 0 or 1. A tensor that is "
-            "0, and a text that is NULL, is none. A mask has a second member that says what it means, which must be set with it."]
+            "0 is not used, nor is a text that is NULL. A mask has a second member for its meaning: set both."]
         body = [line for s in self.made.options for line in self._struct(s)]
         body += [line for s in self.made.results for line in self._result(s)]
         for constant in self.made.named_constants():
@@ -324,7 +324,7 @@ class Writer:
         return "Building& on" if self.made.needs_graph(struct.name) else "Call& call"
 
     def options_hpp(self) -> str:
-        lines = [f"// {MADE}", "//", "// Options as C gives them. `read` checks them; NULL gives the defaults. `to_c` leaves tensors out, which are a graph's.",
+        lines = [f"// {MADE}", "//", "// Conversions of options. `read` checks a struct of C; NULL gives the defaults. `to_c` leaves tensors out, since they belong to a graph.",
                  "// clang-format off", "#pragma once", ""]
         lines += [f"#include <heed/{h.name}>" for h in self.made.headers if not h.name.startswith("vulkan")]
         lines += ["", '#include "c/graph_object.hpp"', "", "namespace heed::c {", ""]

@@ -1,6 +1,6 @@
 // Made by engine/c/generate.py of the C++ headers: change those, and run it.
 //
-// The numbers of the interface, which are those of C++ and of the shaders.
+// Enums of the interface. Their numbers are those of C++ and of the shaders.
 // clang-format off
 #ifndef HEED_C_ENUMS_H
 #define HEED_C_ENUMS_H

@@ -7,8 +7,7 @@
 //   options.transpose_b = 1;
 //
 // Where a call takes options, NULL stands for these defaults. An int32_t that is no number is a truth: 0 or 1. A tensor
-// that is 0, and a text that is NULL, is none. A mask has a second member that says what it means, which must be set
-// with it.
+// that is 0 is not used, nor is a text that is NULL. A mask has a second member for its meaning: set both.
 // clang-format off
 #ifndef HEED_C_OPTIONS_H
 #define HEED_C_OPTIONS_H
