@@ -60,7 +60,6 @@ InterpretedPlan::InterpretedPlan(std::shared_ptr<detail::DeviceImpl> device, con
       scratch_(schedule_.scratch_bytes, false) {}
 
 Status InterpretedPlan::build(const std::vector<const detail::WeightsImpl::Entry*>& entries) {
-  entries_ = entries;
   storages_.resize(schedule_.placements.size());
   for (size_t id = 0; id < storages_.size(); ++id) {
     const Placement& at = schedule_.placements[id];
@@ -158,7 +157,7 @@ Binding InterpretedPlan::bind(const Node& pass, const KernelUse& use, uint32_t b
   const BufferUse& wanted = use.buffers[b];
   if (wanted.kind == BufferUse::Kind::Faults) return {&faults, 0, faults.bytes(), true};
   if (wanted.kind == BufferUse::Kind::Weights) {
-    const auto [begin, end] = detail::span_of_weights(schedule_, pass, entries_);
+    const auto [begin, end] = span_of_weights(schedule_, pass);
     return {&weights_->memory, begin, end - begin - trials_->cut_bytes, false};
   }
   // As in the plans of Vulkan devices, the binding of an absent operand gets the first one, and is only read.

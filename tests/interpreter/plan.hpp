@@ -80,7 +80,6 @@ class InterpretedPlan final : public detail::PlanImpl {
   Trials* trials_;
   Schedule schedule_;
   std::shared_ptr<InterpretedWeights> weights_;
-  std::vector<const detail::WeightsImpl::Entry*> entries_;  // by the schedule's weights
   std::shared_ptr<const detail::StateLayout> state_layout_;
   Memory scratch_;
   std::vector<std::unique_ptr<Memory>> constants_;

@@ -40,13 +40,6 @@ void convert_weight(const HostTensor& from, const WeightsImpl::Entry& to, std::b
 Status match_weights(const Schedule& schedule, const WeightsImpl* weights, const DeviceImpl* device, const Log& log,
                      std::vector<const WeightsImpl::Entry*>* found);
 
-// Bytes from the first to behind the last weight that a pass reads; weights[i] belongs to schedule.weights[i].
-struct WeightSpan {
-  uint64_t begin = UINT64_MAX, end = 0;
-};
-WeightSpan span_of_weights(const Schedule& schedule, const Node& pass,
-                           std::span<const WeightsImpl::Entry* const> weights);
-
 // Finds the host's buffer of every input and output of a schedule and checks names, types and sizes at the
 // given sizes. found[0..inputs) then outputs; every one must be given. Allocates only to log a failure.
 Status match_buffers(const Schedule& schedule, std::span<const HostBuffer> buffers, const RunValues& values,

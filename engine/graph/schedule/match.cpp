@@ -170,18 +170,6 @@ Status check_outputs_apart(const Schedule& schedule, std::span<const HostBuffer*
 
 }  // namespace
 
-WeightSpan span_of_weights(const Schedule& schedule, const Node& pass,
-                           std::span<const WeightsImpl::Entry* const> weights) {
-  WeightSpan span;
-  for (const Tensor input : pass.inputs) {
-    if (!input.valid() || schedule.placement(input).space != Placement::Space::Weight) continue;
-    const WeightsImpl::Entry& entry = *weights[schedule.placement(input).slot];
-    span.begin = std::min(span.begin, entry.offset);
-    span.end = std::max(span.end, entry.offset + entry.bytes);
-  }
-  return span;
-}
-
 Status match_buffers(const Schedule& schedule, std::span<const HostBuffer> buffers, const RunValues& values,
                      const Log& log, std::span<const HostBuffer*> found) {
   const size_t inputs = schedule.inputs.size();

@@ -1,4 +1,6 @@
 // Resolves sizes and views for one run. Nothing here allocates, except to log a failure.
+#include <algorithm>
+
 #include "base/logging.hpp"
 #include "graph/schedule/schedule.hpp"
 
@@ -75,6 +77,18 @@ Status finish_extents(const Schedule& schedule, const Log& log, std::span<int64_
                          static_cast<long long>(limit)));
   }
   return Status::Ok;
+}
+
+WeightSpan span_of_weights(const Schedule& schedule, const Node& pass) {
+  WeightSpan span;
+  for (const Tensor input : pass.inputs) {
+    if (!input.valid()) continue;
+    const Placement& at = schedule.placement(input);
+    if (at.space != Placement::Space::Weight) continue;
+    span.begin = std::min(span.begin, at.offset);
+    span.end = std::max(span.end, at.offset + at.bytes);
+  }
+  return span;
 }
 
 }  // namespace heed

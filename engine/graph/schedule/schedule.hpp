@@ -126,6 +126,12 @@ Status resolve_extents(const Schedule& schedule, const ExtentValues& given, cons
   return finish_extents(schedule, log, extent_values, sizes);
 }
 
+// Bytes of the weights' memory from the first to behind the last weight that a pass reads. Planning must have known the weights.
+struct WeightSpan {
+  uint64_t begin = UINT64_MAX, end = 0;
+};
+WeightSpan span_of_weights(const Schedule& schedule, const Node& pass);
+
 // Least work of one pass at the given sizes, for reports: floating-point operations, and bytes if every operand
 // crossed memory once.
 struct Cost {

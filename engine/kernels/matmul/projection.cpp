@@ -206,16 +206,6 @@ uint32_t start_of(const Emit& emit, size_t input, uint64_t begin) {
   return static_cast<uint32_t>(at / size_of(info.dtype)) + u32(emit.values.sizes[static_cast<size_t>(info.offset)]);
 }
 
-uint64_t begin_of_weights(const Emit& emit) {
-  uint64_t begin = UINT64_MAX;
-  for (const Tensor input : emit.node.inputs) {
-    if (!input.valid()) continue;
-    const Placement& at = emit.schedule.placement(input);
-    if (at.space == Placement::Space::Weight) begin = std::min(begin, at.offset);
-  }
-  return begin;
-}
-
 }  // namespace
 
 void emit_projection(const Emit& emit) {
@@ -226,7 +216,7 @@ void emit_projection(const Emit& emit) {
   p.rows = u32(x.elements() / x.dim[x.rank - 1]);
   p.tokens = u32(x.dim[x.rank - 2]);
   p.x_b = u32(strides_of(x).b), p.x_s = u32(strides_of(x).s);
-  const uint64_t begin = begin_of_weights(emit);
+  const uint64_t begin = span_of_weights(emit.schedule, emit.node).begin;
   p.gamma = start_of(emit, in::kProjectionGamma, begin);
   const uint32_t kernel = choose(emit.kernels, problem_of(x));
   const Traits& traits = emit.kernels.uses[kernel].traits;

@@ -124,7 +124,7 @@ Status VulkanPlan::resolve_bindings(const std::vector<const detail::WeightsImpl:
       for (uint32_t b = 0; b < kernel.binding_count; ++b) {
         if (kernel.bindings[b].source == Binding::Source::Faults) continue;
         if (chosen.buffers[b].kind == BufferUse::Kind::Weights) {
-          kernel.bindings[b].range = range_of_weights(schedule_.passes[i], weights);
+          kernel.bindings[b].range = range_of_weights(schedule_.passes[i]);
           continue;
         }
         // Every binding that a shader names must be valid, also one that this pass has no operand for and
@@ -143,9 +143,8 @@ Status VulkanPlan::resolve_bindings(const std::vector<const detail::WeightsImpl:
 }
 
 // From the first to the last of a pass's weights; those of one upload lie in one buffer.
-BoundRange VulkanPlan::range_of_weights(const Node& pass,
-                                        const std::vector<const detail::WeightsImpl::Entry*>& weights) const {
-  const auto [begin, end] = detail::span_of_weights(schedule_, pass, weights);
+BoundRange VulkanPlan::range_of_weights(const Node& pass) const {
+  const auto [begin, end] = span_of_weights(schedule_, pass);
   return {weights_->buffer(), weights_->offset() + begin, end - begin};
 }
 

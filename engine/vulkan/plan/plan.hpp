@@ -134,7 +134,7 @@ class VulkanPlan final : public detail::PlanImpl {
   Status create_constants();
   Status create_faults();
   Status resolve_bindings(const std::vector<const detail::WeightsImpl::Entry*>& weights);
-  BoundRange range_of_weights(const Node& pass, const std::vector<const detail::WeightsImpl::Entry*>& weights) const;
+  BoundRange range_of_weights(const Node& pass) const;
   Status resolve_binding(const Node& pass, Tensor tensor, const std::vector<const detail::WeightsImpl::Entry*>& weights,
                          Binding* binding);
   Status create_slots();

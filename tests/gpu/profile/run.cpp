@@ -110,7 +110,7 @@ Binding HeedWork::bind(const Node& pass, const KernelUse& use, uint32_t b, vulka
   *access = {};
   if (wanted.kind == BufferUse::Kind::Faults) return {faults_.get(), 0, 4, true};
   if (wanted.kind == BufferUse::Kind::Weights) {
-    const auto [begin, end] = detail::span_of_weights(schedule_, pass, entries_);
+    const auto [begin, end] = span_of_weights(schedule_, pass);
     return {weight_memory_.get(), begin, end - begin, false};
   }
   const bool absent = !wanted.tensor.valid();
