@@ -32,34 +32,34 @@ same() { report "$1" "$(cmp "$2" "$3" 2>&1)"; }
 
 small=(--layers 1 --width 32 --heads 2 --context 32 --batch 4 --every 1000)
 whole=$folder/whole again=$folder/again halves=$folder/halves
+steps=2000  # they take half a second or more, so that Ctrl-C comes before the last
 
 # --- Good input ----------------------------------------------------------------------------------------------------
-check "learns and writes" 0 "step 300 of 300: loss [0-9.]+, held out [0-9.]+" --out "$whole" --steps 300 "${small[@]}"
+check "learns and writes" 0 "step $steps of $steps: loss [0-9.]+, held out [0-9.]+" --out "$whole" --steps $steps "${small[@]}"
 missing=$(for name in layers.0.self_attn.in_proj_weight layers.0.self_attn.out_proj.bias layers.0.linear1.weight \
   layers.0.norm2.weight norm.bias out.weight; do grep -a -q "\"$name\"" "$whole/model.safetensors" || echo "no $name"; done)
 report "weights have PyTorch's names" "$missing"
 report "the curve is a PNG" "$(head -c 4 "$whole/loss.png" | grep -q PNG || echo "it is not")"
 first=$(sed -n '1s/.*\t//p' "$whole/losses.tsv") last=$(grep '^held-out' "$whole/losses.tsv" | tail -n 1 | sed 's/.*\t//')
 report "the loss of what was held out falls" "$(awk -v a="$first" -v b="$last" 'BEGIN { if (!(b < 0.85 * a)) print a, b }')"
-check "the same again" 0 "step 300 of 300" --out "$again" --steps 300 "${small[@]}"
+check "the same again" 0 "step $steps of $steps" --out "$again" --steps $steps "${small[@]}"
 same "the same bits at a second training" "$whole/model.safetensors" "$again/model.safetensors"
 
 # An interrupted training goes on to the same bits.
-"$program" "${on[@]}" --out "$halves" --steps 300 "${small[@]}" >"$folder/log" 2>&1 &
+"$program" "${on[@]}" --out "$halves" --steps $steps "${small[@]}" >"$folder/log" 2>&1 &
 pid=$!
 while [[ ! -s $folder/log ]] && kill -0 $pid 2>/dev/null; do sleep 0.02; done
-sleep 0.1
 kill -INT $pid 2>/dev/null
 wait $pid
 code=$?
 report "Ctrl-C keeps what was learned" "$([[ $code -eq 130 ]] && [[ -s $halves/model.safetensors ]] || echo "exit code $code: $(<"$folder/log")")"
 # A disk that is full, of which a limit on the size of files is one kind, leaves what was there.
 cp -r "$halves" "$folder/before"
-full=$(trap '' XFSZ; ulimit -f 100; check "a full disk" 2 "model.safetensors cannot be written" --out "$halves" --steps 300 "${small[@]}")
+full=$(trap '' XFSZ; ulimit -f 100; check "a full disk" 2 "model.safetensors cannot be written" --out "$halves" --steps $steps "${small[@]}")
 echo "$full"
 [[ $full == ok* ]] || failures=$((failures + 1))
 report "a full disk leaves what was there" "$(diff -r "$folder/before" "$halves" 2>&1)"
-check "the same command goes on" 0 "step 300 of 300|^[0-9]+ weights" --out "$halves" --steps 300 "${small[@]}"
+check "the same command goes on" 0 "step $steps of $steps|^[0-9]+ weights" --out "$halves" --steps $steps "${small[@]}"
 same "to the same bits" "$whole/model.safetensors" "$halves/model.safetensors"
 
 # A training whose numbers overflow says so, and its folder can still be gone on with.
