@@ -2,7 +2,8 @@
 # but CMake.
 #
 # At configure time variants.txt becomes generated/kernel_ids.inc (HEED_KERNEL(MatmulF32) ...), the enumerators of
-# KernelId; at build time the .spv files become generated/kernel_table.cpp, again whenever one of them changes.
+# KernelId, and generated/kernel_params.inc includes the headers that have push constants; at build time the .spv files
+# become generated/kernel_table.cpp, again whenever one of them changes.
 
 cmake_minimum_required(VERSION 3.21)  # for a run by `cmake -P`
 set(HEED_SHADERS_DIR ${CMAKE_CURRENT_LIST_DIR})
@@ -231,6 +232,16 @@ function(heed_embed_shaders target)
     list(APPEND inputs ${HEED_SHADERS_DIR}/spirv/${name}.spv)
   endforeach()
   file(CONFIGURE OUTPUT ${generated}/kernel_ids.inc CONTENT "${ids}" @ONLY)
+  file(GLOB headers CONFIGURE_DEPENDS ${HEED_SHADERS_DIR}/shared/*.h)
+  set(includes "")
+  foreach(header IN LISTS headers)
+    file(STRINGS ${header} blocks REGEX "^HEED_BEGIN_PARAMS" LIMIT_COUNT 1)
+    if(blocks)
+      get_filename_component(name ${header} NAME)
+      string(APPEND includes "#include \"shared/${name}\"\n")
+    endif()
+  endforeach()
+  file(CONFIGURE OUTPUT ${generated}/kernel_params.inc CONTENT "${includes}" @ONLY)
 
   add_custom_command(
     OUTPUT ${generated}/kernel_table.cpp
