@@ -48,7 +48,7 @@ function(heed_types type result)
 endfunction()
 
 # heed_read_variants(FILE KERNELS MODULES): the families of the table, expanded. Each kernel is
-# "name|Enumerator|Params|bindings|module|types|twin with subgroup operations|twin of reproducible plans", each module
+# "name|Enumerator|Params|bindings|module|types|walks|twin with subgroup operations|twin of reproducible plans", each module
 # "name|source|define define".
 function(heed_read_variants file kernels modules)
   file(STRINGS ${file} lines)
@@ -72,6 +72,7 @@ function(heed_read_variants file kernels modules)
     set(shared FALSE)
     set(given_module "")
     set(forms "")
+    set(walks 0)
     set(defines "")
     foreach(word IN LISTS words)
       if(word MATCHES "^(types|modules)=(.+)$")
@@ -83,6 +84,8 @@ function(heed_read_variants file kernels modules)
         set(given_module ${CMAKE_MATCH_1})
       elseif(word MATCHES "^forms=(.+)$")
         string(REPLACE "," ";" forms ${CMAKE_MATCH_1})
+      elseif(word MATCHES "^walks=([0-9]+)$")
+        set(walks ${CMAKE_MATCH_1})
       else()
         list(APPEND defines ${word})
       endif()
@@ -126,12 +129,12 @@ function(heed_read_variants file kernels modules)
           message(FATAL_ERROR "${file}: unknown form '${form}'")
         endif()
       endforeach()
-      list(APPEND all_kernels "${name}|${plain}|${params}|${bindings}|${module}|${value}|${subgroup}|${canon}")
+      list(APPEND all_kernels "${name}|${plain}|${params}|${bindings}|${module}|${value}|${walks}|${subgroup}|${canon}")
       string(REPLACE ";" " " text "${own_defines}")
       list(APPEND all_modules "${module}|${source}|${text}")
       if(NOT subgroup STREQUAL "-")
         list(APPEND all_kernels
-             "${name}_subgroup|${subgroup}|${params}|${bindings}|${module}_subgroup|${value}|-|-")
+             "${name}_subgroup|${subgroup}|${params}|${bindings}|${module}_subgroup|${value}|${walks}|-|-")
         list(APPEND all_modules "${module}_subgroup|${source}|${text} SUBGROUPS")
       endif()
       if(canon STREQUAL "${plain}Canon")
@@ -140,7 +143,7 @@ function(heed_read_variants file kernels modules)
           set(canon_bindings ${CMAKE_MATCH_1})
         endif()
         list(APPEND all_kernels
-             "${name}_canon|${canon}|${params}|${canon_bindings}|${module}_canon|${value}|-|${canon}")
+             "${name}_canon|${canon}|${params}|${canon_bindings}|${module}_canon|${value}|${walks}|-|${canon}")
         list(APPEND all_modules "${module}_canon|${source}|${text} CANON")
       endif()
     endforeach()
@@ -166,6 +169,7 @@ function(heed_write_kernel_table variants spirv output)
 #include \"kernels/kernel_table.hpp\"
 #include \"kernels/params.hpp\"
 
+#include <cstddef>
 #include <iterator>
 
 namespace heed {
@@ -191,8 +195,13 @@ namespace {
     list(GET fields 3 bindings)
     list(GET fields 4 module)
     list(GET fields 5 types)
-    list(GET fields 6 subgroup)
-    list(GET fields 7 canon)
+    list(GET fields 6 walks)
+    list(GET fields 7 subgroup)
+    list(GET fields 8 canon)
+    set(length_at 0)
+    if(walks GREATER 0)
+      set(length_at "offsetof(${params}, n)")
+    endif()
     foreach(twin subgroup canon)
       if(${twin} STREQUAL "-")
         set(${twin} kNoTwin)
@@ -201,7 +210,7 @@ namespace {
       endif()
     endforeach()
     string(APPEND table "    {\"${name}\", k_${module}, std::size(k_${module}), ${bindings}, sizeof(${params}), ${types}, "
-                        "${subgroup}, ${canon}},\n")
+                        "${walks}, ${length_at}, ${subgroup}, ${canon}},\n")
   endforeach()
   file(APPEND ${output} "
 constexpr KernelInfo kTable[] = {

@@ -34,7 +34,9 @@ struct KernelInfo {
   size_t word_count;
   uint32_t binding_count;
   uint32_t push_bytes;
-  uint32_t types = 0;           // of elements: specialization constant HEED_TYPES_CONSTANT
+  uint32_t types = 0;      // of elements: specialization constant HEED_TYPES_CONSTANT
+  uint32_t walks = 0;      // loops over the elements of a row, whose lanes lie along x; 0: it has other loops, or none
+  uint32_t length_at = 0;  // where push constants have the length of these rows
   KernelId subgroup = kNoTwin;  // the same with subgroup operations
   KernelId canon = kNoTwin;     // which reproducible plans take in its place; itself where it moves bits
 };

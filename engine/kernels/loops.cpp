@@ -38,9 +38,10 @@ struct Launch {
 int64_t loop(int64_t count, int64_t step) { return ceil_div(count, std::max<int64_t>(step, 1)) + 1; }
 
 // Walks over rows, whose lanes lie along x.
-template <class Params, int kWalks>
-int64_t rows(const Launch& l) {
-  return kWalks * loop(l.push<Params>().n, l.spec(0));
+int64_t rows(const Launch& l, const KernelInfo& info) {
+  uint32_t length = 0;
+  std::memcpy(&length, l.dispatch.push.data() + info.length_at, sizeof length);
+  return info.walks * loop(length, l.spec(0));
 }
 
 // Three walks in groups of four, none of which counts where a lane holds its groups in registers.
@@ -188,13 +189,12 @@ int64_t attention_backward_bias(const Launch& l) {
 
 int64_t attention_backward_rows(const Launch& l) { return loop(l.push<AttentionBackwardRowsParams>().d_v, 1); }
 
-// Of a kernel whose name begins and goes on so, the first that fits.
+// Of a kernel whose name begins and goes on so, the first that fits; those that walk over rows say so in variants.txt.
 struct Family {
   std::string_view begins, has;
   int64_t (*rounds)(const Launch& l);
 };
 constexpr Family kFamilies[] = {
-    {"argmax", "", rows<ArgmaxParams, 1>},
     {"attention_backward_bias", "", attention_backward_bias},
     {"attention_backward_rows", "", attention_backward_rows},
     {"attention_backward", "", attention_backward},
@@ -202,10 +202,7 @@ constexpr Family kFamilies[] = {
     {"attention", "_vector", attention_vector},
     {"attention", "_matrix", attention_matrix},
     {"attention", "", attention_tiles},
-    {"cross_entropy_backward", "", rows<CrossEntropyBackwardParams, 3>},
-    {"cross_entropy", "", rows<CrossEntropyParams, 2>},
     {"embedding_backward", "", embedding_backward},
-    {"embedding", "", rows<EmbeddingParams, 1>},
     {"gradient_norm_combine", "", norm_factors},
     {"l2_normalize", "", norm<L2NormalizeParams>},
     {"layernorm", "", norm<NormParams>},
@@ -217,13 +214,10 @@ constexpr Family kFamilies[] = {
     {"matmul", "", matmul_tiles},
     {"mean", "", mean},
     {"norm_backward_sums", "", norm_sums},
-    {"norm_backward", "", rows<NormBackwardParams, 4>},
-    {"place", "", rows<PlaceParams, 1>},
     {"projection", "", projection},
     {"rmsnorm", "", norm<NormParams>},
     {"rotary", "", rotary},
     {"sample", "", sample},
-    {"softmax_backward", "", rows<SoftmaxBackwardParams, 2>},
     {"softmax", "", softmax},
 };
 
@@ -231,7 +225,9 @@ constexpr Family kFamilies[] = {
 
 int64_t rounds_of(const KernelKey& key, const Dispatch& dispatch) {
   if (key.custom != nullptr) return 0;  // the host's
-  const std::string_view name = kernel_info(key.id).name;
+  const KernelInfo& info = kernel_info(key.id);
+  if (info.walks != 0) return kSmall + rows({key, dispatch}, info);
+  const std::string_view name = info.name;
   for (const Family& family : kFamilies)
     if (name.starts_with(family.begins) && name.find(family.has, family.begins.size()) != std::string_view::npos)
       return kSmall + family.rounds({key, dispatch});
