@@ -11,6 +11,7 @@
 #include <heed/graph.hpp>
 #include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace heed::ops {
@@ -104,5 +105,13 @@ Array sinusoids(int64_t positions, int64_t channels);
 std::array<uint32_t, 4> random_words(uint32_t seed, uint32_t stream, std::array<uint32_t, 4> counter);
 uint32_t random_word(uint32_t seed, uint32_t stream, uint64_t index);
 Array dropout(const Array& x, double p, uint32_t seed, uint32_t stream);
+
+// Operations of one tensor that go over its rows, which graphs drawn at random take one of. Those that divide by a length read eps.
+struct RowOperation {
+  const char* name;
+  Tensor (*build)(Graph& g, Tensor x, float eps);
+  Array (*compute)(const Array& x, double eps);
+};
+std::span<const RowOperation> row_operations();
 
 }  // namespace heed::ops

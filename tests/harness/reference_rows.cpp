@@ -205,4 +205,11 @@ Array l2_normalize(const Array& x, double eps) {
   return y;
 }
 
+std::span<const RowOperation> row_operations() {
+  static constexpr RowOperation kOperations[] = {
+      {"l2_normalize", [](Graph& g, Tensor x, float eps) { return g.l2_normalize(x, eps); }, l2_normalize},
+  };
+  return kOperations;
+}
+
 }  // namespace heed::ops

@@ -131,8 +131,9 @@ class Operations : private Composer {
     constexpr float kEps = 1e-3f;
     const auto eps = static_cast<double>(kEps);
     if (kind == 4) {
-      operation("l2_normalize", {x}, "", g().l2_normalize(tensor(x), kEps),
-                [=](Evaluation& e) { return l2_normalize(of(e, x), eps); });
+      const RowOperation& one = any_row_operation(random_);
+      operation(one.name, {x}, "", one.build(g(), tensor(x), kEps),
+                [=](Evaluation& e) { return one.compute(of(e, x), eps); });
       return;
     }
     const int gamma = random_.coin() ? source({last(x)}, 1.5, dtype(x)) : -1,

@@ -72,6 +72,11 @@ class Drawn {
   std::vector<Size> sizes_;
 };
 
+inline const RowOperation& any_row_operation(Random& random) {
+  const std::span<const RowOperation> all = row_operations();
+  return all[static_cast<size_t>(random.below(std::ssize(all)))];
+}
+
 // Mostly random bytes 0 and 1. One mask in four is like padding: ones up to some place along the last axis, or none at
 // all.
 Array random_mask(const Sizes& shape, Random& random);
@@ -85,7 +90,7 @@ void build_attention(Trial& t, Random& random);
 void build_softmax(Trial& t, Random& random);
 void build_layernorm(Trial& t, Random& random);
 void build_rmsnorm(Trial& t, Random& random);
-void build_l2_normalize(Trial& t, Random& random);
+void build_row_operation(Trial& t, Random& random);
 void build_elementwise(Trial& t, Random& random);
 void build_dropout(Trial& t, Random& random);
 void build_concat(Trial& t, Random& random);

@@ -3,19 +3,16 @@
 namespace heed::ops {
 namespace {
 
-enum Norm : uint8_t { kLayerNorm, kRmsNorm, kL2Normalize };
+enum Norm : uint8_t { kLayerNorm, kRmsNorm };
 
 void build_norm(Trial& t, Random& random, Norm norm) {
-  const bool scaled = norm != kL2Normalize && random.coin(), shifted = norm == kLayerNorm && random.coin(),
-             residual = norm != kL2Normalize && random.coin();
+  const bool scaled = random.coin(), shifted = norm == kLayerNorm && random.coin(), residual = random.coin();
   Drawn drawn(t, random);
   const Dim rows = drawn.size("rows", 40), n = drawn.size("n", random.pick({40, 300, 1200}), random.coin());
   Tensor x = t.input("x", {2, rows, n});
   const Tensor gamma = scaled ? t.input("gamma", {n}) : Tensor{}, beta = shifted ? t.input("beta", {n}) : Tensor{};
   if (residual) x = t.graph.add(x, t.input("residual", {2, rows, n}));
-  t.graph.output("y", norm == kLayerNorm ? t.graph.layernorm(x, gamma, beta, 1e-5f)
-                      : norm == kRmsNorm ? t.graph.rmsnorm(x, gamma, 1e-5f)
-                                         : t.graph.l2_normalize(x));
+  t.graph.output("y", norm == kLayerNorm ? t.graph.layernorm(x, gamma, beta, 1e-5f) : t.graph.rmsnorm(x, gamma, 1e-5f));
   drawn.fill_runs([&](Run& run, const Sizes& s) {
     const uint64_t seed = random.next();
     const Sizes shape = {2, s[0], s[1]};
@@ -25,9 +22,7 @@ void build_norm(Trial& t, Random& random, Norm norm) {
     if (residual) v = add(v, run.input("residual", uniform(shape, seed + 3)));
     const Array *const g = scaled ? &scale : nullptr, *const b = shifted ? &shift : nullptr;
     constexpr auto kEps = static_cast<double>(1e-5f);
-    const Array y = norm == kLayerNorm ? layernorm(v, g, b, kEps)
-                    : norm == kRmsNorm ? rmsnorm(v, g, kEps)
-                                       : l2_normalize(v, static_cast<double>(1e-12f));
+    const Array y = norm == kLayerNorm ? layernorm(v, g, b, kEps) : rmsnorm(v, g, kEps);
     run.expect("y", y, static_cast<double>(s[1]) + 64.0, 2);
   });
 }
@@ -100,6 +95,17 @@ void build_rotary(Trial& t, Random& random) {
 
 void build_layernorm(Trial& t, Random& random) { build_norm(t, random, kLayerNorm); }
 void build_rmsnorm(Trial& t, Random& random) { build_norm(t, random, kRmsNorm); }
-void build_l2_normalize(Trial& t, Random& random) { build_norm(t, random, kL2Normalize); }
+
+void build_row_operation(Trial& t, Random& random) {
+  constexpr float kEps = 1e-12f;
+  const RowOperation& one = any_row_operation(random);
+  Drawn drawn(t, random);
+  const Dim rows = drawn.size("rows", 40), n = drawn.size("n", random.pick({40, 300, 1200}), random.coin());
+  t.graph.output("y", one.build(t.graph, t.input("x", {2, rows, n}), kEps));
+  drawn.fill_runs([&](Run& run, const Sizes& s) {
+    const Array x = run.input("x", uniform({2, s[0], s[1]}, random.next(), -2.0, 3.0));
+    run.expect("y", one.compute(x, static_cast<double>(kEps)), static_cast<double>(s[1]) + 64.0, 2);
+  });
+}
 
 }  // namespace heed::ops

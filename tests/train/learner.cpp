@@ -215,8 +215,9 @@ void Learner::norm() {
   const double eps = static_cast<double>(kEps);
   const int64_t kind = random_.below(3);
   if (kind == 2) {
-    add("l2_normalize", {x}, graph.l2_normalize(tensor_of(x), kEps),
-        [=](const Values& v) { return ops::l2_normalize(v[static_cast<size_t>(x)], eps); });
+    const ops::RowOperation& one = ops::any_row_operation(random_);
+    add(one.name, {x}, one.build(graph, tensor_of(x), kEps),
+        [=](const Values& v) { return one.compute(v[static_cast<size_t>(x)], eps); });
     return;
   }
   const Dim last = shape(x)[rank(x) - 1];
