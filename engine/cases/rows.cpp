@@ -23,6 +23,8 @@ void rmsnorm(CaseGraph& c) {
 
 void l2_normalize(CaseGraph& c) { c.output(c.graph.l2_normalize(c.x())); }
 
+void log_softmax(CaseGraph& c) { c.output(c.graph.log_softmax(c.x())); }
+
 // The mean over the tokens that a mask keeps. Sizes: texts, tokens, columns.
 void masked_mean(CaseGraph& c) { c.output(c.graph.mean(c.x(), 1, keep(c.bytes("kept", {c.size(0), c.size(1)})))); }
 
@@ -97,6 +99,8 @@ constexpr OpCase kCases[] = {
      .compilers = {{512, 24}, {512, 200}, {512, 768}, {512, 4096}}},
     {.op = "l2_normalize", .build = l2_normalize, .plans = kBoth, .self_test = {{kM, kN}},
      .compilers = {{512, 24}, {512, 200}, {512, 768}, {512, 4096}}, .bench = {{512, 768}}, .floor = {{3, 200}}},
+    {.op = "log_softmax", .build = log_softmax, .plans = kBoth, .self_test = {{kM, kN}},
+     .compilers = {{512, 24}, {512, 768}, {512, 4096}}, .bench = {{512, 768}}, .floor = {{3, 200}}},
     {.op = "cross_entropy", .build = smoothed_cross_entropy, .plans = kBoth, .self_test = {{kM, kN}}},
     {.op = "cross_entropy", .build = cross_entropy, .compilers = {{512, 4096}}, .bench = {{64, kVocabulary}},
      .floor = {{6, 50000}}},

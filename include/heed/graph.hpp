@@ -293,6 +293,9 @@ class HEED_API Graph {
   // it counts as 1.
   Tensor rmsnorm(Tensor x, Tensor gamma, float eps);
   Tensor l2_normalize(Tensor x, float eps = 1e-12f);  // x / max(|x|, eps)
+  // x - log(sum of exp(x)), the logarithm of softmax(x). Minus infinity stays minus infinity, also in a row of nothing else; NaN or
+  // plus infinity anywhere in a row make the row NaN.
+  Tensor log_softmax(Tensor x);
   // x [..., S, C], with pair i of each row turned by position * base^(-2i / width) radians: (a, b) becomes (a cos - b
   // sin, b cos + a sin) (rotary embedding, Su et al. 2021, arXiv:2104.09864). Angles are exact to 2^-31 turns
   // up to position 2^22, and to 2^-22 turns at any.

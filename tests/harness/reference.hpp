@@ -96,6 +96,7 @@ Array rmsnorm(const Array& x, const Array* gamma, double eps);
 Array l2_normalize(const Array& x, double eps);
 // `positions` has one for each row of x, or is broadcast to that; null: the index along axis -2.
 Array rotary(const Array& x, const RotaryOptions& options, const Array* positions);
+Array log_softmax(const Array& x);
 Array cross_entropy(const Array& x, const Array& labels, double label_smoothing);
 Array argmax(const Array& x);
 Array mean(const Array& x, int axis, const Array* mask, bool mask_keeps);

@@ -133,6 +133,26 @@ Array cross_entropy(const Array& x, const Array& labels, double label_smoothing)
   return y;
 }
 
+Array log_softmax(const Array& x) {
+  const int64_t n = x.dim(0);
+  const Array sums = log_sum_exp(x, {});
+  Array y(x.shape);
+  for (int64_t row = 0; row < sums.size(); ++row) {
+    double strange = 0.0, largest = -kInfinity;  // NaN beside NaN and plus infinity
+    for (int64_t i = row * n; i < (row + 1) * n; ++i) {
+      if (x.at(i) != -kInfinity) strange += x.at(i) - x.at(i);
+      largest = std::max(largest, x.at(i));
+    }
+    for (int64_t i = row * n; i < (row + 1) * n; ++i) {
+      y.at(i) = std::isnan(strange) ? strange : x.at(i);
+      if (std::isnan(strange) || x.at(i) == -kInfinity) continue;
+      y.at(i) = x.at(i) - sums.at(row);
+      y.err(i) = sums.err(row) + x.err(i) + 4.0 * kUnit * (largest - x.at(i) + std::abs(y.at(i)));
+    }
+  }
+  return y;
+}
+
 // If x and length are each off by at most `shift`, then t = x / length is off by at most the result times 1 + |t|.
 static double moved_by(double shift, double length) { return shift < length ? shift / (length - shift) : kInfinity; }
 
@@ -208,6 +228,8 @@ Array l2_normalize(const Array& x, double eps) {
 std::span<const RowOperation> row_operations() {
   static constexpr RowOperation kOperations[] = {
       {"l2_normalize", [](Graph& g, Tensor x, float eps) { return g.l2_normalize(x, eps); }, l2_normalize},
+      {"log_softmax", [](Graph& g, Tensor x, float) { return g.log_softmax(x); },
+       [](const Array& x, double) { return log_softmax(x); }},
   };
   return kOperations;
 }

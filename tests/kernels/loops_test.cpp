@@ -44,6 +44,7 @@ const Row kRows[] = {
     {"layernorm", 11'150'000, 11'190'000, of_row<[](Graph& g, Tensor x) { return g.layernorm(x, {}, {}, 1e-5f); }>},
     {"rmsnorm", 11'150'000, 11'190'000, of_row<[](Graph& g, Tensor x) { return g.rmsnorm(x, {}, 1e-5f); }>},
     {"l2_normalize", 11'150'000, 11'190'000, of_row<[](Graph& g, Tensor x) { return g.l2_normalize(x, 1e-5f); }>},
+    {"log_softmax", 2'780'000, 2'800'000, of_row<[](Graph& g, Tensor x) { return g.log_softmax(x); }>},
     {"argmax", 8'350'000, 8'390'000, of_row<[](Graph& g, Tensor x) { return g.argmax(x); }>},
     {"attention_backward", 4'096, 8'192, attention_backward, false},
 };

@@ -46,6 +46,7 @@ CASES = {
     "layernorm": (lambda g, x: g.layernorm(x, eps=1e-3), (X - X.mean(1, keepdims=True)) / np.sqrt(X.var(1, keepdims=True) + 1e-3)),
     "rmsnorm": (lambda g, x: g.rmsnorm(x, eps=1e-3), X / np.sqrt((X * X).mean(1, keepdims=True) + 1e-3)),
     "l2_normalize": (lambda g, x: g.l2_normalize(x), X / np.sqrt((X * X).sum(1, keepdims=True))),
+    "log_softmax": (lambda g, x: g.log_softmax(x), np.log(softmax(X))),
     "activation": (lambda g, x: g.activation(x, "silu"), X / (1 + np.exp(-X))),
     "mean": (lambda g, x: g.mean(x, 0), X.mean(0)),
     "argmax": (lambda g, x: g.argmax(x), X.argmax(1)),

@@ -39,6 +39,17 @@ struct Inputs {
   }
 };
 
+// The cross-entropy of every label, with the other sign. A difference to 0 has no -0.
+Floats log_softmax(const Oracle& oracle, const Floats& x) {
+  Floats y(x.size());
+  for (int64_t column = 0; column < kColumns; ++column) {
+    const Floats losses = oracle.loss(x, std::vector<int32_t>(kRows, static_cast<int32_t>(column)), kColumns, 0.0f);
+    for (size_t row = 0; row < losses.size(); ++row)
+      y[row * kColumns + static_cast<size_t>(column)] = 0.0f - losses[row];
+  }
+  return y;
+}
+
 Results expected(const Oracle& oracle, const Inputs& in) {
   Results results = {
       {"product", oracle.product(in.a, in.b, {}, kRows, kProductColumns, 1.0f, Activation::None)},
@@ -49,6 +60,7 @@ Results expected(const Oracle& oracle, const Inputs& in) {
       {"layernorm", oracle.layernorm(in.x, in.gamma, in.beta, kColumns, kEps)},
       {"rmsnorm", oracle.rmsnorm(in.x, in.gamma, kColumns, kEps)},
       {"l2_normalize", oracle.l2_normalize(in.x, kColumns, kEps)},
+      {"log_softmax", log_softmax(oracle, in.x)},
       {"mean", oracle.mean(in.x, kColumns)},
       {"add", oracle.add(in.x, in.other)},
       {"multiply", oracle.multiply(in.x, in.other)},
@@ -80,6 +92,7 @@ Graph graph() {
   g.output("layernorm", g.layernorm(x, gamma, beta, kEps));
   g.output("rmsnorm", g.rmsnorm(x, gamma, kEps));
   g.output("l2_normalize", g.l2_normalize(x, kEps));
+  g.output("log_softmax", g.log_softmax(x));
   g.output("mean", g.mean(x, 0));
   g.output("add", g.add(x, other));
   g.output("multiply", g.mul(x, other));

@@ -130,6 +130,11 @@ heed_tensor heed_graph_l2_normalize(heed_graph* graph, heed_tensor x, float eps)
   return on.add([&](heed::Graph& g) { return g.l2_normalize(on.tensor(x, "x"), eps); });
 }
 
+heed_tensor heed_graph_log_softmax(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.log_softmax(on.tensor(x, "x")); });
+}
+
 heed_tensor heed_graph_rotary(heed_graph* graph, heed_tensor x, const heed_rotary_options* options) {
   Building on(__func__, graph);
   return on.add([&](heed::Graph& g) { return g.rotary(on.tensor(x, "x"), read(on, options)); });

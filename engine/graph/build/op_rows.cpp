@@ -1,4 +1,4 @@
-// Graph calls over the last axis: softmax, layernorm, rmsnorm, l2_normalize, cross_entropy, argmax.
+// Graph calls over the last axis: softmax, layernorm, rmsnorm, l2_normalize, log_softmax, cross_entropy, argmax.
 #include <cmath>
 
 #include "graph/build/build.hpp"
@@ -131,6 +131,15 @@ Tensor Graph::l2_normalize(Tensor x, float eps) {
   const TensorInfo info = build.info(x);
   const Tensor result = build.add_like(info, info.dtype);
   build.add_node(Op::L2Normalize, {x}, result, NormAttrs{eps});
+  return result;
+}
+
+Tensor Graph::log_softmax(Tensor x) {
+  Build build(*data_, "log_softmax");
+  if (!check_rows(build, x, 0.0f)) return {};
+  const TensorInfo info = build.info(x);
+  const Tensor result = build.add_like(info, info.dtype);
+  build.add_node(Op::LogSoftmax, {x}, result, EmptyAttrs{});
   return result;
 }
 

@@ -95,6 +95,11 @@ class Operations(Building):
         """x / max(|x|, eps)"""
         return self._new(lib.heed_graph_l2_normalize(self._c, self._id_of(x, "x"), eps))
 
+    def log_softmax(self, x: Tensor) -> Tensor:
+        """x - log(sum of exp(x)), the logarithm of softmax(x). Minus infinity stays minus infinity, also in a row of nothing else; NaN
+        or plus infinity anywhere in a row make the row NaN."""
+        return self._new(lib.heed_graph_log_softmax(self._c, self._id_of(x, "x")))
+
     def rotary(self, x: Tensor, *, pairs: str = "halves", width: int = 0, base: float = 10000.0,
         scaling: Optional[RotaryScaling] = None, first: Size = 0, positions: Optional[Tensor] = None) -> Tensor:
         """x [..., S, C], with pair i of each row turned by position * base^(-2i / width) radians: (a, b) becomes (a cos - b sin, b cos

@@ -130,6 +130,10 @@ HEED_API heed_tensor heed_graph_rmsnorm(heed_graph* graph, heed_tensor x, heed_t
 // x / max(|x|, eps)
 HEED_API heed_tensor heed_graph_l2_normalize(heed_graph* graph, heed_tensor x, float eps);
 
+// x - log(sum of exp(x)), the logarithm of softmax(x). Minus infinity stays minus infinity, also in a row of nothing
+// else; NaN or plus infinity anywhere in a row make the row NaN.
+HEED_API heed_tensor heed_graph_log_softmax(heed_graph* graph, heed_tensor x);
+
 // x [..., S, C], with pair i of each row turned by position * base^(-2i / width) radians: (a, b) becomes (a cos - b
 // sin, b cos + a sin) (rotary embedding, Su et al. 2021, arXiv:2104.09864). Angles are exact to 2^-31 turns up to
 // position 2^22, and to 2^-22 turns at any.

@@ -1,0 +1,54 @@
+// Logarithms of a softmax; see shared/log_softmax.h. Three walks over a row: the largest logit, the sum relative to it, the
+// results. No infinity takes part in any arithmetic.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "shared/elements.glsl"
+#include "shared/rows.glsl"
+#include "shared/log_softmax.h"
+
+HEED_OPERAND(0, x)
+HEED_RESULT(1, result)
+
+const float LOWEST = -3.402823466e38;
+const uint INFINITY_BITS = 0x7f800000u, NAN_BITS = 0x7fc00000u;
+
+void main() {
+  uint row = row_index();
+  uint n = row < p.rows ? p.n : 0u;
+  uvec4 at = UNRAVEL(row, p.dim);
+  uint x_row = p.offset[0] + DOT4(at, p.x_stride);
+  uint out_row = p.offset[1] + DOT4(at, p.out_stride);
+
+  float largest = LOWEST;
+  for (uint i = lane(); i < n; i += lanes()) {
+    float value = one_x(x_row + i * p.x_stride[4]);
+    if (!is_minus_infinity(value)) largest = max_with_nan(largest, value);
+  }
+  largest = row_max(largest);
+  bool strange = (floatBitsToUint(largest) & 0x7fffffffu) >= INFINITY_BITS;  // infinite or NaN
+
+  float sum = 0.0;
+  for (uint i = lane(); i < n && !strange; i += lanes()) {
+    float value = one_x(x_row + i * p.x_stride[4]);
+    if (!is_minus_infinity(value)) ADD_ON_GRID(sum, EXP(SUBTRACT_FIRST(value, largest)));
+  }
+  float log_sum = LOG(row_sum(sum));
+
+  for (uint first = lane() * EACH; first < n + skipped(out_row); first += lanes() * EACH) {
+    float values[2] = float[2](0.0, 0.0);
+    uint begin = first - skipped(out_row);
+    [[unroll]] for (uint e = 0u; e < 2u; ++e) {
+      uint i = begin + e;
+      if (e >= EACH || i >= n) continue;
+      values[e] = one_x(x_row + i * p.x_stride[4]);  // -inf stays
+      if (strange) {
+        values[e] = uintBitsToFloat(NAN_BITS);
+      } else if (!is_minus_infinity(values[e])) {
+        float distance = SUBTRACT_FIRST(values[e], largest);
+        values[e] = SUBTRACT(distance, log_sum);
+      }
+    }
+    put_two_result(out_row + begin * p.out_stride[4], out_row + (begin + 1u) * p.out_stride[4], begin < n,
+                   EACH == 2u && begin + 1u < n, values);
+  }
+}
