@@ -127,8 +127,7 @@ TEST_CASE("self-test: a healthy device passes, and every kernel was tested", "[v
     CHECK_FALSE(is_bad(test.verdict));
     // Every device uses the kernel or a variant of it.
     const bool is_variant = test.kernel.ends_with("_subgroup") || test.kernel.ends_with("_matrix");
-    // Devices with few cores, and those with subgroup shuffles, split no attention as short as the self-test's.
-    const bool optional = is_variant || multiplies_bytes(test.kernel) || test.kernel.starts_with("attention_combine");
+    const bool optional = is_variant || multiplies_bytes(test.kernel);
     CHECK((optional || passed_as(report, test.kernel)));
     CHECK((test.runs > 0) == (test.verdict == SelfTestVerdict::Passed));
     CHECK(test.worst <= 1);
@@ -352,7 +351,8 @@ TEST_CASE("self-test: a wrong kernel takes no other out of use", "[vulkan][self_
     DType type;
     int64_t queries, keys;
   };
-  const Row rows[] = {{"attention_combine_f32", "attention_f32 ", DType::F32, 1, 700},
+  // So many keys are split by every kernel. Without splits it goes on, be it the one for few queries or that for tiles.
+  const Row rows[] = {{"attention_combine_f32", "attention_f32", DType::F32, 1, 8200},
                       {"attention_f16_matrix", "attention_f16 ", DType::F16, 40, 40}};
   for (const Row& row : rows) {
     INFO(row.wrong);
@@ -365,11 +365,14 @@ TEST_CASE("self-test: a wrong kernel takes no other out of use", "[vulkan][self_
     Device device = open_device({.select = word, .log = messages.log(), .vulkan_loader = HEED_SABOTAGE_PATH});
     const Status status = device.compile(g, {}, &plan);
     if (status == Status::Unsupported || kernels_of(plan).find(row.wrong) == std::string::npos) continue;
-    keep_kernels(device, {"attention", "elementwise"});
+    keep_kernels(device, [](const std::string& name) {
+      return has_one_of(name, {"attention", "elementwise"}) && !name.starts_with("attention_backward");
+    });
     SelfTestReport report = tested(device);
     CHECK(only(report, SelfTestVerdict::Wrong, row.wrong));
     REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
-    CHECK(kernels_of(plan) == row.instead);
+    CHECK(kernels_of(plan).starts_with(row.instead));
+    CHECK_THAT(kernels_of(plan), !holds(row.wrong));
   }
 }
 
