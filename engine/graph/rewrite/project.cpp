@@ -88,7 +88,9 @@ class Projecting {
     if (attrs.slopes || product.outputs[heed::out::kBeforeActivation].valid()) return false;
     if (attrs.scale != 1.0f || attrs.dropout.p > 0.0f || out.rank > 3 || a.rank != out.rank || b.rank != 2)
       return false;
-    if (!device_.projects(a.dtype, b.dtype, a.dtype) || weight(product.inputs[in::kB]) == nullptr) return false;
+    int64_t rows = 1;
+    for (int i = 0; i + 1 < out.rank; ++i) rows *= build_.max_of(out.dims[static_cast<size_t>(i)]);
+    if (rows > kMostProjectedRows) return false;
     const SizeId depth = b.dims[0];
     if (!graph_.sizes.is_constant(depth) || !is(b.strides[0], 1) || b.strides[1] != depth ||
         !graph_.sizes.is_constant(b.dims[1]) || !graph_.sizes.is_constant(b.offset))
@@ -96,10 +98,9 @@ class Projecting {
     if (build_.max_of(depth) % kAligned != 0 || build_.max_of(b.offset) % kAligned != 0 ||
         build_.max_of(b.dims[1]) % 4 != 0)
       return false;
-    int64_t rows = 1;
-    for (int i = 0; i + 1 < out.rank; ++i) rows *= build_.max_of(out.dims[static_cast<size_t>(i)]);
+    if (!device_.projects(a.dtype, b.dtype, a.dtype) || weight(product.inputs[in::kB]) == nullptr) return false;
     const Tensor bias = product.inputs[in::kBias];
-    return rows <= kMostProjectedRows && (!bias.valid() || is_vector(bias, a.dtype));
+    return !bias.valid() || is_vector(bias, a.dtype);
   }
 
   // Whether it is a weight of one dimension without gaps.

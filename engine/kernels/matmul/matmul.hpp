@@ -28,7 +28,10 @@ struct Problem {
   bool vec4 = false;  // both a and b can be read four elements at a time along k, or b along n if not b_k_fast
   bool vec8 = false;  // both can be read eight elements at a time, each along the axis where its neighbours lie
 
-  int64_t tiles(const Traits& traits) const;  // workgroups that this kernel needs
+  // Workgroups that this kernel needs.
+  int64_t tiles(const Traits& traits) const {
+    return ceil_div<int64_t>(m, traits.rows) * ceil_div<int64_t>(n, traits.columns) * b0 * b1 * splits;
+  }
   // Time for one k, in units of which a workgroup with a 64x64 tile takes 4096; see kernels/choose/chooser.hpp.
   double cost(const Traits& traits) const;
   uint32_t size_class() const { return product_class(m, n, k, b_k_fast); }

@@ -98,10 +98,6 @@ Problem problem_of(const Emit& emit) {
   return p;
 }
 
-int64_t Problem::tiles(const Traits& traits) const {
-  return ceil_div<int64_t>(m, traits.rows) * ceil_div<int64_t>(n, traits.columns) * b0 * b1 * splits;
-}
-
 namespace {
 
 // Calls visit(size) for the rows and for every batch dimension that may become rows, since b is the same along it.

@@ -38,10 +38,11 @@ int64_t splits_to_fill(int64_t groups, int64_t enough, int64_t most) {
 }  // namespace
 
 int64_t splits_of(const Problem& problem, const Traits& traits) {
-  const int64_t elements = elements_of(problem);
+  const int64_t most = problem.workspace / elements_of(problem);
+  if (most <= 1) return 1;
   const int64_t least = std::max<int64_t>(kLeastSplitDepth, traits.least_split);
   const int64_t fill = splits_to_fill(problem.tiles(traits), problem.cores * kGroupsPerCore, problem.k / least);
-  const int64_t wanted = std::min(std::max(fill, ceil_div(problem.k, kMostDepth)), problem.workspace / elements);
+  const int64_t wanted = std::min(std::max(fill, ceil_div(problem.k, kMostDepth)), most);
   if (wanted <= 1) return 1;
   return ceil_div(problem.k, depth_of_split(problem, wanted));
 }

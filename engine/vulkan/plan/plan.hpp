@@ -220,6 +220,19 @@ class VulkanPlan final : public detail::PlanImpl {
   std::vector<Buffer> run_bound_;  // where host_io_ has them, the same at every run
 };
 
+// Here, since each dispatch that is recorded asks for each of its bindings.
+inline BoundRange VulkanPlan::range_of(const Binding& binding, const Slot& slot, uint32_t slot_index) const {
+  switch (binding.source) {
+    case Binding::Source::Host: return slot.bound[binding.index];
+    case Binding::Source::Faults:
+      return {faults_.handle(), slot_index * fault_slot_bytes() + binding.index * fault_word_bytes(), sizeof(uint32_t)};
+    case Binding::Source::Scratch:
+      return {scratch_at_.buffer, scratch_at_.offset + binding.range.offset, binding.range.range};
+    case Binding::Source::Constant: break;
+  }
+  return binding.range;
+}
+
 // InvalidArgument if the slot is 0 and a run uses it.
 Status check_slot_free(const VulkanPlan& plan, uint32_t slot, const char* call);
 // The plan behind a handle. Null if there is none, or one of the CPU device, which is logged as a mistake of `call`

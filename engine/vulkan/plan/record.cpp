@@ -158,18 +158,6 @@ uint64_t VulkanPlan::forget_run() {
   return fresh;
 }
 
-BoundRange VulkanPlan::range_of(const Binding& binding, const Slot& slot, uint32_t slot_index) const {
-  switch (binding.source) {
-    case Binding::Source::Host: return slot.bound[binding.index];
-    case Binding::Source::Faults:
-      return {faults_.handle(), slot_index * fault_slot_bytes() + binding.index * fault_word_bytes(), sizeof(uint32_t)};
-    case Binding::Source::Scratch:
-      return {scratch_at_.buffer, scratch_at_.offset + binding.range.offset, binding.range.range};
-    case Binding::Source::Constant: break;
-  }
-  return binding.range;
-}
-
 // Orders the part after whatever used the plan's scratch before, the part before it included. The first of a
 // run clears the slot's fault words.
 void VulkanPlan::record_start(VkCommandBuffer commands, uint32_t slot_index, bool fresh) const {
