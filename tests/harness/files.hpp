@@ -1,10 +1,13 @@
-// Reads whole files.
+// Reads and writes whole files.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 #include "harness/catch.hpp"
 
@@ -15,5 +18,35 @@ inline std::string read_file(const std::filesystem::path& path) {
   REQUIRE(file.good());
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
+
+inline void write_file(const std::filesystem::path& path, std::string_view bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  REQUIRE(file.good());
+}
+
+// A folder that is removed at the end.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    static int count = 0;
+    path_ = std::filesystem::temp_directory_path() /
+            ("heed-" + std::to_string(reinterpret_cast<uintptr_t>(this)) + "-" + std::to_string(count++));
+    std::filesystem::create_directories(path_);
+  }
+  ~ScratchFolder() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  std::string path() const { return path_.string(); }
+  std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
+  void write(std::string_view name, std::string_view bytes) const { write_file(path_ / name, bytes); }
+
+ private:
+  std::filesystem::path path_;
+};
 
 }  // namespace heed::test

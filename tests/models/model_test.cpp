@@ -59,12 +59,6 @@ std::string as_q8_0(const std::vector<float>& values) {
   return bytes;
 }
 
-DecoderModel opened_model(const std::string& path) {
-  DecoderModel model;
-  REQUIRE(DecoderModel::open(path, stderr_log(), &model) == Status::Ok);
-  return model;
-}
-
 }  // namespace
 
 TEST_CASE("models in GGUF files say what they said in double on every device", "[ops][model_files]") {

@@ -1,11 +1,9 @@
 // Shared by the tests of models in files.
 #pragma once
 
-#include <filesystem>
-#include <fstream>
-
 #include "decoders/tiny.hpp"
 #include "harness/devices.hpp"
+#include "harness/files.hpp"
 
 namespace heed::test {
 
@@ -33,30 +31,10 @@ struct ModelSpeaker : PlanSpeaker {
   void forget() { past = 0; }
 };
 
-// A folder that is removed at the end.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    static int count = 0;
-    path_ = std::filesystem::temp_directory_path() /
-            ("heed-models-" + std::to_string(reinterpret_cast<uintptr_t>(this)) + "-" + std::to_string(count++));
-    std::filesystem::create_directories(path_);
-  }
-  ~ScratchFolder() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  std::string path() const { return path_.string(); }
-  void write(const std::string& name, std::string_view bytes) const {
-    std::ofstream file(path_ / name, std::ios::binary);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    REQUIRE(file.good());
-  }
-
- private:
-  std::filesystem::path path_;
-};
+inline DecoderModel opened_model(const std::string& path) {
+  DecoderModel model;
+  REQUIRE(DecoderModel::open(path, stderr_log(), &model) == Status::Ok);
+  return model;
+}
 
 }  // namespace heed::test

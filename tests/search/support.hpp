@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 
 #include "harness/devices.hpp"
 #include "harness/files.hpp"
@@ -36,12 +35,6 @@ inline TextEncoder opened_on(const ops::TestDevice& on, const std::string& folde
   return encoder;
 }
 
-inline void write_file(const std::filesystem::path& path, std::string_view text) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  REQUIRE(file.good());
-}
-
 // `text` with the one occurrence of `from` replaced.
 inline std::string replaced(std::string text, std::string_view from, std::string_view to) {
   const size_t at = text.find(from);
@@ -49,30 +42,12 @@ inline std::string replaced(std::string text, std::string_view from, std::string
   return text.replace(at, from.size(), to);
 }
 
-// A copy of the tiny model that is removed at the end.
-class ModelCopy {
- public:
-  ModelCopy() {
-    static int count = 0;
-    folder_ = std::filesystem::temp_directory_path() /
-              ("heed-search-" + std::to_string(reinterpret_cast<uintptr_t>(this)) + "-" + std::to_string(count++));
-    std::filesystem::copy(data_folder() / "tiny", folder_);
-  }
-  ~ModelCopy() {
-    std::error_code error;
-    std::filesystem::remove_all(folder_, error);
-  }
-  ModelCopy(const ModelCopy&) = delete;
-  ModelCopy& operator=(const ModelCopy&) = delete;
-
-  std::filesystem::path operator/(std::string_view name) const { return folder_ / name; }
-  std::string path() const { return folder_.string(); }
+// A copy of the tiny model.
+struct ModelCopy : ScratchFolder {
+  ModelCopy() { std::filesystem::copy(data_folder() / "tiny", path()); }
   void change(std::string_view name, std::string_view from, std::string_view to) {
-    write_file(folder_ / name, replaced(read_file(folder_ / name), from, to));
+    write(name, replaced(read_file(*this / name), from, to));
   }
-
- private:
-  std::filesystem::path folder_;
 };
 
 template <class T>

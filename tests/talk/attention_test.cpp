@@ -8,8 +8,7 @@ TEST_CASE("the weights of a token's attention sum to 1, and are those of the pla
   for (const ops::TestDevice& on : ops::test_devices()) {
     if (on.interpreted || on.word.starts_with("cpu:")) continue;
     INFO(on.word);
-    DecoderModel plain;
-    REQUIRE(DecoderModel::open(kTinySpeaker, stderr_log(), &plain) == Status::Ok);
+    const DecoderModel plain = opened_model(kTinySpeaker);
     TextGenerator model = tiny_speaker(on.device, {.read = 7});  // several runs
     std::vector<int32_t> ids;
     REQUIRE(model.tokenizer().encode("The dragon sleeps in the north", {}, &ids) == Status::Ok);
@@ -63,6 +62,29 @@ TEST_CASE("the attention of what is no text is a Status", "[talk]") {
   CHECK(messages.mention("room for 16"));
   CHECK(model.attention(std::vector<int32_t>{5}, nullptr) == Status::InvalidArgument);
   CHECK(seen.weights.empty());
+}
+
+// Their plans are made when they are first asked for.
+TEST_CASE("attention, loss and grammars need no file again", "[talk]") {
+  const ScratchFolder folder;
+  const std::string path = (folder / "tiny.gguf").string();
+  std::filesystem::copy(kTinySpeaker, path);
+  Device cpu = open_cpu();
+  TextGenerator model;
+  REQUIRE(TextGenerator::open(cpu, path, {.context = 64, .log = stderr_log()}, &model) == Status::Ok);
+  std::filesystem::remove(path);
+  const std::vector<int32_t> ids = {5, 9, 3, 7};
+  TokenAttention seen;
+  double mean = 0;
+  CHECK(model.attention(ids, &seen) == Status::Ok);
+  CHECK(model.loss(ids, &mean) == Status::Ok);
+  CHECK(mean > 0);
+  TextConversationOptions options = greedy(8);
+  options.grammar = R"(root ::= "yes" | "no")";
+  TextConversation conversation = begun(model, options);
+  REQUIRE(conversation.prompt("The sword") == Status::Ok);
+  const std::string said = tell(conversation).text();
+  CHECK((said == "yes" || said == "no"));
 }
 
 }  // namespace heed::test

@@ -8,6 +8,7 @@
 #include <heed/text_generator.hpp>
 
 #include "harness/devices.hpp"
+#include "harness/files.hpp"
 #include "harness/setup.hpp"
 #include "harness/source_path.hpp"
 
