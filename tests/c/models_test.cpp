@@ -1,6 +1,6 @@
 // Networks of models through the C interface give what they give in C++.
 #include "c/kept.hpp"
-#include "decoders/tiny.hpp"
+#include "models/support.hpp"
 #include "search/support.hpp"
 #include "talk/support.hpp"
 
@@ -40,8 +40,7 @@ TEST_CASE("C: numbers of decoders are C++'s", "[c][models]") {
   for (const std::string& name : tiny_decoders()) {
     const std::string file = tiny_gguf(name);
     INFO(file);
-    DecoderModel plain;
-    REQUIRE(DecoderModel::open(file, stderr_log(), &plain) == Status::Ok);
+    const DecoderModel plain = opened_model(file);
     KeptModel model;
     done(heed_decoder_model_open(file.c_str(), nullptr, model.out()));
     auto config = sized<heed_decoder_config>();
@@ -86,8 +85,7 @@ TEST_CASE("C: a decoder with its cache and attention gives the bits of C++", "[c
   const size_t seen = static_cast<size_t>(config.heads * kRead * kRead);
 
   // Both ways into the same graph: the model's own, and its numbers.
-  DecoderModel plain;
-  REQUIRE(DecoderModel::open(kTinySpeaker, stderr_log(), &plain) == Status::Ok);
+  const DecoderModel plain = opened_model(kTinySpeaker);
   Device cpu = open_cpu();
   Weights plain_weights;
   REQUIRE(plain.upload(cpu, {}, &plain_weights) == Status::Ok);

@@ -56,8 +56,7 @@ void check_smollm2(const ops::TestDevice& on, const DecoderModel& model, const D
 TEST_CASE("SmolLM2 from its GGUF file says what it says in double", "[language_model]") {
   const std::string file = smollm2_file();
   if (file.empty()) return;
-  DecoderModel model;
-  REQUIRE(DecoderModel::open(file, stderr_log(), &model) == Status::Ok);
+  const DecoderModel model = opened_model(file);
   CHECK(model.config().family == "llama");
   CHECK(model.config().layers == 30);
   CHECK(model.config().vocabulary == 49152);

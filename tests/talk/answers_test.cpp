@@ -43,8 +43,7 @@ TEST_CASE("an answer's tokens are those of a plain loop over the decoder", "[tal
   for (const ops::TestDevice& on : ops::test_devices()) {
     if (on.interpreted) continue;
     INFO(on.word);
-    DecoderModel plain;
-    REQUIRE(DecoderModel::open(kTinySpeaker, stderr_log(), &plain) == Status::Ok);
+    const DecoderModel plain = opened_model(kTinySpeaker);
     const TextGenerator model = tiny_speaker(on.device, {.read = 7});  // the prompt takes several runs
     const std::vector<int32_t> ids = prompt_ids(model);
     REQUIRE(ids.size() > 14);
@@ -105,8 +104,7 @@ TEST_CASE("a repetition penalty and other settings reach the draws", "[talk]") {
   CHECK(different(b) > different(a));
 
   // The same from the logits of the plain decoder. Control tokens do not count.
-  DecoderModel decoder;
-  REQUIRE(DecoderModel::open(kTinySpeaker, stderr_log(), &decoder) == Status::Ok);
+  const DecoderModel decoder = opened_model(kTinySpeaker);
   ModelSpeaker speaker(open_cpu(), decoder, 128, 128);
   std::vector<int32_t> ids;
   REQUIRE(model.tokenizer().encode("<|im_end|>the sword<|im_end|>", {.read_special = true}, &ids) == Status::Ok);
@@ -352,8 +350,7 @@ TEST_CASE("the loss is the mean of what the decoder's logits say, in windows whe
     if (on.interpreted) continue;
     INFO(on.word);
     constexpr int64_t kContext = 20;
-    DecoderModel plain;
-    REQUIRE(DecoderModel::open(kTinySpeaker, stderr_log(), &plain) == Status::Ok);
+    const DecoderModel plain = opened_model(kTinySpeaker);
     TextGenerator model = tiny_speaker(on.device, {.context = kContext, .read = 6});
     const std::vector<int32_t> all = prompt_ids(model);
     REQUIRE(all.size() > 27);

@@ -30,15 +30,12 @@ TextConversationOptions with_system(TextConversationOptions options, std::string
 
 // A copy of the tiny model in which the mark of ChatML is another, so that its template is not known.
 std::string unknown_template() {
-  std::ifstream file(kTinySpeaker, std::ios::binary);
-  std::ostringstream all;
-  all << file.rdbuf();
-  std::string bytes = all.str();
+  std::string bytes = read_file(kTinySpeaker);
   const std::string mark = "<|im_start|>";
   for (size_t at = 0; (at = bytes.find(mark, at)) != std::string::npos;) bytes.replace(at, mark.size(), "<|an_other|>");
   const auto path = std::filesystem::temp_directory_path() /
                     ("heed-talk-" + std::to_string(reinterpret_cast<uintptr_t>(&bytes)) + ".gguf");
-  std::ofstream(path, std::ios::binary) << bytes;
+  write_file(path, bytes);
   return path.string();
 }
 

@@ -266,8 +266,7 @@ TEST_CASE("lora: files have PEFT's names", "[train][lora]") {
 // A GGUF file has rows of queries and keys in another order. Adapters of the model of Hugging Face, read for that of the GGUF file,
 // must make of it what they make of the other.
 TEST_CASE("lora: adapters of Hugging Face's order fit models of GGUF files", "[train][lora]") {
-  DecoderModel model;
-  REQUIRE(DecoderModel::open(test::tiny_gguf("llama"), stderr_log(), &model) == Status::Ok);
+  const DecoderModel model = test::opened_model(test::tiny_gguf("llama"));
   DecoderConfig config = model.config();
   REQUIRE(config.rotary.pairs == RotaryPairs::Adjacent);
   config.rotary.pairs = RotaryPairs::Halves;
