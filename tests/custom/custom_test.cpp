@@ -164,7 +164,7 @@ TEST_CASE("custom: reading behind an input is found out", "[.][bounds]") {
 
 TEST_CASE("custom: two inputs, two outputs, groups in two dimensions, views as inputs", "[custom]") {
   const std::vector<uint32_t> words = spirv("sum_and_difference");
-  for (const ops::TestDevice& tested : ops::test_devices()) {
+  ops::on_each([&](const ops::TestDevice& tested) {
     for (const bool keep_difference : {true, false}) {
       INFO(tested.word << ", difference kept: " << keep_difference);
       Device device = tested.device;
@@ -201,7 +201,7 @@ TEST_CASE("custom: two inputs, two outputs, groups in two dimensions, views as i
       }
       CHECK(ops::take_checked_messages() == "");
     }
-  }
+  });
 }
 
 TEST_CASE("custom: workgroups with three dimensions, whole and in pieces", "[custom]") {
@@ -252,10 +252,8 @@ TEST_CASE("custom: workgroups with three dimensions, whole and in pieces", "[cus
 }
 
 TEST_CASE("custom: dropout taken out of a strided tensor still gives the shader a contiguous one", "[custom]") {
-  for (const ops::TestDevice& tested : ops::test_devices()) {
-    INFO(tested.word);
+  ops::on_each([&](Device device) {
     Fade fade;
-    Device device = tested.device;
     Graph g;
     const Tensor x = g.input("x", {3, 5});
     const Tensor dropped = g.reshape(g.dropout(g.transpose(x, 0, 1), 0.5f), {15});
@@ -266,16 +264,14 @@ TEST_CASE("custom: dropout taken out of a strided tensor still gives the shader 
     REQUIRE(plan.run({{"x", input}, {"y", y}}) == Status::Ok);
     for (size_t i = 0; i < 3; ++i)
       for (size_t j = 0; j < 5; ++j) CHECK(y[j * 3 + i] == 2 * input[i * 5 + j]);
-  }
+  });
 }
 
 TEST_CASE("custom: a position as a word, which may be 0", "[custom]") {
   const std::vector<uint32_t> words = spirv("fade");
   const CustomOutput outputs[] = {{{16}}};
   int calls = 0;
-  for (const ops::TestDevice& tested : ops::test_devices()) {
-    INFO(tested.word);
-    Device device = tested.device;
+  ops::on_each([&](Device device) {
     Graph g;
     const CustomWord push[] = {g.position("count", 16), 0.5f};
     const CustomPass pass = {.name = "fade",
@@ -293,8 +289,7 @@ TEST_CASE("custom: a position as a word, which may be 0", "[custom]") {
       REQUIRE(plan.run({{"x", input}, {"y", y}}, {{"count", count}}) == Status::Ok);
       for (size_t i = 0; i < static_cast<size_t>(count); ++i) CHECK(y[i] == 0.5f * input[i]);
     }
-    CHECK(ops::take_checked_messages() == "");
-  }
+  });
 }
 
 TEST_CASE("custom: a pass for the other kind of device is refused by compile", "[custom]") {
@@ -302,9 +297,7 @@ TEST_CASE("custom: a pass for the other kind of device is refused by compile", "
   const CustomWord push[] = {16u, 1.0f};
   const CustomOutput outputs[] = {{{16}}};
   int calls = 0;
-  for (const ops::TestDevice& tested : ops::test_devices()) {
-    INFO(tested.word);
-    Device device = tested.device;
+  ops::on_each([&](Device device) {
     const bool cpu = device.info().kind == DeviceKind::Cpu;
     Graph g;
     CustomPass pass = {
@@ -319,7 +312,7 @@ TEST_CASE("custom: a pass for the other kind of device is refused by compile", "
     const std::string said = ops::take_checked_messages();
     CHECK_THAT(said, holds("fade"));
     CHECK_THAT(said, holds(cpu ? "no function for the CPU" : "no SPIR-V"));
-  }
+  });
 }
 
 TEST_CASE("custom: workgroups and counts of them above the device's limits are refused", "[custom]") {

@@ -97,8 +97,7 @@ TEST_CASE("decoder: conversations of one plan do not hear each other", "[decoder
 
   // Two rows of a batch say what each says alone.
   const Plan pair = compiled(cpu, decoder_graph(s, 2), weights);
-  State both;
-  REQUIRE(Plan(pair).make_state(&both) == Status::Ok);
+  State both = state_of(Plan(pair));
   std::vector<int32_t> words(other_words);
   words.insert(words.end(), s.prompt.begin(), s.prompt.begin() + 4);
   std::vector<int32_t> said(2);

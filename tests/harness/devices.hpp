@@ -9,12 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "harness/catch.hpp"
+
 namespace heed::ops {
 
 struct TestDevice {
   std::string word;
   Device device;
   bool interpreted = false;  // its kernels run a million times slower than on a GPU
+  operator Device() const { return device; }
 };
 
 // Whether a software driver is also tried as a device of its own that has no subgroup operations ("vulkan:llvmpipe:no-subgroups").
@@ -35,5 +38,16 @@ bool offer_device(const char* word, std::function<Device(const Log&)> open);
 std::vector<std::string> take_messages();
 // The same, as one line; fails the test if the validation layer spoke.
 std::string take_checked_messages();
+
+// Calls body(device) for each device of the tables, and fails where it leaves unexpected messages.
+template <class Body>
+void on_each(const Body& body) {
+  for (const TestDevice& device : test_devices()) {
+    INFO(device.word);
+    take_messages();
+    body(device);
+    CHECK(take_checked_messages() == "");
+  }
+}
 
 }  // namespace heed::ops

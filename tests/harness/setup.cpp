@@ -36,6 +36,12 @@ Plan compiled(Device device, const Graph& graph, const Weights& weights, const C
   return plan;
 }
 
+State state_of(Plan plan) {
+  State state;
+  REQUIRE(plan.make_state(&state) == Status::Ok);
+  return state;
+}
+
 std::vector<float> pattern(size_t count, uint32_t seed) {
   std::vector<float> values(count);
   uint32_t state = seed * 2654435761u + 1;

@@ -14,12 +14,25 @@ struct Messages {
   bool mention(std::string_view part) const { return text.find(part) != std::string::npos; }
   int64_t count() const { return std::count(text.begin(), text.end(), '\n'); }
   std::string take() { return std::exchange(text, {}); }
+  // Checks the status of a call, and that the text now says this.
+  void refused(Status got, Status want, std::string_view said) {
+    CHECK(got == want);
+    CHECK_THAT(take(), holds(said));
+  }
 };
 
 Device open_device(const DeviceOptions& options);
 Device open_cpu(DeviceOptions options = {});
 Weights uploaded(Device device, std::span<const HostTensor> tensors, const UploadOptions& options = {});
 Plan compiled(Device device, const Graph& graph, const Weights& weights = {}, const CompileOptions& options = {});
+State state_of(Plan plan);
+// What T::open makes of these.
+template <class T, class... All>
+T opened(const All&... all) {
+  T made;
+  REQUIRE(T::open(all..., &made) == Status::Ok);
+  return made;
+}
 
 // Values in [-1, 1), the same everywhere.
 std::vector<float> pattern(size_t count, uint32_t seed);

@@ -240,8 +240,7 @@ TEST_CASE("gguf: tensors", "[io][gguf]") {
 }
 
 TEST_CASE("gguf: a file by PyPI's gguf", "[io][gguf]") {
-  Gguf f;
-  REQUIRE(Gguf::open(source_path("tests/io/witness.gguf"), stderr_log(), &f) == Status::Ok);
+  Gguf f = opened<Gguf>(source_path("tests/io/witness.gguf"), stderr_log());
   CHECK(f.version() == 3);
   CHECK(f.value("witness.u8").integer() == 255);
   CHECK(f.value("witness.i8").integer() == -128);
@@ -269,8 +268,7 @@ TEST_CASE("gguf: a file by PyPI's gguf", "[io][gguf]") {
 }
 
 TEST_CASE("gguf: quantized tensors are widened at the upload as PyPI's gguf does it", "[ops][gguf]") {
-  Gguf f;
-  REQUIRE(Gguf::open(source_path("tests/io/witness.gguf"), stderr_log(), &f) == Status::Ok);
+  Gguf f = opened<Gguf>(source_path("tests/io/witness.gguf"), stderr_log());
   for (const ops::TestDevice& on : ops::test_devices()) {
     const Weights weights = uploaded(on.device, f.host_tensors(), {.keep_dtype = false, .dtype = DType::F32});
     const Weights halves = uploaded(on.device, f.host_tensors(), {.keep_dtype = false, .dtype = DType::BF16});

@@ -307,8 +307,7 @@ TEST_CASE("safetensors: what is no text is not written", "[io]") {
   CHECK(write("a", {{"b", "\xE2\x82"}}) == Status::InvalidArgument);
   CHECK(!std::filesystem::exists(path));
   REQUIRE(write("\xC3\xA4\t\xF0\x9F\x98\x80", {{"b", "\xEF\xBF\xBD"}}) == Status::Ok);
-  SafeTensors file;
-  REQUIRE(SafeTensors::open(path, stderr_log(), &file) == Status::Ok);
+  const SafeTensors file = test::opened<SafeTensors>(path, stderr_log());
   CHECK(file.find("\xC3\xA4\t\xF0\x9F\x98\x80") != nullptr);
   CHECK(file.metadata("b") == "\xEF\xBF\xBD");
 }

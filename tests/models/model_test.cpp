@@ -124,8 +124,7 @@ TEST_CASE("models keep the types of their matrices, or are widened", "[model_fil
 
 TEST_CASE("models: quantized matrices stay as they are, and say what their values say", "[model_files]") {
   // A tiny decoder all of whose rows that are whole blocks are Q8_0, and the others F16.
-  Gguf source;
-  REQUIRE(Gguf::open(tiny_gguf("qwen2"), stderr_log(), &source) == Status::Ok);
+  Gguf source = opened<Gguf>(tiny_gguf("qwen2"), stderr_log());
   GgufWriter w;
   for (const Gguf::Field& field : source.fields()) {
     if (field.value.type() == Gguf::ValueType::Text)

@@ -31,10 +31,6 @@ struct ModelSpeaker : PlanSpeaker {
   void forget() { past = 0; }
 };
 
-inline DecoderModel opened_model(const std::string& path) {
-  DecoderModel model;
-  REQUIRE(DecoderModel::open(path, stderr_log(), &model) == Status::Ok);
-  return model;
-}
+inline DecoderModel opened_model(const std::string& path) { return opened<DecoderModel>(path, stderr_log()); }
 
 }  // namespace heed::test

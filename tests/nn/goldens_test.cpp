@@ -46,8 +46,7 @@ size_t step_with_extents() { return on_swiftshader() ? 10 : test_driver() == "no
 std::vector<std::string> one_file_of_each_system(const char* folder = kForward) {
   std::map<std::string, std::string, std::less<>> chosen;
   for (const std::string& path : golden_files(folder)) {
-    SafeTensors file;
-    REQUIRE(SafeTensors::open(path, stderr_log(), &file) == Status::Ok);
+    const SafeTensors file = test::opened<SafeTensors>(path, stderr_log());
     std::string& of_system = chosen[std::string(file.metadata("system"))];
     if (of_system.empty() || path.find("_odd.") != std::string::npos) of_system = path;
   }
@@ -62,8 +61,7 @@ void verify_all(const std::vector<ops::TestDevice>& devices, bool extents, size_
   for (ops::TestDevice test : devices) {
     for (size_t i = 0; i < files.size(); i += step) {
       const std::string& path = files[i];
-      SafeTensors file;
-      REQUIRE(SafeTensors::open(path, stderr_log(), &file) == Status::Ok);
+      const SafeTensors file = test::opened<SafeTensors>(path, stderr_log());
       const goldens::Result result = goldens::verify(test.device, messages, file, path, extents);
       const std::string said = ops::take_checked_messages();
       INFO(result.name << " on " << test.word << ": " << result.detail << " " << said);
@@ -81,8 +79,7 @@ void verify_all(const std::vector<ops::TestDevice>& devices, bool extents, size_
 TEST_CASE("goldens: all cases are there and cover all systems", "[goldens]") {
   std::set<std::string> systems;
   for (const std::string& path : golden_files()) {
-    SafeTensors file;
-    REQUIRE(SafeTensors::open(path, stderr_log(), &file) == Status::Ok);
+    const SafeTensors file = test::opened<SafeTensors>(path, stderr_log());
     const std::string system(file.metadata("system"));
     CHECK(goldens::known_system(system));
     systems.insert(system);
@@ -128,8 +125,7 @@ goldens::Verdict verdict_on(const Change& change, const char* folder) {
   goldens::Messages messages;
   Device cpu = test::open_cpu({.log = messages.log()});
   const std::string path = test::source_path(folder + std::string("/")) + change.file + ".safetensors";
-  SafeTensors file;
-  REQUIRE(SafeTensors::open(path, stderr_log(), &file) == Status::Ok);
+  const SafeTensors file = test::opened<SafeTensors>(path, stderr_log());
   const SafeTensors::Entry* entry = file.find(change.tensor);
   REQUIRE(entry != nullptr);
   // The mapping is read-only: the change is made in a copy.

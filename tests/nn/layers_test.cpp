@@ -218,8 +218,7 @@ TEST_CASE("nn: windows, lengths and positions hide what an equal mask hides, als
       std::vector<float> want(static_cast<size_t>(batch * kTokens * kWidth));
       REQUIRE(whole.run({{"x", x}, {"padding", padding}, {"y", want}}, {{"batch", batch}, {"tokens", kTokens}}) ==
               Status::Ok);
-      State state;
-      REQUIRE(steps.make_state(&state) == Status::Ok);
+      State state = test::state_of(steps);
       for (const auto& [begin, end] : {std::pair(0, 4), std::pair(4, 5), std::pair(5, 6)}) {
         const auto rows_of = [&](const auto& all, int64_t from, int64_t to, int64_t width) {
           std::decay_t<decltype(all)> rows;

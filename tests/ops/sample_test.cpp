@@ -416,8 +416,7 @@ TEST_CASE("sample: a text that grows in a state is the text that a host writes",
     REQUIRE(own.upload(stays.trial.host_weights(), &weights) == Status::Ok);
     REQUIRE(own.compile(stays.trial.graph, weights, &plan) == Status::Ok);
     REQUIRE(own.compile(hosts.trial.graph, weights, &host_plan) == Status::Ok);
-    State state;
-    REQUIRE(plan.make_state(&state) == Status::Ok);
+    State state = test::state_of(plan);
     std::vector<int32_t> text(kBatch * kRoom, 0), grown(text.size());
     text[0] = 5, text[kRoom] = 9;
     REQUIRE(state.write("text", std::as_bytes(std::span(text))) == Status::Ok);

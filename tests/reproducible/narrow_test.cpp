@@ -138,8 +138,7 @@ void check(Plan& plan, const Inputs& in, const char* what) {
   for (const auto& [name, values] : in.narrow) buffers.emplace_back(name, values);
   for (auto& [name, values] : got.narrow) buffers.emplace_back(name, values);
   for (auto& [name, values] : got.wide) buffers.emplace_back(name, values);
-  State state;
-  REQUIRE(plan.make_state(&state) == Status::Ok);
+  State state = test::state_of(plan);
   REQUIRE(plan.run(buffers, {}, {.state = state}) == Status::Ok);
   for (size_t i = 0; i < want.narrow.size(); ++i) {
     INFO(want.narrow[i].first << " of " << to_string(in.type) << what);

@@ -203,8 +203,7 @@ void check_steps(Plan& plan, Rule rule) {
   for (const bool wild : {false, true}) {
     const Results want = steps_of({}, rule, wild);
     Results got = want;
-    State state;
-    REQUIRE(plan.make_state(&state) == Status::Ok);
+    State state = test::state_of(plan);
     for (const int step : {1, 2, 3}) {
       const Floats gradient = values(kWeights, 30 + static_cast<uint32_t>(step), wild);
       std::vector<HostBuffer> buffers = {{"gradient", gradient}};

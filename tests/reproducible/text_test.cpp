@@ -16,8 +16,7 @@ std::vector<int32_t> said_on(Device device, const std::string& path, int64_t tok
   ops::take_checked_messages();
   if (status == Status::Unsupported && device.info().kind != DeviceKind::Cpu) return {};
   REQUIRE(status == Status::Ok);
-  TextConversation conversation = begun(model, drawn(11, tokens));
-  REQUIRE(conversation.prompt("The dragon sleeps in the north, they say.") == Status::Ok);
+  TextConversation conversation = prompted(model, drawn(11, tokens), "The dragon sleeps in the north, they say.");
   const Told told = tell(conversation);
   CHECK(told.tokens.size() > 2);
   return told.tokens;

@@ -35,8 +35,7 @@ uint64_t trained(Plan& plan, const Writer& writer, int64_t steps, std::span<cons
 // HEED_ALL_STEPS=1: all 200.
 TEST_CASE("reproducible: training gives the same weights on every device", "[reproducible][train]") {
   const int64_t steps = test::number_from("HEED_ALL_STEPS", 0) != 0 ? Writer::kSteps : 2;
-  SafeTensors file;
-  REQUIRE(SafeTensors::open(test::source_path("tests/train/curve.safetensors"), stderr_log(), &file) == Status::Ok);
+  const SafeTensors file = test::opened<SafeTensors>(test::source_path("tests/train/curve.safetensors"), stderr_log());
   std::vector<float> curve;
   REQUIRE(file.find("losses") != nullptr);
   REQUIRE(read_f32(*file.find("losses"), {}, &curve) == Status::Ok);

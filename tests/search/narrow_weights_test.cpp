@@ -27,8 +27,7 @@ struct Encoded {
 };
 
 Encoded encode(Device device, const std::string& folder, TextEncoderOptions options) {
-  SafeTensors expected;
-  REQUIRE(SafeTensors::open(tiny_folder() + ".safetensors", stderr_log(), &expected) == Status::Ok);
+  const SafeTensors expected = opened<SafeTensors>(tiny_folder() + ".safetensors", stderr_log());
   TokenBatch batch;
   batch.count = expected.find("ids")->shape[0];
   batch.tokens = expected.find("ids")->shape[1];
@@ -67,8 +66,7 @@ bool rounds_activations(const ops::TestDevice& on, DType weights) {
 }  // namespace
 
 TEST_CASE("A BERT keeps its weights as the checkpoint has them, or as is asked", "[bert][narrow]") {
-  SafeTensors expected;
-  REQUIRE(SafeTensors::open(tiny_folder() + ".safetensors", stderr_log(), &expected) == Status::Ok);
+  const SafeTensors expected = opened<SafeTensors>(tiny_folder() + ".safetensors", stderr_log());
   const std::vector<float> want = floats_of(expected, "plain.sentence");  // with weights of f32
   const Bf16Model bf16;
   for (const ops::TestDevice& on : ops::test_devices()) {

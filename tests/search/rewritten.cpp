@@ -42,8 +42,7 @@ void lengthen(ModelCopy& model, int64_t positions) {
 }
 
 void write_as_bf16(const std::filesystem::path& file) {
-  Checkpoint checkpoint;
-  REQUIRE(Checkpoint::open(tiny_folder(), stderr_log(), &checkpoint) == Status::Ok);
+  Checkpoint checkpoint = opened<Checkpoint>(tiny_folder(), stderr_log());
   nlohmann::json header;
   std::string data;
   for (const SafeTensors::Entry& entry : checkpoint.entries()) {

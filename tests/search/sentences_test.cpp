@@ -33,8 +33,7 @@ TEST_CASE("500 sentences by all-MiniLM-L6-v2 match the reference", "[bert][model
   const std::string folder = minilm_folder();
   if (folder.empty()) return;
   const auto lines = read_lines(data_folder() / "sentences.txt");
-  SafeTensors expected;
-  REQUIRE(SafeTensors::open((data_folder() / "sentences.safetensors").string(), stderr_log(), &expected) == Status::Ok);
+  const SafeTensors expected = opened<SafeTensors>((data_folder() / "sentences.safetensors").string(), stderr_log());
   const auto want = floats_of(expected, "sentence");
   const auto counts = ints_of(expected, "tokens");
   REQUIRE(lines.size() == 500);

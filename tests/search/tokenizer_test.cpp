@@ -56,11 +56,7 @@ void compare(const WordPiece& tokenizer, const SafeTensors& file, const std::str
   CHECK(different == 0);
 }
 
-SafeTensors open_lines() {
-  SafeTensors file;
-  REQUIRE(SafeTensors::open((data_folder() / "lines.safetensors").string(), stderr_log(), &file) == Status::Ok);
-  return file;
-}
+SafeTensors open_lines() { return opened<SafeTensors>((data_folder() / "lines.safetensors").string(), stderr_log()); }
 
 WordPiece tiny(const WordPieceOptions& options) {
   WordPiece tokenizer;
@@ -86,8 +82,7 @@ TEST_CASE("WordPiece equals the reference with a small vocabulary", "[tokenizer]
 }
 
 TEST_CASE("WordPiece from tokenizer.json equals the reference", "[tokenizer]") {
-  WordPiece tokenizer;
-  REQUIRE(WordPiece::open(tiny_folder(), stderr_log(), &tokenizer) == Status::Ok);
+  WordPiece tokenizer = opened<WordPiece>(tiny_folder(), stderr_log());
   compare(tokenizer, open_lines(), "uncased", 1, 128);
 }
 
@@ -96,8 +91,7 @@ TEST_CASE("WordPiece equals the reference with the vocabulary of all-MiniLM-L6-v
   if (folder.empty()) return;
   const SafeTensors file = open_lines();
   for (const char* name : {"tokenizer.json", "vocab.txt"}) {
-    WordPiece tokenizer;
-    REQUIRE(WordPiece::open(folder + "/" + name, stderr_log(), &tokenizer) == Status::Ok);
+    WordPiece tokenizer = opened<WordPiece>(folder + "/" + name, stderr_log());
     CHECK(tokenizer.size() == 30522);
     compare(tokenizer, file, "minilm", 1, 256);
   }

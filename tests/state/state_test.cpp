@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "graph/schedule/backend.hpp"
-#include "harness/catch.hpp"
+#include "harness/setup.hpp"
 #include "harness/trial.hpp"
 
 namespace heed::ops {
@@ -21,31 +21,6 @@ std::vector<float> floats(const Array& x) {
   std::vector<float> values;
   for (const double v : x.value) values.push_back(static_cast<float>(v));
   return values;
-}
-
-// Calls body(device) for each device of the tables, and fails where it leaves unexpected messages.
-template <class Body>
-void on_each(const Body& body) {
-  for (const TestDevice& device : test_devices()) {
-    INFO(device.word);
-    take_messages();
-    body(device);
-    CHECK(take_checked_messages() == "");
-  }
-}
-
-Plan compiled(Device device, const Graph& g, const std::vector<HostTensor>& tensors = {}) {
-  Weights weights;
-  Plan plan;
-  REQUIRE(device.upload(tensors, &weights) == Status::Ok);
-  REQUIRE(device.compile(g, weights, &plan) == Status::Ok);
-  return plan;
-}
-
-State made(Plan& plan) {
-  State state;
-  REQUIRE(plan.make_state(&state) == Status::Ok);
-  return state;
 }
 
 Bytes saved(const State& state) {
@@ -80,7 +55,7 @@ TEST_CASE("states: what was appended in any split is the same bit for bit", "[st
       (void)g.append(g.state("flags", {kTotal, 3}, DType::U8), flags, 0, past);
       (void)g.append(g.state("wide", {2, kTotal, 6}), x, 1, past);
       (void)g.append(g.state("rotated", {2, kTotal, 6}, type), g.rotary(x, {.first = past}), 1, past);
-      Plan plan = compiled(device.device, g);
+      Plan plan = test::compiled(device.device, g);
 
       const Array all = uniform({2, kTotal, 6}, 301);
       std::vector<int32_t> all_ids(kTotal);
@@ -89,7 +64,7 @@ TEST_CASE("states: what was appended in any split is the same bit for bit", "[st
       for (size_t i = 0; i < all_flags.size(); ++i) all_flags[i] = static_cast<uint8_t>(i * 31);
       Bytes want;
       for (const std::vector<int64_t>& split : kSplits) {
-        State state = made(plan);
+        State state = test::state_of(plan);
         int64_t at = 0;
         for (const int64_t n : split) {
           Run run;
@@ -133,8 +108,8 @@ TEST_CASE("states: reads see what the writes before them left, in one run and in
     s = g.append(s, g.slice(x, 0, 0, 1), 0, 3);
     (void)g.assign(g.slice(s, 0, 0, 2), g.slice(s, 0, 1, 2));  // rows move up, over themselves
     g.output("after", g.state("s", {4, 5}));
-    Plan plan = compiled(device.device, g);
-    State state = made(plan);
+    Plan plan = test::compiled(device.device, g);
+    State state = test::state_of(plan);
     std::vector<float> value(20, 0.0f), before(20), doubled(20), sum(20), after(20);
     for (int run = 0; run < 4; ++run) {
       const std::vector<float> given = floats(uniform({4, 5}, static_cast<uint64_t>(310 + run)));
@@ -177,7 +152,7 @@ TEST_CASE("states: attention over keys and values that stay", "[state]") {
           g.attention(q, g.slice(all_k, 2, 0, keys), g.transpose(g.slice(all_v, 1, 0, keys), 1, 2),
                       {.causal = Causal::BottomRight});
       g.output("y", attention.output);
-      Plan plan = compiled(device.device, g, t.host_weights());
+      Plan plan = test::compiled(device.device, g, test::uploaded(device.device, t.host_weights()));
 
       Run whole;
       whole.dtype = type;
@@ -198,7 +173,7 @@ TEST_CASE("states: attention over keys and values that stay", "[state]") {
       const Array want = matmul(softmax(matmul(vq, transposed(vk), 1.0 / std::sqrt(double{kHead})), causal), vv);
 
       for (const std::vector<int64_t>& split : kSplits) {
-        State state = made(plan);
+        State state = test::state_of(plan);
         int64_t at = 0;
         for (const int64_t n : split) {
           Run run;
@@ -266,10 +241,10 @@ TEST_CASE("states: conversations of different lengths in a batch are as each is 
     for (const DType type : {DType::F32, DType::F16})
       for (const int64_t window : {int64_t{0}, int64_t{7}}) {
         if (!device.device.impl()->supports(type)) continue;
-        Plan batch = compiled(device.device, step_of(kBatch, type, window)),
-             alone = compiled(device.device, step_of(1, type, window));
+        Plan batch = test::compiled(device.device, step_of(kBatch, type, window)),
+             alone = test::compiled(device.device, step_of(1, type, window));
         // Rows behind the end of a conversation are NaN, which must not reach any result.
-        State all = made(batch);
+        State all = test::state_of(batch);
         std::vector<State> own;
         Run given;
         given.dtype = type;
@@ -282,7 +257,7 @@ TEST_CASE("states: conversations of different lengths in a batch are as each is 
           const Bytes& bytes = given.inputs.back().bytes;
           REQUIRE(all.write(name, bytes) == Status::Ok);
           for (size_t b = 0; b < kBatch; ++b) {
-            if (own.size() <= b) own.push_back(made(alone));
+            if (own.size() <= b) own.push_back(test::state_of(alone));
             const size_t size = bytes.size() / kBatch;
             REQUIRE(own[b].write(name, std::span(bytes).subspan(b * size, size)) == Status::Ok);
           }
@@ -354,10 +329,10 @@ std::vector<float> three(float x) { return std::vector<float>(3, x); }
 
 TEST_CASE("states: one plan serves many, and plans share one", "[state]") {
   on_each([](const TestDevice& device) {
-    Plan logs = compiled(device.device, counter(true)), plain = compiled(device.device, counter(false));
+    Plan logs = test::compiled(device.device, counter(true)), plain = test::compiled(device.device, counter(false));
     CHECK(logs.state_bytes() >= 9 * 3 * 4);
     CHECK(plain.state_bytes() == 12);
-    State a = made(logs), b = made(logs), c = made(plain);
+    State a = test::state_of(logs), b = test::state_of(logs), c = test::state_of(plain);
     CHECK(a.bytes() == logs.state_bytes());
     CHECK(step(logs, a, 1.0f, {{"at", 0}}) == three(1.0f));
     CHECK(step(logs, b, 10.0f) == three(10.0f));
@@ -393,13 +368,13 @@ TEST_CASE("states: a row of one becomes a row of another, or of the same", "[sta
     const Tensor x = g.input("x", {kRows, 2, 5});
     (void)g.assign(g.state("wide", {kRows, 2, 5}), x);
     (void)g.assign(g.state("odd", {kRows, 3}, DType::U8), g.input("odd", {kRows, 3}, DType::U8));
-    Plan plan = compiled(device.device, g);
+    Plan plan = test::compiled(device.device, g);
     const auto filled = [&](float first) {
       std::vector<float> wide(30);
       std::vector<uint8_t> odd(9);
       for (size_t i = 0; i < wide.size(); ++i) wide[i] = first + static_cast<float>(i);
       for (size_t i = 0; i < odd.size(); ++i) odd[i] = static_cast<uint8_t>(wide[i]);
-      State state = made(plan);
+      State state = test::state_of(plan);
       REQUIRE(plan.run({{"x", wide}, {"odd", odd}}, {}, {.state = state}) == Status::Ok);
       return state;
     };
@@ -434,9 +409,9 @@ TEST_CASE("states: a row of one becomes a row of another, or of the same", "[sta
     }
     CHECK(a.copy_row(State(), 0, 0) == Status::InvalidArgument);
     CHECK(State().copy_row(a, 0, 0) == Status::InvalidArgument);
-    Plan other = compiled(device.device, counter(false));
-    CHECK(made(other).copy_row(a, 0, 0) == Status::NotFound);
-    CHECK(a.copy_row(made(other), 0, 0) == Status::NotFound);
+    Plan other = test::compiled(device.device, counter(false));
+    CHECK(test::state_of(other).copy_row(a, 0, 0) == Status::NotFound);
+    CHECK(a.copy_row(test::state_of(other), 0, 0) == Status::NotFound);
     take_messages();
     CHECK(saved(a) == kept);
   });
@@ -448,8 +423,8 @@ TEST_CASE("states: parts are read and written", "[state]") {
     const Tensor s = g.state("s", {3, 4, 5}), bytes = g.state("bytes", {7}, DType::U8);
     g.output("y", s);
     g.output("z", bytes);
-    Plan plan = compiled(device.device, g);
-    State state = made(plan);
+    Plan plan = test::compiled(device.device, g);
+    State state = test::state_of(plan);
     Array value = filled({3, 4, 5}, 0.0);
     std::vector<float> y(60);
     std::vector<uint8_t> z(7);
@@ -502,8 +477,8 @@ TEST_CASE("states: parts are read and written", "[state]") {
 TEST_CASE("states: saved bytes are good for every device, and damaged ones are refused", "[state]") {
   Bytes first;
   on_each([&](const TestDevice& device) {
-    Plan plan = compiled(device.device, counter(true));
-    State state = made(plan), other = made(plan);
+    Plan plan = test::compiled(device.device, counter(true));
+    State state = test::state_of(plan), other = test::state_of(plan);
     (void)step(plan, state, 1.0f, {{"at", 1}});
     (void)step(plan, state, 2.0f, {{"at", 5}});
     const Bytes blob = saved(state);
@@ -527,10 +502,10 @@ TEST_CASE("states: saved bytes are good for every device, and damaged ones are r
     Graph retyped;
     (void)retyped.assign(retyped.state("sum", {3}, DType::I32), retyped.input("x", {3}, DType::I32));
     const auto refused = [&](const Graph& g, Status status, const char* text) {
-      Plan of = compiled(device.device, g);
-      const State wrong = made(of);
-      Plan plain = compiled(device.device, counter(false));
-      State sum = made(plain);
+      Plan of = test::compiled(device.device, g);
+      const State wrong = test::state_of(of);
+      Plan plain = test::compiled(device.device, counter(false));
+      State sum = test::state_of(plain);
       (void)step(plain, sum, 9.0f);
       take_messages();
       CHECK(sum.load(saved(wrong)) == status);
@@ -547,8 +522,8 @@ TEST_CASE("states: saved bytes are good for every device, and damaged ones are r
     refused(reshaped, Status::ShapeMismatch, "state 'sum' is f32 [4]; f32 [3] is needed");
     refused(retyped, Status::DTypeMismatch, "state 'sum' is i32 [3]; f32 [3] is needed");
     CHECK(saved(other) == kept);
-    Plan plain = compiled(device.device, counter(false));
-    State less = made(plain);
+    Plan plain = test::compiled(device.device, counter(false));
+    State less = test::state_of(plain);
     CHECK(less.copy(other) == Status::NotFound);
     CHECK(other.copy(less) == Status::NotFound);
     CHECK(less.load(blob) == Status::NotFound);
@@ -557,13 +532,12 @@ TEST_CASE("states: saved bytes are good for every device, and damaged ones are r
 }
 
 TEST_CASE("states: wrong uses are refused, and leave the State as it was", "[state]") {
-  Device another;
-  REQUIRE(Device::open({.select = "cpu", .threads = 1}, &another) == Status::Ok);
-  Plan elsewhere = compiled(another, counter(true));
-  const State foreign = made(elsewhere);
+  Device another = test::open_cpu({.threads = 1});
+  Plan elsewhere = test::compiled(another, counter(true));
+  const State foreign = test::state_of(elsewhere);
   on_each([&](const TestDevice& device) {
-    Plan plan = compiled(device.device, counter(true));
-    State state = made(plan);
+    Plan plan = test::compiled(device.device, counter(true));
+    State state = test::state_of(plan);
     (void)step(plan, state, 1.0f, {{"at", 7}});
     const Bytes kept = saved(state);
     std::vector<float> x(3, 1.0f), y(3, -1.0f);
@@ -594,7 +568,7 @@ TEST_CASE("states: wrong uses are refused, and leave the State as it was", "[sta
     Graph g;  // rows that end behind the state's end at some runs
     const Dim at = g.position("at", 7), n = g.extent("n", 4);
     (void)g.append(g.state("log", {8, 3}), g.input("rows", {n, 3}), 0, at);
-    Plan append = compiled(device.device, g);
+    Plan append = test::compiled(device.device, g);
     const std::vector<float> rows(12, 2.0f);
     CHECK(append.run({{"rows", rows}}, {{"at", 6}, {"n", 3}}, {.state = state}) == Status::ExtentOutOfRange);
     CHECK(take_checked_messages().find("of axis 0 of 'log' f32 [8, 3] end at 9; there are 8") != std::string::npos);
@@ -603,14 +577,14 @@ TEST_CASE("states: wrong uses are refused, and leave the State as it was", "[sta
 
     Graph stateless;
     stateless.output("y", stateless.scale(stateless.input("x", {3}), 2.0f));
-    Plan other = compiled(device.device, stateless);
+    Plan other = test::compiled(device.device, stateless);
     CHECK(other.state_bytes() == 0);
     CHECK(other.run({{"x", x}, {"y", y}}, {}, {.state = state}) == Status::Ok);
-    State empty = made(other);
+    State empty = test::state_of(other);
     CHECK(empty.bytes() == 0);
     CHECK(empty.reset() == Status::Ok);
-    CHECK(empty.copy(made(other)) == Status::Ok);
-    CHECK(empty.load(saved(made(other))) == Status::Ok);
+    CHECK(empty.copy(test::state_of(other)) == Status::Ok);
+    CHECK(empty.load(saved(test::state_of(other))) == Status::Ok);
   });
 }
 
@@ -640,17 +614,16 @@ TEST_CASE("states: one in use by a run is refused to others", "[state][cpu]") {
     static_cast<Attempts*>(user)->make();
     for (uint32_t i = 0; i < count; ++i) task(context, i);
   };
-  Device cpu;
-  REQUIRE(Device::open({.select = "cpu", .threads = 2, .parallel_for = {run, &attempts}}, &cpu) == Status::Ok);
+  Device cpu = test::open_cpu({.threads = 2, .parallel_for = {run, &attempts}});
   Graph large;  // more than one thread is worth
   const Tensor rows = large.input("rows", {4096, 64});
   (void)large.assign(large.state("rows", {4096, 64}), large.scale(rows, 2.0f));
   (void)large.assign(large.state("sum", {3}), large.slice(large.reshape(rows, {4096 * 64}), 0, 0, 3));
-  Plan plan = compiled(cpu, large), plain = compiled(cpu, counter(false));
-  State state = made(plan), spare = made(plan);
+  Plan plan = test::compiled(cpu, large), plain = test::compiled(cpu, counter(false));
+  State state = test::state_of(plan), spare = test::state_of(plan);
   Graph twice;
   twice.output("y", twice.scale(twice.input("x", {3}), 2.0f));
-  Plan stateless = compiled(cpu, twice);
+  Plan stateless = test::compiled(cpu, twice);
   attempts.other = &plain;
   attempts.stateless = &stateless;
   attempts.state = state;
@@ -664,9 +637,8 @@ TEST_CASE("states: one in use by a run is refused to others", "[state][cpu]") {
 }
 
 TEST_CASE("states: in memory of the host's, on the CPU", "[state][cpu]") {
-  Device cpu;
-  REQUIRE(Device::open({.select = "cpu", .threads = 2}, &cpu) == Status::Ok);
-  Plan plan = compiled(cpu, counter(true));
+  Device cpu = test::open_cpu({.threads = 2});
+  Plan plan = test::compiled(cpu, counter(true));
   alignas(64) std::array<std::byte, 512> memory;
   memory.fill(std::byte{0});
   REQUIRE(plan.state_bytes() <= 256);

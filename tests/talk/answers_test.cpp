@@ -55,8 +55,7 @@ TEST_CASE("an answer's tokens are those of a plain loop over the decoder", "[tal
       if (model.ends_answer(next)) break;
       speaker.read({&next, 1});
     }
-    TextConversation conversation = begun(model, greedy(40));
-    REQUIRE(conversation.prompt(kPrompt) == Status::Ok);
+    TextConversation conversation = prompted(model, greedy(40), kPrompt);
     const Told told = tell(conversation);
     CHECK(told.tokens == wanted);
     CHECK(told.end == (wanted.size() == 40 ? TextEnd::MostTokens : TextEnd::EndOfTurn));
@@ -72,8 +71,7 @@ TEST_CASE("draws depend on the seed alone, and pieces are whole characters", "[t
   size_t incomplete = 0;
   for (uint32_t seed = 0; seed < 24; ++seed) {
     INFO("seed " << seed);
-    TextConversation conversation = begun(model, drawn(seed, 60));
-    REQUIRE(conversation.prompt(kPrompt) == Status::Ok);
+    TextConversation conversation = prompted(model, drawn(seed, 60), kPrompt);
     const Told told = tell(conversation);
     check_pieces(model, told);
     for (size_t i = 0; i + 1 < told.pieces.size(); ++i) incomplete += told.pieces[i].empty() ? 1 : 0;
@@ -81,8 +79,7 @@ TEST_CASE("draws depend on the seed alone, and pieces are whole characters", "[t
     ends.insert(told.end);
     if (told.end == TextEnd::EndOfTurn) CHECK(model.ends_answer(told.tokens.back()));
 
-    TextConversation again = begun(model, drawn(seed, 60));
-    REQUIRE(again.prompt(kPrompt) == Status::Ok);
+    TextConversation again = prompted(model, drawn(seed, 60), kPrompt);
     CHECK(tell(again) == told);
   }
   CHECK(all.size() > 20);
@@ -108,8 +105,7 @@ TEST_CASE("a repetition penalty and other settings reach the draws", "[talk]") {
   ModelSpeaker speaker(open_cpu(), decoder, 128, 128);
   std::vector<int32_t> ids;
   REQUIRE(model.tokenizer().encode("<|im_end|>the sword<|im_end|>", {.read_special = true}, &ids) == Status::Ok);
-  TextConversation marked = begun(model, options);
-  REQUIRE(marked.prompt(ids) == Status::Ok);
+  TextConversation marked = prompted(model, options, ids);
   const Told told = tell(marked);
   std::set<int32_t> before(ids.begin(), ids.end());
   before.erase(2);
@@ -175,8 +171,7 @@ TEST_CASE("a stop string ends an answer wherever tokens meet", "[talk]") {
   const TextGenerator model = tiny_speaker(open_cpu());
   size_t tried = 0;
   for (uint32_t seed = 0; seed < 8; ++seed) {
-    TextConversation whole = begun(model, drawn(seed, 50));
-    REQUIRE(whole.prompt(kPrompt) == Status::Ok);
+    TextConversation whole = prompted(model, drawn(seed, 50), kPrompt);
     const Told told = tell(whole);
     const std::string text = told.text();
     for (size_t i = 1; i + 1 < told.pieces.size(); i += 7) {
@@ -185,8 +180,7 @@ TEST_CASE("a stop string ends an answer wherever tokens meet", "[talk]") {
       INFO("seed " << seed << ", '" << stop << "'");
       TextConversationOptions options = drawn(seed, 50);
       options.stop = {"never said", stop};
-      TextConversation stopped = begun(model, options);
-      REQUIRE(stopped.prompt(kPrompt) == Status::Ok);
+      TextConversation stopped = prompted(model, options, kPrompt);
       const Told cut = tell(stopped);
       CHECK(cut.text() == text.substr(0, text.find(stop)));
       CHECK(cut.end == TextEnd::StopString);
@@ -205,8 +199,7 @@ TEST_CASE("conversations side by side say what they say alone, stepped or polled
     constexpr uint32_t kCount = 3;
     std::vector<Told> alone;
     for (uint32_t i = 0; i < kCount; ++i) {
-      TextConversation one = begun(model, drawn(i, 12));
-      REQUIRE(one.prompt(std::string(kPrompt) + std::string(3 * i, '!')) == Status::Ok);
+      TextConversation one = prompted(model, drawn(i, 12), std::string(kPrompt) + std::string(3 * i, '!'));
       alone.push_back(tell(one));
     }
     for (const bool polled : {false, true}) {
@@ -257,12 +250,9 @@ TEST_CASE("conversations that are polled in turn get their steps in turn", "[tal
 
 TEST_CASE("polls and steps may be mixed, and a conversation may end while its step goes on", "[talk]") {
   const TextGenerator model = tiny_speaker(open_cpu());
-  TextConversation alone = begun(model, drawn(1, 20));
-  REQUIRE(alone.prompt(kPrompt) == Status::Ok);
+  TextConversation alone = prompted(model, drawn(1, 20), kPrompt);
   const Told wanted = tell(alone);
-  TextConversation mixed = begun(model, drawn(1, 20)), other = begun(model, drawn(2, 20));
-  REQUIRE(mixed.prompt(kPrompt) == Status::Ok);
-  REQUIRE(other.prompt(kPrompt) == Status::Ok);
+  TextConversation mixed = prompted(model, drawn(1, 20), kPrompt), other = prompted(model, drawn(2, 20), kPrompt);
   Told told;
   TextPiece piece;
   for (size_t i = 0; mixed.answering(); ++i) {
@@ -279,8 +269,7 @@ TEST_CASE("a fork goes on as its origin would, and either leaves the other alone
     if (on.interpreted || on.word.starts_with("cpu:")) continue;
     INFO(on.word);
     const TextGenerator model = tiny_speaker(on.device);
-    TextConversation alone = begun(model, drawn(3, 24));
-    REQUIRE(alone.prompt(kPrompt) == Status::Ok);
+    TextConversation alone = prompted(model, drawn(3, 24), kPrompt);
     const Told wanted = tell(alone);
     for (const bool polled : {false, true}) {
       TextConversation origin = begun(model, drawn(3, 24)), twin, stranger;
@@ -314,8 +303,7 @@ TEST_CASE("a fork goes on as its origin would, and either leaves the other alone
 TEST_CASE("a cancelled answer ends at once, and the text goes on from what was given", "[talk]") {
   const TextGenerator model = tiny_speaker(open_cpu());
   for (const bool polled : {false, true}) {
-    TextConversation conversation = begun(model, drawn(3, 40));
-    REQUIRE(conversation.prompt(kPrompt) == Status::Ok);
+    TextConversation conversation = prompted(model, drawn(3, 40), kPrompt);
     Told told;
     TextPiece piece;
     while (told.tokens.size() < 10) {
@@ -332,8 +320,7 @@ TEST_CASE("a cancelled answer ends at once, and the text goes on from what was g
     conversation.cancel();  // nothing is left to be ended
 
     // It goes on as a conversation does that has read the same text, with as many draws behind it.
-    TextConversation other = begun(model, greedy(12));
-    REQUIRE(other.prompt(wanted) == Status::Ok);
+    TextConversation other = prompted(model, greedy(12), wanted);
     REQUIRE(conversation.set_sampling(greedy(0).sampling) == Status::Ok);
     REQUIRE(conversation.answer_now() == Status::Ok);
     std::vector<int32_t> more;

@@ -81,8 +81,7 @@ TEST_CASE("attention, loss and grammars need no file again", "[talk]") {
   CHECK(mean > 0);
   TextConversationOptions options = greedy(8);
   options.grammar = R"(root ::= "yes" | "no")";
-  TextConversation conversation = begun(model, options);
-  REQUIRE(conversation.prompt("The sword") == Status::Ok);
+  TextConversation conversation = prompted(model, options, "The sword");
   const std::string said = tell(conversation).text();
   CHECK((said == "yes" || said == "no"));
 }

@@ -47,8 +47,7 @@ TEST_CASE("what a model that speaks nonsense says under a grammar can be parsed"
     std::set<std::string> all;
     for (uint32_t seed = 0; seed < (is_cpu ? 24 : 3); ++seed) {
       INFO("seed " << seed);
-      TextConversation conversation = begun(model, under(grammar, drawn(seed, 0)));
-      REQUIRE(conversation.say("Where can I buy a sword?") == Status::Ok);
+      TextConversation conversation = asked(model, under(grammar, drawn(seed, 0)), "Where can I buy a sword?");
       const Told told = tell(conversation);
       CHECK(told.end == TextEnd::Complete);  // nothing follows the last brace
       check_npc(told.text());
@@ -67,18 +66,14 @@ TEST_CASE("stepped, polled and among conversations without a grammar, an answer 
     if (on.interpreted || on.word.starts_with("cpu:")) continue;
     INFO(on.word);
     const TextGenerator model = tiny_speaker(on.device, {.context = 256, .read = 16});
-    TextConversation free = begun(model, drawn(5, 20));
-    REQUIRE(free.prompt("the sword") == Status::Ok);
+    TextConversation free = prompted(model, drawn(5, 20), "the sword");
     const Told free_told = tell(free);
 
     const TextConversationOptions options = under(npc_grammar(), drawn(4, 0));
-    TextConversation alone = begun(model, options);
-    REQUIRE(alone.say("the sword") == Status::Ok);
+    TextConversation alone = asked(model, options, "the sword");
     const Told wanted = tell(alone);
 
-    TextConversation polled = begun(model, options), again = begun(model, drawn(5, 20));
-    REQUIRE(polled.say("the sword") == Status::Ok);
-    REQUIRE(again.prompt("the sword") == Status::Ok);
+    TextConversation polled = asked(model, options, "the sword"), again = prompted(model, drawn(5, 20), "the sword");
     Told told, again_told;
     TextPiece piece;
     while (polled.answering() || again.answering()) {
@@ -101,9 +96,8 @@ TEST_CASE("a grammar of any characters keeps bytes away that belong to none", "[
   size_t same = 0;
   for (uint32_t seed = 0; seed < 12; ++seed) {
     TextConversationOptions options = drawn(seed, 24);
-    TextConversation free = begun(model, under("", options)), bound = begun(model, under("root ::= .*", options));
-    REQUIRE(free.prompt("the sword") == Status::Ok);
-    REQUIRE(bound.prompt("the sword") == Status::Ok);
+    TextConversation free = prompted(model, under("", options), "the sword"),
+                     bound = prompted(model, under("root ::= .*", options), "the sword");
     const Told a = tell(free), b = tell(bound);
     // Only the last character may be cut, by most_tokens.
     const size_t broken = b.text().find("\xEF\xBF\xBD");
@@ -117,8 +111,7 @@ TEST_CASE("a grammar of any characters keeps bytes away that belong to none", "[
 TEST_CASE("a fork, a cancelled answer and a reset are each where they should be in the grammar", "[talk][grammar]") {
   const TextGenerator model = tiny_speaker(open_cpu(), {.context = 256});
   const TextConversationOptions options = under(npc_grammar(), drawn(7, 0));
-  TextConversation alone = begun(model, options);
-  REQUIRE(alone.say("the sword") == Status::Ok);
+  TextConversation alone = asked(model, options, "the sword");
   const Told wanted = tell(alone);
   REQUIRE(wanted.tokens.size() > 12);
   for (const bool polled : {false, true}) {
@@ -154,8 +147,7 @@ TEST_CASE("a fork, a cancelled answer and a reset are each where they should be 
 TEST_CASE("an answer under a grammar goes on where the oldest text is dropped", "[talk][grammar]") {
   constexpr int64_t kContext = 64;
   const TextGenerator model = tiny_speaker(open_cpu(), {.context = kContext, .read = 16});
-  TextConversation conversation = begun(model, under("root ::= \"<\" [a-z]{300} \">\"", drawn(3, 0)));
-  REQUIRE(conversation.prompt("the sword") == Status::Ok);
+  TextConversation conversation = prompted(model, under("root ::= \"<\" [a-z]{300} \">\"", drawn(3, 0)), "the sword");
   const Told told = tell(conversation);
   CHECK(told.tokens.size() > static_cast<size_t>(kContext));
   CHECK(told.end == TextEnd::Complete);
@@ -166,8 +158,7 @@ TEST_CASE("an answer under a grammar goes on where the oldest text is dropped", 
 TEST_CASE("how an answer under a grammar ends", "[talk][grammar]") {
   const TextGenerator model = tiny_speaker(open_cpu());
   const auto ended = [&](const std::string& grammar, const TextConversationOptions& options) {
-    TextConversation conversation = begun(model, under(grammar, options));
-    REQUIRE(conversation.prompt("the sword") == Status::Ok);
+    TextConversation conversation = prompted(model, under(grammar, options), "the sword");
     return tell(conversation);
   };
   CHECK(ended("root ::= \"aye\"", drawn(1, 0)).end == TextEnd::Complete);

@@ -76,8 +76,7 @@ TEST_CASE("what is read ahead need not be read again", "[talk]") {
   const TextGenerator model = tiny_speaker(open_cpu(), {.read = 16});
   const TextConversationOptions options =
       with_system(greedy(12), "You are Marta, the keeper of the inn, and you sell soup.");
-  TextConversation plain = begun(model, options);
-  REQUIRE(plain.say("the sword") == Status::Ok);
+  TextConversation plain = asked(model, options, "the sword");
   const int64_t length = plain.unread();
   const Told wanted = tell(plain);
   TextPiece piece;
@@ -113,8 +112,7 @@ TEST_CASE("what is read ahead need not be read again", "[talk]") {
 
 TEST_CASE("a message without an answer and the next one are one message", "[talk]") {
   const TextGenerator model = tiny_speaker(open_cpu());
-  TextConversation conversation = begun(model, greedy(4));
-  REQUIRE(conversation.say("Wait") == Status::Ok);
+  TextConversation conversation = asked(model, greedy(4), "Wait");
   conversation.cancel();
   REQUIRE(conversation.say("the sword") == Status::Ok);
   CHECK(tokens_of(conversation) == template_ids(model, {{"user", "Wait\nthe sword"}}));
@@ -122,8 +120,7 @@ TEST_CASE("a message without an answer and the next one are one message", "[talk
 
 TEST_CASE("what was cancelled counts as said", "[talk]") {
   const TextGenerator model = tiny_speaker(open_cpu());
-  TextConversation conversation = begun(model, drawn(2, 30));
-  REQUIRE(conversation.say("Hm") == Status::Ok);
+  TextConversation conversation = asked(model, drawn(2, 30), "Hm");
   TextPiece piece;
   std::string said;
   while (said.empty()) {
@@ -138,8 +135,7 @@ TEST_CASE("what was cancelled counts as said", "[talk]") {
 
 TEST_CASE("reset forgets all but the system message", "[talk]") {
   const TextGenerator model = tiny_speaker(open_cpu());
-  TextConversation conversation = begun(model, with_system(drawn(7, 16), "You are Marta, the innkeeper."));
-  REQUIRE(conversation.say("Soup") == Status::Ok);
+  TextConversation conversation = asked(model, with_system(drawn(7, 16), "You are Marta, the innkeeper."), "Soup");
   const Told first = tell(conversation);
   for (const bool in_an_answer : {false, true}) {
     REQUIRE(conversation.say("Ale") == Status::Ok);
@@ -167,8 +163,7 @@ TEST_CASE("a full context ends an answer, or the oldest is dropped", "[talk]") {
     bool filled = false;
     for (uint32_t seed = 0; seed < 20 && !filled; ++seed) {
       options.sampling.seed = seed;
-      TextConversation conversation = begun(model, options);
-      REQUIRE(conversation.prompt("the sword") == Status::Ok);
+      TextConversation conversation = prompted(model, options, "the sword");
       const Told told = tell(conversation);
       if (told.end != TextEnd::ContextFull) continue;
       filled = true;
@@ -180,8 +175,7 @@ TEST_CASE("a full context ends an answer, or the oldest is dropped", "[talk]") {
   SECTION("a raw text keeps its first tokens and its last ones") {
     TextConversationOptions options = drawn(11, 200);
     options.keep_tokens = 6;
-    TextConversation conversation = begun(model, options);
-    REQUIRE(conversation.prompt("Once upon the sword") == Status::Ok);
+    TextConversation conversation = prompted(model, options, "Once upon the sword");
     const std::vector<int32_t> before = tokens_of(conversation);
     std::vector<int32_t> all = before;
     TextPiece piece;
@@ -200,8 +194,7 @@ TEST_CASE("a full context ends an answer, or the oldest is dropped", "[talk]") {
     }
     CHECK(slid > 0);
     // What is left is what a conversation reads that begins with it.
-    TextConversation other = begun(model, greedy(8));
-    REQUIRE(other.prompt(conversation.ids()) == Status::Ok);
+    TextConversation other = prompted(model, greedy(8), conversation.ids());
     REQUIRE(conversation.set_sampling(greedy(0).sampling) == Status::Ok);
     conversation.cancel();
     REQUIRE(conversation.answer_now() == Status::Ok);
@@ -362,8 +355,7 @@ TEST_CASE("weights and caches may be of other types", "[talk]") {
   CHECK(half.weights().bytes() < plain.weights().bytes());
   const auto text_bytes = static_cast<uint64_t>(2 * 4 * (plain.context() + 1));  // the tokens themselves
   CHECK(plain.conversation_bytes() - half.conversation_bytes() > plain.conversation_bytes() / 2 - text_bytes);
-  TextConversation conversation = begun(half, greedy(5));
-  REQUIRE(conversation.prompt("the sword") == Status::Ok);
+  TextConversation conversation = prompted(half, greedy(5), "the sword");
   CHECK_FALSE(tell(conversation).tokens.empty());
 }
 

@@ -31,6 +31,19 @@ inline TextConversation begun(const TextGenerator& model, const TextConversation
   return conversation;
 }
 
+inline TextConversation prompted(const TextGenerator& model, const TextConversationOptions& options,
+                                 const auto& prompt) {
+  TextConversation conversation = begun(model, options);
+  REQUIRE(conversation.prompt(prompt) == Status::Ok);
+  return conversation;
+}
+inline TextConversation asked(const TextGenerator& model, const TextConversationOptions& options,
+                              std::string_view text) {
+  TextConversation conversation = begun(model, options);
+  REQUIRE(conversation.say(text) == Status::Ok);
+  return conversation;
+}
+
 // What an answer was, piece by piece.
 struct Told {
   std::vector<std::string> pieces;

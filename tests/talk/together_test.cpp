@@ -55,8 +55,7 @@ TEST_CASE("conversations that share runs say what they say alone, stepped or pol
     const TextGenerator model = tiny_speaker(on.device, {.read = 16, .together = 4});
     std::vector<Told> alone;
     for (size_t i = 0; i < kCount; ++i) {
-      TextConversation conversation = begun(one, options_of(i));
-      REQUIRE(conversation.prompt(prompt_of(i)) == Status::Ok);
+      TextConversation conversation = prompted(one, options_of(i), prompt_of(i));
       alone.push_back(tell(conversation));
     }
     for (const bool polled : {false, true}) {

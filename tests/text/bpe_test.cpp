@@ -40,8 +40,7 @@ class Comparison {
 };
 
 std::vector<std::string> search_lines() {
-  SafeTensors file;
-  REQUIRE(SafeTensors::open((data_folder() / "lines.safetensors").string(), stderr_log(), &file) == Status::Ok);
+  const SafeTensors file = opened<SafeTensors>((data_folder() / "lines.safetensors").string(), stderr_log());
   const std::vector<int32_t> ends = ints_of(file, "text.end");
   const auto bytes = file.find("text")->data;
   std::vector<std::string> lines;

@@ -34,8 +34,7 @@ bool same_bits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
 TEST_CASE("curve: 200 steps of AdamW are PyTorch's, and the same bits again and from a checkpoint on",
           "[train][curve]") {
-  SafeTensors file;
-  REQUIRE(SafeTensors::open(test::source_path("tests/train/curve.safetensors"), stderr_log(), &file) == Status::Ok);
+  const SafeTensors file = test::opened<SafeTensors>(test::source_path("tests/train/curve.safetensors"), stderr_log());
   const std::vector<float> losses = curve_of(file, "losses"), norms = curve_of(file, "norms"),
                            out = curve_of(file, "out");
   REQUIRE(losses.size() == static_cast<size_t>(Writer::kSteps));
@@ -75,10 +74,8 @@ TEST_CASE("curve: 200 steps of AdamW are PyTorch's, and the same bits again and 
     State again = writer.begin(plan);
     for (int64_t step = 0; step < steps / 4; ++step)
       REQUIRE(same_bits(writer.step(plan, again, step).loss, mine[static_cast<size_t>(step)]));
-    SafeTensors saved;
-    REQUIRE(SafeTensors::open(checkpoint.string(), stderr_log(), &saved) == Status::Ok);
-    State resumed;
-    REQUIRE(plan.make_state(&resumed) == Status::Ok);
+    const SafeTensors saved = test::opened<SafeTensors>(checkpoint.string(), stderr_log());
+    State resumed = test::state_of(plan);
     REQUIRE(writer.optimizer.load(resumed, saved.host_tensors()) == Status::Ok);
     for (int64_t step = kept; step < steps; ++step)
       REQUIRE(same_bits(writer.step(plan, resumed, step).loss, mine[static_cast<size_t>(step)]));

@@ -275,8 +275,7 @@ TEST_CASE("gradients: weights in a state, and no gradient through a write", "[tr
   g.output("dx_after", d[1]);
   Device cpu = test::open_cpu();
   Plan plan = compiled(cpu, g);
-  State state;
-  REQUIRE(plan.make_state(&state) == Status::Ok);
+  State state = test::state_of(plan);
   std::vector<float> given = {2, 4};
   std::map<std::string, std::vector<float>> got;
   for (const char* name : {"dw", "dx", "dwritten", "dx_after"}) got[name] = {NAN, NAN};
@@ -450,10 +449,7 @@ TEST_CASE("gradients: a layer in f16 and bf16", "[train]") {
       test::Tensors inputs, weights;
       inputs.add("x", {2, kTokens, kWidth}, 1);
       inputs.add("gradient", {2, kTokens, kWidth}, 2);
-      weights.add("qkv", {3 * kWidth, kWidth}, 3);
-      weights.add("gamma", {kWidth}, 4);
-      weights.add("up", {kHidden, kWidth}, 5);
-      weights.add("down", {kWidth, kHidden}, 6);
+      weights.add_weights_of(g);
       return run_on(test.device, g, inputs, weights, names);
     };
     const auto exact = gradients_in(DType::F32);

@@ -157,8 +157,7 @@ TEST_CASE("lora: only adapters learn, and a step lowers the loss", "[train][lora
     g.output("report", optimizer.step(g, d, optimizer.settings(g)));
     Device device = test.device;
     Plan plan = test::compiled(device, g, test::uploaded(device, weights.list()), {.training = true});
-    State state;
-    REQUIRE(plan.make_state(&state) == Status::Ok);
+    State state = test::state_of(plan);
     // Weights, gradients and both moments of 2 (16 + 16) + 2 (24 + 16) numbers, and the count of steps; whatever their alignment.
     CHECK(state.bytes() < 4 * 4 * (2 * 32 + 2 * 40) + 1024);
     std::vector<LoraMatrix> begin;
@@ -223,8 +222,7 @@ TEST_CASE("lora: files have PEFT's names", "[train][lora]") {
   REQUIRE(lora.choose(decoder(kTiny)) == Status::Ok);
   const std::vector<LoraMatrix> matrices = drawn(lora, 3);
   REQUIRE(lora.save(folder.path() + "/new", matrices, "a \"model\"") == Status::Ok);
-  SafeTensors file;
-  REQUIRE(SafeTensors::open(folder.path() + "/new/adapter_model.safetensors", stderr_log(), &file) == Status::Ok);
+  const SafeTensors file = test::opened<SafeTensors>(folder.path() + "/new/adapter_model.safetensors", stderr_log());
   std::map<std::string, std::vector<int64_t>> shapes;
   for (const SafeTensors::Entry& entry : file.entries()) shapes[entry.name] = entry.shape;
   std::map<std::string, std::vector<int64_t>> wanted;
@@ -374,8 +372,7 @@ TEST_CASE("lora: adapters that no memory holds", "[train][lora]") {
   Graph g;
   g.output("y", g.scale(g.state("optimizer.0.weights", {kWide + 16}), 2.0f));
   Device cpu = test::open_cpu();
-  State state;
-  REQUIRE(test::compiled(cpu, g).make_state(&state) == Status::Ok);
+  State state = test::state_of(test::compiled(cpu, g));
   const Lora lora = chosen(1, kWide), absurd_lora = chosen(1, INT32_MAX);
   {
     const test::LimitNews limit(4 * kWide - 1);

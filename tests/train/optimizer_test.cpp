@@ -22,17 +22,6 @@ namespace {
 using Bytes = std::vector<std::byte>;
 using Floats = std::vector<float>;
 
-// Calls body(device) for each device of the tables, and fails where it leaves unexpected messages.
-template <class Body>
-void on_each(const Body& body) {
-  for (const ops::TestDevice& device : ops::test_devices()) {
-    INFO(device.word);
-    ops::take_messages();
-    body(device.device);
-    CHECK(ops::take_checked_messages() == "");
-  }
-}
-
 // As in make.py.
 float value(int64_t i, int64_t salt) {
   return static_cast<float>((i * 7919 + salt * 104729 + i * i % 1013) % 2049 - 1024) / 1024.0f;
@@ -70,8 +59,7 @@ class Training {
   }
 
   State made() {
-    State fresh;
-    REQUIRE(plan.make_state(&fresh) == Status::Ok);
+    State fresh = test::state_of(plan);
     test::Tensors tensors;
     for (size_t w = 0; w < weights_.size(); ++w)
       tensors.add(weights_[w].name, weights_[w].shape, values(w, static_cast<int64_t>(w), 1.0f));
@@ -127,11 +115,7 @@ class Training {
 const std::vector<Weight> kWeights = {{"a", {3, 5}}, {"b", {7}}, {"c", {9, 500}}};
 constexpr int64_t kSteps = 12;
 
-SafeTensors opened(const std::string& path) {
-  SafeTensors file;
-  REQUIRE(SafeTensors::open(path, stderr_log(), &file) == Status::Ok);
-  return file;
-}
+SafeTensors opened(const std::string& path) { return test::opened<SafeTensors>(path, stderr_log()); }
 
 Floats floats_of(const SafeTensors& file, const std::string& name) {
   Floats values;
@@ -183,7 +167,7 @@ TEST_CASE("optimizers: AdamW and SGD do what PyTorch does", "[train]") {
                       {"momentum", {.rule = UpdateRule::Sgd}},
                       {"nesterov", {.rule = UpdateRule::Sgd, .nesterov = true}}};
   const SafeTensors want = opened(test::source_path("tests/train/optimizers.safetensors"));
-  on_each([&](Device device) {
+  ops::on_each([&](Device device) {
     for (const Row& row : rows) {
       INFO(row.name);
       Training training(device, row.options, kWeights);
@@ -216,7 +200,7 @@ TEST_CASE("optimizers: AdamW and SGD do what PyTorch does", "[train]") {
 TEST_CASE("optimizers: weights of any size, and gradients of several runs", "[train]") {
   const std::vector<Weight> weights = {{"w0", {1, 1}},   {"w1", {127}},   {"w2", {4097}},         {"w3", {2, 4095}},
                                        {"w4", {65, 63}}, {"w5", {16384}}, {"w6", {3, 5, 7, 2, 1}}};
-  on_each([&](Device device) {
+  ops::on_each([&](Device device) {
     Training training(device, {.accumulate = true}, weights);
     StepNumbers numbers;
     numbers.loss_scale = 64.0f;
@@ -261,7 +245,7 @@ TEST_CASE("optimizers: weights of any size, and gradients of several runs", "[tr
 
 TEST_CASE("optimizers: a step whose gradients are no numbers is left out and told", "[train]") {
   const float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
-  on_each([&](Device device) {
+  ops::on_each([&](Device device) {
     for (const bool accumulate : {false, true})
       for (const float bad : {kNaN, kInfinity, -kInfinity, 3e38f}) {
         INFO(accumulate << " " << bad);
@@ -285,7 +269,7 @@ TEST_CASE("optimizers: a step whose gradients are no numbers is left out and tol
 }
 
 TEST_CASE("optimizers: the same bits at every run, and after a file", "[train]") {
-  on_each([](Device device) {
+  ops::on_each([](Device device) {
     const std::string path = (folder() / "resume.safetensors").string();
     Training whole(device, {}, kWeights), halves(device, {}, kWeights);
     for (int64_t step = 0; step < 6; ++step) whole.run(step, numbers_at(step, UpdateRule::AdamW));
@@ -299,7 +283,7 @@ TEST_CASE("optimizers: the same bits at every run, and after a file", "[train]")
 }
 
 TEST_CASE("optimizers: a pass for each group, and none for gradients that a pass can leave in place", "[train]") {
-  on_each([](Device device) {
+  ops::on_each([](Device device) {
     Graph g;
     std::vector<Tensor> gradients;
     for (const char* name : {"a", "b", "c"}) {
@@ -335,7 +319,7 @@ TEST_CASE("optimizers: models read the weights of a State", "[train]") {
     return g.linear(x, g.weight("fc.weight", {24, 20}), g.weight("fc.bias", {24}));
   };
   const std::vector<int32_t> ids = {0, 10, 3, 3, 1, 7, 2, 9, 4, 5};
-  on_each([&](Device device) {
+  ops::on_each([&](Device device) {
     Graph plain;
     plain.output("y", model(plain));
     Floats want(240), got(240);
@@ -353,8 +337,7 @@ TEST_CASE("optimizers: models read the weights of a State", "[train]") {
     g.output("y", g.scale(y, 1.0f));
     static_cast<void>(optimizer.step(g, gradients, optimizer.settings(g)));
     Plan plan = test::compiled(device, g);
-    State state;
-    REQUIRE(plan.make_state(&state) == Status::Ok);
+    State state = test::state_of(plan);
     REQUIRE(optimizer.load(state, tensors.list()) == Status::Ok);
     std::vector<StepWords> words(2);
     for (StepWords& row : words) REQUIRE(step_words(UpdateRule::AdamW, {.rate = 0.5f}, &row) == Status::Ok);
@@ -376,8 +359,7 @@ TEST_CASE("optimizers: models read the weights of a State", "[train]") {
     Plan answering = test::compiled(device, answers);
     REQUIRE(answering.run({{"ids", std::span(ids)}, {"y", std::span(got)}}, {}, {.state = state}) == Status::Ok);
     // A State of its own has the weights, and no moments.
-    State alone;
-    REQUIRE(answering.make_state(&alone) == Status::Ok);
+    State alone = test::state_of(answering);
     CHECK(alone.bytes() < state.bytes() / 3);
     REQUIRE(optimizer.load(alone, tensors.list()) == Status::Ok);
     Floats first(240);
@@ -393,7 +375,7 @@ TEST_CASE("optimizers: models read the weights of a State", "[train]") {
 }
 
 TEST_CASE("optimizers: files of another shape, full disks and folders that are not there", "[train]") {
-  on_each([](Device device) {
+  ops::on_each([](Device device) {
     Training training(device, {}, kWeights);
     training.run(0, numbers_at(0, UpdateRule::AdamW));
     const Bytes before = training.saved();

@@ -86,8 +86,7 @@ Graph Writer::learns(std::string_view remat) {
 }
 
 State Writer::begin(Plan& plan) const {
-  State state;
-  REQUIRE(plan.make_state(&state) == Status::Ok);
+  State state = test::state_of(plan);
   test::Tensors tensors;
   for (const auto& parameter : optimizer.parameters()) tensors.add(parameter.name, parameter.shape, initial(parameter));
   REQUIRE(optimizer.load(state, tensors.list()) == Status::Ok);
