@@ -119,8 +119,7 @@ TEST_CASE("a started run keeps the plan and the State for itself until it is don
   OneThread host;
   Device device = test::open_cpu({.log = messages.log(LogLevel::Error), .threads = 2, .parallel_for = host.threads()});
   Plan plan = test::compiled(device, counter(), {}, {.timestamps = true}), other = test::compiled(device, counter());
-  State state;
-  REQUIRE(plan.make_state(&state) == Status::Ok);
+  State state = test::state_of(plan);
   const std::vector<float> x(16, 2.0f);
   std::vector<float> y(16), z(16);
   const HostBuffer buffers[] = {{"x", x}, {"y", y}}, others[] = {{"x", x}, {"y", z}};
@@ -128,8 +127,7 @@ TEST_CASE("a started run keeps the plan and the State for itself until it is don
   REQUIRE(plan.start(buffers, {}, {.state = state}, &started) == Status::Ok);
   CHECK_FALSE(started.done());
   const auto refuses = [&](Status status, const char* words) {
-    CHECK(status == Status::InvalidArgument);
-    CHECK_THAT(messages.take(), holds(words));
+    messages.refused(status, Status::InvalidArgument, words);
   };
   const auto refuses_all = [&] {
     std::vector<std::byte> blob;
@@ -190,8 +188,7 @@ TEST_CASE("what is wrong with a started run is told at once or by wait", "[cpu][
   messages.take();
   REQUIRE(plan.start({{"ids", ids}, {"y", y}}, {}, {}, &started) == Status::Ok);
   CHECK(started.wait() == Status::IndexOutOfRange);
-  CHECK(started.wait() == Status::IndexOutOfRange);
-  CHECK_THAT(messages.take(), holds("id 99 at position 2"));
+  messages.refused(started.wait(), Status::IndexOutOfRange, "id 99 at position 2");
   CHECK(y[6] == 0.0f);
   {
     StartedRun forgotten;
@@ -203,8 +200,8 @@ TEST_CASE("what is wrong with a started run is told at once or by wait", "[cpu][
   OneThread host;
   const Device shy = test::open_cpu({.log = messages.log(LogLevel::Error), .parallel_for = {OneThread::run, &host}});
   Plan unstarted = test::compiled(shy, lookup());
-  CHECK(unstarted.start({{"ids", ids}, {"y", y}}, {}, {}, &started) == Status::Unsupported);
-  CHECK_THAT(messages.take(), holds("ParallelFor has no `start`"));
+  messages.refused(unstarted.start({{"ids", ids}, {"y", y}}, {}, {}, &started), Status::Unsupported,
+                   "ParallelFor has no `start`");
   CHECK(unstarted.run({{"ids", std::vector<int32_t>(4)}, {"y", y}}) == Status::Ok);
 }
 

@@ -56,10 +56,10 @@ TEST_CASE("adopt: without a queue heed records, and refuses to submit", "[vulkan
   Device device = host->adopt();
   Plan plan = compiled(device, scale_graph(DType::F32));
   std::vector<float> x(64, 1.0f), y(64);
-  CHECK(plan.run({{"x", x}, {"y", y}}) == Status::Unsupported);
-  CHECK_THAT(host->take_log(), holds("run: the host gave no queue with its device (HostDevice::queue)"));
-  CHECK(device.upload(block_weights().list(), &weights) == Status::Unsupported);
-  CHECK_THAT(host->take_log(), holds("recording is possible, and vulkan::upload to memory that the host has mapped"));
+  host->refused(plan.run({{"x", x}, {"y", y}}), Status::Unsupported,
+                "run: the host gave no queue with its device (HostDevice::queue)");
+  host->refused(device.upload(block_weights().list(), &weights), Status::Unsupported,
+                "recording is possible, and vulkan::upload to memory that the host has mapped");
   CHECK_FALSE(weights.valid());
   CHECK(device.upload({}, &weights) == Status::Ok);
   CHECK(weights.bytes() == 0);
@@ -99,11 +99,10 @@ TEST_CASE("adopt: three handles and the queue family are enough", "[vulkan][adop
   }
   Device none;
   const SetVariable no_loader("HEED_VULKAN_LOADER", "/nonexistent/libvulkan.so.1");
-  CHECK(vulkan::adopt(few, &none) == Status::InvalidArgument);
-  CHECK_THAT(host->take_log(), holds("get_instance_proc_addr is null, and heed can open no Vulkan loader"));
+  host->refused(vulkan::adopt(few, &none), Status::InvalidArgument,
+                "get_instance_proc_addr is null, and heed can open no Vulkan loader");
   const SetVariable no_vulkan("HEED_VULKAN_LOADER", "libc.so.6");
-  CHECK(vulkan::adopt(few, &none) == Status::InvalidArgument);
-  CHECK_THAT(host->take_log(), holds("can open no Vulkan loader"));
+  host->refused(vulkan::adopt(few, &none), Status::InvalidArgument, "can open no Vulkan loader");
   CHECK_FALSE(none.valid());
   CHECK(vulkan::adopt(all, &none) == Status::Ok);  // the host's own function needs no loader
 }
@@ -220,8 +219,7 @@ TEST_CASE("adopt: nothing is used that the host did not list", "[vulkan][adopt]"
       Block block = make_block(given, {.timestamps = host->has_timestamps()});
       CHECK(run_differs(block.plan, make_sample(block.cpu_plan, 2, 31, 1)) == "");
       Plan half;
-      CHECK(block.device.compile(scale_graph(DType::F16), {}, &half) == Status::Unsupported);
-      CHECK_THAT(host->take_log(), holds("f16"));
+      host->refused(block.device.compile(scale_graph(DType::F16), {}, &half), Status::Unsupported, "f16");
     }
     CHECK((calls("SetDebugUtilsObjectNameEXT") > 0) == labels);
     CHECK((calls("CmdBeginDebugUtilsLabelEXT") > 0) == labels);

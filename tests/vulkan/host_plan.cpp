@@ -27,12 +27,7 @@ Graph block_graph(DType dtype) {
 
 Tensors block_weights() {
   Tensors weights;
-  weights.add("qkv.weight", {3 * kBlockWidth, kBlockWidth}, 1);
-  weights.add("qkv.bias", {3 * kBlockWidth}, 2);
-  weights.add("out.weight", {kBlockWidth, kBlockWidth}, 3);
-  weights.add("out.bias", {kBlockWidth}, 4);
-  weights.add("norm.weight", {kBlockWidth}, 5);
-  weights.add("norm.bias", {kBlockWidth}, 6);
+  weights.add_weights_of(block_graph());
   return weights;
 }
 

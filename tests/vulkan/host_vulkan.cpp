@@ -265,6 +265,11 @@ vulkan::HostDevice HostVulkan::host_device() const {
 std::string HostVulkan::take_validation() { return std::exchange(validation_, {}); }
 std::string HostVulkan::take_log() { return std::exchange(log_, {}); }
 
+void HostVulkan::refused(Status got, Status want, std::string_view said) {
+  CHECK(got == want);
+  CHECK_THAT(take_log(), holds(said));
+}
+
 HostVulkan::Memory HostVulkan::allocate(VkDeviceSize bytes, VkBufferUsageFlags usage) {
   Memory result;
   auto info = structure<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);

@@ -94,6 +94,8 @@ class HostVulkan {
   // id and a colon: "SYNC-HAZARD-READ-AFTER-WRITE: ...".
   std::string take_validation();
   std::string take_log();
+  // Checks the status of a call, and that the log now says this.
+  void refused(Status got, Status want, std::string_view said);
 
   // Allocations minus frees through the VkAllocationCallbacks that heed was given, and the number of
   // allocations.

@@ -59,8 +59,8 @@ TEST_CASE("scratch: several plans share one place in the host's buffer", "[vulka
   const vulkan::Buffer buffers[2][2] = {{{"x", io.buffer, 0}, {"y", io.buffer, 32768}},
                                         {{"x", io.buffer, 16384}, {"y", io.buffer, 49152}}};
   VkCommandBuffer commands = host->begin();
-  CHECK(vulkan::record(plans[0], commands, {.buffers = buffers[0]}) == Status::MissingBuffer);
-  CHECK_THAT(host->take_log(), holds("bind_scratch gives it"));
+  host->refused(vulkan::record(plans[0], commands, {.buffers = buffers[0]}), Status::MissingBuffer,
+                "bind_scratch gives it");
   std::vector<float> unused(x[0].size());
   CHECK(plans[0].run({{"x", x[0]}, {"y", unused}}) == Status::MissingBuffer);
   host->take_log();
@@ -220,8 +220,8 @@ TEST_CASE("memory budget: read only where enabled, and kept to", "[vulkan][memor
   {
     Device device = host->adopt();
     REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
-    CHECK(vulkan::memory_budget(device, &heaps) == Status::Unsupported);
-    CHECK_THAT(host->take_log(), holds("the host told in HostDevice::enabled_extensions no VK_EXT_memory_budget"));
+    host->refused(vulkan::memory_budget(device, &heaps), Status::Unsupported,
+                  "the host told in HostDevice::enabled_extensions no VK_EXT_memory_budget");
     CHECK(budget_queries() == 0);
     plan = {};
   }
