@@ -28,8 +28,7 @@ TEST_CASE("C: the list of devices is C++'s", "[c]") {
 }
 
 TEST_CASE("C: uploads tell how far they are and what they have read", "[c]") {
-  KeptDevice device;
-  open_c("cpu", &device);
+  KeptDevice device = open_c("cpu");
   const std::vector<float> values(128, 0.5f);
   const int64_t shape[] = {8, 16};
   heed_host_tensor tensors[] = {{"a", shape, 2, values.data(), 512, HEED_F32, 0},
@@ -51,8 +50,7 @@ TEST_CASE("C: uploads tell how far they are and what they have read", "[c]") {
   done(heed_device_upload_bytes(device, tensors, 2, &options, &wanted));
   done(heed_device_upload_bytes(device, tensors, 2, nullptr, &plain));
   CHECK(wanted < plain);
-  KeptWeights weights;
-  done(heed_device_upload(device, tensors, 2, &options, weights.out()));
+  KeptWeights weights(heed_device_upload, device, tensors, 2, &options);
   CHECK((seen.done == seen.total && seen.total > 0));
   CHECK(seen.released == 544);
 
@@ -71,14 +69,12 @@ TEST_CASE("C: uploads tell how far they are and what they have read", "[c]") {
 }
 
 TEST_CASE("C: self-test, tuning and caches of the CPU are empty", "[c]") {
-  KeptDevice device;
-  open_c("cpu", &device);
+  KeptDevice device = open_c("cpu");
   heed_self_test_report* report = nullptr;
   done(heed_device_self_test(device, 0, &report));
   CHECK(heed_self_test_report_count(report) == 0);
   CHECK(heed_self_test_report_passed(report) == 1);
-  KeptBlob blob;
-  done(heed_self_test_report_blob(report, blob.out()));
+  KeptBlob blob(heed_self_test_report_blob, report);
   auto kernel = sized<heed_kernel_test>();
   CHECK(heed_self_test_report_kernel(report, 0, &kernel) == HEED_INDEX_OUT_OF_RANGE);
   done(heed_self_test_report_destroy(report));
@@ -88,13 +84,11 @@ TEST_CASE("C: self-test, tuning and caches of the CPU are empty", "[c]") {
   CHECK(heed_tuning_report_count(tuning) == 0);
   auto tuned = sized<heed_tuned>();
   CHECK(heed_tuning_report_get(tuning, 0, &tuned) == HEED_INDEX_OUT_OF_RANGE);
-  KeptBlob choices;
-  done(heed_tuning_report_blob(tuning, choices.out()));
+  KeptBlob choices(heed_tuning_report_blob, tuning);
   done(heed_tuning_report_destroy(tuning));
   CHECK(heed_device_use_tuning(device, "damaged", 7) == HEED_UNSUPPORTED);
 
-  KeptBlob cache;
-  done(heed_device_pipeline_cache(device, cache.out()));
+  KeptBlob cache(heed_device_pipeline_cache, device);
   CHECK(heed_blob_size(cache) == 0);
   CHECK(heed_blob_data(cache) != nullptr);
   uint64_t scratch = 1;

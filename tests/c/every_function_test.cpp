@@ -1,7 +1,9 @@
-// Every function of the C interface with a live handle of every kind, its own and all others, and zeros behind it.
+// Every function of the C interface with handles of every kind, live, destroyed, or none, and zeros behind them.
 #include <type_traits>
 
 #include "c/kept.hpp"
+#include "harness/source_path.hpp"
+#include "search/support.hpp"
 #include "talk/support.hpp"
 
 namespace heed::test {
@@ -10,8 +12,9 @@ namespace {
 struct Function {
   const char* name;
   bool takes_handle, destroys;
-  // With zeros behind the handle. True if it was refused: InvalidArgument, or no tensor, size or text.
-  bool (*call)(void* handle);
+  // With zeros behind the handle, or with a name and a place for a new handle where there are such. No tensor, size or text counts as
+  // InvalidArgument.
+  heed_status (*call)(void* handle, bool zeros);
 };
 
 template <class T>
@@ -20,22 +23,33 @@ inline constexpr bool kIsHandle =
 template <class T>
 concept Complete = requires { sizeof(T); };
 
+// What stands behind the handle.
+template <class T>
+T argument(bool zeros) {
+  if constexpr (std::is_same_v<T, const char*>) return zeros ? nullptr : "a";
+  if constexpr (std::is_pointer_v<T>)
+    if constexpr (kIsHandle<std::remove_pointer_t<T>>) {
+      static std::remove_pointer_t<T> made;
+      return zeros ? nullptr : &made;
+    }
+  return T{};
+}
 template <auto kFunction, class First, class... Rest>
-auto call_with(void* first, std::type_identity<First>, std::type_identity<Rest>...) {
+auto call_with(void* first, bool zeros, std::type_identity<First>, std::type_identity<Rest>...) {
   if constexpr (kIsHandle<First>)
-    return kFunction(static_cast<First>(first), Rest{}...);
+    return kFunction(static_cast<First>(first), argument<Rest>(zeros)...);
   else
     return kFunction(First{}, Rest{}...);
 }
 template <auto kFunction>
-auto call_with(void*) {
+auto call_with(void*, bool) {
   return kFunction();
 }
 template <auto kFunction, class Result, class... Parameters>
-bool call_first(void* first, Result (*)(Parameters...)) {
-  const Result result = call_with<kFunction>(first, std::type_identity<Parameters>()...);
-  if constexpr (std::is_same_v<Result, heed_status>) return result == HEED_INVALID_ARGUMENT;
-  return result == Result{};
+heed_status call_first(void* first, bool zeros, Result (*)(Parameters...)) {
+  const Result result = call_with<kFunction>(first, zeros, std::type_identity<Parameters>()...);
+  if constexpr (std::is_same_v<Result, heed_status>) return result;
+  return result == Result{} ? HEED_INVALID_ARGUMENT : HEED_OK;
 }
 
 template <class Result, class First, class... Others>
@@ -50,48 +64,33 @@ constexpr bool takes_handle(Result (*)()) {
 const Function kFunctions[] = {
 #define HEED_C(name)                                                         \
   {#name, takes_handle(name), std::string_view(#name).ends_with("_destroy"), \
-   [](void* first) { return call_first<name>(first, name); }},
+   [](void* first, bool zeros) { return call_first<name>(first, zeros, name); }},
 #include "c/functions.inc"
-#include "harness/source_path.hpp"
 #undef HEED_C
 };
 
-// One live handle of each kind that needs no file of a sentence encoder.
+// One live handle of each kind but heed_submitter's.
 struct Everything {
   Everything() {
-    open_c("cpu", &device);
     done(heed_device_list_create(nullptr, &list));
-    done(heed_graph_create(graph.out()));
     const heed_dim shape[] = {1, 4};
     const heed_tensor x = heed_graph_input(graph, "x", shape, 2, HEED_F32);
     const heed_tensor kept = heed_graph_state(graph, "kept", shape, 2, HEED_F32);
     done(heed_graph_output(graph, "y", heed_graph_assign(graph, kept, heed_graph_add(graph, kept, x))));
-    done(heed_device_upload(device, nullptr, 0, nullptr, weights.out()));
     done(heed_device_compile(device, graph, weights, nullptr, plan.out()));
     done(heed_plan_make_state(plan, state.out()));
     const heed_input inputs[] = {{"x", from, sizeof(from), HEED_F32, 0}};
     const heed_output outputs[] = {{"y", to, sizeof(to), HEED_F32, 0}};
-    auto info = sized<heed_run_info>();
-    info.inputs = inputs;
-    info.input_count = 1;
-    info.outputs = outputs;
-    info.output_count = 1;
-    info.state = state;
+    const heed_run_info info = run_info(inputs, outputs, state);
     done(heed_plan_start(plan, &info, &run));
     done(heed_state_save(state_after_run(), blob.out()));
     done(heed_device_self_test(device, 0, &tested));
     done(heed_device_tune(device, 0, &tuned));
     done(heed_device_operation_bits(device, &bits));
-    done(heed_checkpoint_open(source_path("tests/models/llama.gguf").c_str(), nullptr, checkpoint.out()));
-    done(heed_decoder_model_open(source_path("tests/models/llama.gguf").c_str(), nullptr, model.out()));
-    done(heed_text_generator_open(device, kTinySpeaker.c_str(), nullptr, generator.out()));
-    done(heed_text_generator_tokenizer(generator, tokenizer.out()));
     const int32_t ids[] = {1, 2};
     done(heed_text_generator_attention(generator, ids, 2, map.out()));
-    done(heed_conversation_begin(generator, nullptr, conversation.out()));
-    done(heed_optimizer_create(nullptr, optimizer.out()));
-    handles = {blob,  device,     list,  weights,   tested, tuned,     graph,        plan,      run,
-               state, checkpoint, model, tokenizer, map,    generator, conversation, optimizer, bits};
+    handles = {blob,       device, list,      weights, tested,  tuned,     graph,        plan,      run, state,
+               checkpoint, model,  tokenizer, map,     encoder, generator, conversation, optimizer, bits};
   }
   ~Everything() {
     CHECK(heed_run_destroy(run) == HEED_OK);
@@ -106,10 +105,10 @@ struct Everything {
   }
 
   float from[4] = {1, 2, 3, 4}, to[4] = {};
-  KeptDevice device;
+  KeptDevice device = open_c("cpu");
   heed_device_list* list = nullptr;
-  KeptGraph graph;
-  KeptWeights weights;
+  KeptGraph graph{heed_graph_create};
+  KeptWeights weights{heed_device_upload, device, nullptr, 0, nullptr};
   KeptPlan plan;
   KeptState state;
   heed_run* run = nullptr;
@@ -117,30 +116,101 @@ struct Everything {
   heed_self_test_report* tested = nullptr;
   heed_tuning_report* tuned = nullptr;
   heed_bits_report* bits = nullptr;
-  KeptCheckpoint checkpoint;
-  KeptModel model;
-  KeptGenerator generator;
-  KeptTokenizer tokenizer;
+  KeptCheckpoint checkpoint{heed_checkpoint_open, source_path("tests/models/llama.gguf").c_str(), nullptr};
+  KeptModel model{heed_decoder_model_open, source_path("tests/models/llama.gguf").c_str(), nullptr};
+  KeptEncoder encoder{heed_text_encoder_open, device, tiny_folder().c_str(), nullptr};
+  KeptGenerator generator{heed_text_generator_open, device, kTinySpeaker.c_str(), nullptr};
+  KeptTokenizer tokenizer{heed_text_generator_tokenizer, generator};
   KeptMap map;
-  KeptConversation conversation;
-  KeptOptimizer optimizer;
+  KeptConversation conversation{heed_conversation_begin, generator, nullptr};
+  KeptOptimizer optimizer{heed_optimizer_create, nullptr};
   std::vector<void*> handles;
 };
 
+// No status.
+bool is_flag(const Function& function) { return std::string_view(function.name) == "heed_self_test_report_passed"; }
+
+// These look at another handle or at memory first, which is NULL here.
+const std::set<std::string_view> kOthersFirst = {
+    "heed_decoder_model_build",  "heed_optimizer_keep",     "heed_optimizer_load_checkpoint",
+    "heed_optimizer_loss_scale", "heed_optimizer_settings", "heed_optimizer_step",
+    "heed_optimizer_weights",    "heed_plan_fork_state",    "heed_plan_make_state_in",
+    "heed_state_copy",           "heed_state_copy_row"};
+
 }  // namespace
+
+TEST_CASE("C: every function refuses handles that are none", "[c][misuse]") {
+  KeptDevice device = open_c("cpu");
+  struct Bad {
+    uintptr_t number;
+    const char* text;
+  };
+  // A handle's lowest five bits are its kind, of which there are fewer than 31.
+  const Bad handles[] = {{0, "is NULL"},
+                         {4096, "is no handle of heed"},
+                         {reinterpret_cast<uintptr_t>(&device), "is no handle of heed"},
+                         {reinterpret_cast<uintptr_t>(static_cast<heed_device*>(device)) | 31, "is no handle of heed"},
+                         {UINTPTR_MAX, "is no handle of heed"}};
+  int with_handles = 0;
+  for (const Function& function : kFunctions) {
+    INFO(function.name);
+    if (!function.takes_handle) (void)function.call(nullptr, true);
+    with_handles += function.takes_handle;
+    for (const Bad& bad : handles) {
+      if (!function.takes_handle) break;
+      INFO(bad.text);
+      const bool may_be_none = function.destroys && bad.number == 0;
+      CHECK(function.call(reinterpret_cast<void*>(bad.number), false) ==
+            (may_be_none || is_flag(function) ? HEED_OK : HEED_INVALID_ARGUMENT));
+      if (may_be_none) continue;
+      const std::string message = heed_last_message();
+      CHECK_THAT(message, holds(function.name) && holds(kOthersFirst.contains(function.name) ? "is NULL" : bad.text));
+    }
+  }
+  CHECK(std::size(kFunctions) > 200);
+  CHECK(with_handles > 150);
+}
+
+TEST_CASE("C: every function refuses handles that were destroyed, and those of other kinds", "[c][misuse]") {
+  std::vector<void*> gone;
+  {
+    const Everything all;
+    gone = all.handles;
+  }
+  for (const Function& function : kFunctions) {
+    if (!function.takes_handle) continue;
+    INFO(function.name);
+    size_t destroyed = 0, others = 0;
+    for (void* handle : gone) {
+      CHECK(function.call(handle, false) == (is_flag(function) ? HEED_OK : HEED_INVALID_ARGUMENT));
+      destroyed += std::string_view(heed_last_message()).ends_with("was destroyed");
+      others += std::string_view(heed_last_message()).ends_with("is a handle of another kind");
+    }
+    if (kOthersFirst.contains(function.name)) continue;
+    const std::string_view name = function.name;
+    CHECK(destroyed == (name.starts_with("heed_submitter_") && name != "heed_submitter_create" ? 0 : 1));
+    CHECK(destroyed + others == gone.size());
+  }
+  // The place of a destroyed object goes to another, whose handle differs.
+  KeptGraph next(heed_graph_create);
+  heed_graph* const old = next.gone();
+  KeptGraph after(heed_graph_create);
+  CHECK(static_cast<heed_graph*>(after) != old);
+  refused(heed_graph_destroy(old), HEED_INVALID_ARGUMENT, "graph was destroyed");
+  refused(heed_plan_destroy(reinterpret_cast<heed_plan*>(old)), HEED_INVALID_ARGUMENT,
+          "plan is a handle of another kind");
+  done(heed_graph_get_status(after));
+}
 
 TEST_CASE("C: every function with a handle of every kind and zeros", "[c][misuse]") {
   Everything all;
   for (const Function& function : kFunctions) {
     if (function.destroys) continue;
     INFO(function.name);
-    if (!function.takes_handle) {
-      (void)function.call(nullptr);
-      continue;
-    }
+    if (!function.takes_handle) continue;
     size_t refusals = 0;
-    for (void* handle : all.handles) refusals += function.call(handle);
-    if (std::string_view(function.name) == "heed_self_test_report_passed") continue;  // its 0 is no status
+    for (void* handle : all.handles) refusals += function.call(handle, true) == HEED_INVALID_ARGUMENT;
+    if (is_flag(function)) continue;
     CHECK(refusals >= all.handles.size() - 1);  // its own kind may have found something else
     // What was refused is still there.
     CHECK(heed_blob_size(all.blob) > 0);
@@ -148,12 +218,7 @@ TEST_CASE("C: every function with a handle of every kind and zeros", "[c][misuse
   // Nothing of it has harmed the objects: a run gives the state's second sum.
   const heed_input inputs[] = {{"x", all.from, sizeof(all.from), HEED_F32, 0}};
   const heed_output outputs[] = {{"y", all.to, sizeof(all.to), HEED_F32, 0}};
-  auto info = sized<heed_run_info>();
-  info.inputs = inputs;
-  info.input_count = 1;
-  info.outputs = outputs;
-  info.output_count = 1;
-  info.state = all.state;
+  const heed_run_info info = run_info(inputs, outputs, all.state);
   done(heed_state_clear(all.state));
   done(heed_plan_run(all.plan, &info));
   CHECK(std::vector<float>(all.to, all.to + 4) == std::vector<float>{1, 2, 3, 4});

@@ -25,8 +25,8 @@ heed_meta meta_of(heed_checkpoint* checkpoint, const char* name) {
 }  // namespace
 
 TEST_CASE("C: a safetensors file, its tensors and metadata", "[c]") {
-  KeptCheckpoint opened, parsed;
-  done(heed_checkpoint_open(kSafetensors.c_str(), nullptr, opened.out()));
+  KeptCheckpoint parsed;
+  KeptCheckpoint opened(heed_checkpoint_open, kSafetensors.c_str(), nullptr);
   const std::vector<char> bytes = bytes_of_file(kSafetensors.c_str());
   done(heed_checkpoint_parse(bytes.data(), bytes.size(), "memory", nullptr, parsed.out()));
   for (heed_checkpoint* checkpoint : {static_cast<heed_checkpoint*>(opened), static_cast<heed_checkpoint*>(parsed)}) {
@@ -57,10 +57,8 @@ TEST_CASE("C: a safetensors file, its tensors and metadata", "[c]") {
     refused(heed_checkpoint_meta_integers(checkpoint, "family", &number, 1, &found), HEED_DTYPE_MISMATCH, "family");
     refused(heed_checkpoint_meta_integers(checkpoint, "absent", &number, 1, &found), HEED_NOT_FOUND, "absent");
   }
-  KeptDevice device;
-  open_c("cpu", &device);
-  KeptWeights weights;
-  done(heed_checkpoint_upload(opened, device, nullptr, weights.out()));
+  KeptDevice device = open_c("cpu");
+  KeptWeights weights(heed_checkpoint_upload, opened, device, nullptr);
   uint64_t resident = 0, whole = 0;
   done(heed_weights_bytes(weights, &resident));
   done(heed_checkpoint_bytes(opened, &whole));
@@ -68,8 +66,7 @@ TEST_CASE("C: a safetensors file, its tensors and metadata", "[c]") {
 }
 
 TEST_CASE("C: a GGUF file, its tensors and keys", "[c]") {
-  KeptCheckpoint file;
-  done(heed_checkpoint_open(kGguf.c_str(), nullptr, file.out()));
+  KeptCheckpoint file(heed_checkpoint_open, kGguf.c_str(), nullptr);
   auto tensor = sized<heed_file_tensor>();
   done(heed_checkpoint_find(file, "Q4_K", &tensor));
   CHECK((tensor.dtype == HEED_Q4_K && tensor.rank == 2 && tensor.shape[0] == 2 && tensor.shape[1] == 256));

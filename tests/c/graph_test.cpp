@@ -47,8 +47,7 @@ void check_same(const char* what, size_t bytes, const std::function<heed_tensor(
   tensors.add("block.wqkv.bias", {24}, 11);
   tensors.add("block.wo.weight", {8, 8}, 12);
   tensors.add("block.wo.bias", {8}, 13);
-  KeptGraph graph;
-  done(heed_graph_create(graph.out()));
+  KeptGraph graph(heed_graph_create);
   Given given;
   given.c = graph;
   given.n = heed_graph_extent(graph, "n", 6);
@@ -67,27 +66,20 @@ void check_same(const char* what, size_t bytes, const std::function<heed_tensor(
   REQUIRE(given.cpp.status() == Status::Ok);
 
   const Inputs inputs;
-  KeptDevice device;
-  open_c("cpu", &device);
+  KeptDevice device = open_c("cpu");
   std::vector<heed_host_tensor> list;
   for (const HostTensor& t : tensors.list())
     list.push_back({tensors.values.find(std::string(t.name))->first.c_str(), t.shape.data(), t.shape.size(),
                     t.data.data(), t.data.size(), HEED_F32, 0});
-  KeptWeights weights;
-  done(heed_device_upload(device, list.data(), list.size(), nullptr, weights.out()));
-  KeptPlan plan;
-  done(heed_device_compile(device, graph, weights, nullptr, plan.out()));
+  KeptWeights weights(heed_device_upload, device, list.data(), list.size(), nullptr);
+  KeptPlan plan(heed_device_compile, device, graph, weights, nullptr);
   std::vector<std::byte> got(bytes), want(bytes);
   const heed_input c_inputs[] = {{"x", inputs.x.data(), inputs.x.size() * 4, HEED_F32, 0},
                                  {"ids", inputs.ids.data(), inputs.ids.size() * 4, HEED_I32, 0},
                                  {"mask", inputs.mask.data(), inputs.mask.size(), HEED_U8, 0}};
   const heed_output output = {"y", got.data(), got.size(), HEED_DTYPE_DEFAULT, 0};
   const heed_extent_value extent = {"n", kTokens};
-  auto run = sized<heed_run_info>();
-  run.inputs = c_inputs;
-  run.input_count = 3;
-  run.outputs = &output;
-  run.output_count = 1;
+  heed_run_info run = run_info(c_inputs, {&output, 1});
   run.extents = &extent;
   run.extent_count = 1;
   run.seed = 5;
@@ -268,9 +260,8 @@ TEST_CASE("C: operations of graphs are those of C++", "[c]") {
 }
 
 TEST_CASE("C: a graph keeps its first mistake", "[c][misuse]") {
-  KeptGraph graph, other;
-  done(heed_graph_create(graph.out()));
-  done(heed_graph_create(other.out()));
+  KeptGraph graph(heed_graph_create);
+  KeptGraph other(heed_graph_create);
   const heed_dim shape[] = {2, 3}, wide[] = {4, 5};
   const heed_tensor x = heed_graph_input(graph, "x", shape, 2, HEED_F32);
   const heed_tensor foreign = heed_graph_input(other, "x", shape, 2, HEED_F32);
@@ -285,8 +276,7 @@ TEST_CASE("C: a graph keeps its first mistake", "[c][misuse]") {
   CHECK(heed_graph_input(graph, "z", wide, 99, HEED_F32) == 0);
   refused(heed_graph_output(graph, "y", x), HEED_INVALID_ARGUMENT, "none of this graph's");
   heed_plan* plan = nullptr;
-  KeptDevice device;
-  open_c("cpu", &device);
+  KeptDevice device = open_c("cpu");
   refused(heed_device_compile(device, graph, nullptr, nullptr, &plan), HEED_INVALID_ARGUMENT, "none of this graph's");
   CHECK(plan == nullptr);
 }
@@ -296,8 +286,7 @@ namespace {
 // What a call on a fresh graph with x [2, 3] makes its mistake.
 void check_mistake(heed_status status, const char* text, const std::function<void(heed_graph*, heed_tensor)>& build) {
   INFO(text);
-  KeptGraph graph;
-  done(heed_graph_create(graph.out()));
+  KeptGraph graph(heed_graph_create);
   const heed_dim shape[] = {2, 3};
   build(graph, heed_graph_input(graph, "x", shape, 2, HEED_F32));
   refused(heed_graph_get_status(graph), status, text);
@@ -371,8 +360,8 @@ TEST_CASE("C: what is wrong with arguments is the graph's mistake", "[c][misuse]
 }
 
 TEST_CASE("C: copies of graphs know what was made before", "[c]") {
-  KeptGraph graph, copy;
-  done(heed_graph_create(graph.out()));
+  KeptGraph copy;
+  KeptGraph graph(heed_graph_create);
   const heed_dim n = heed_graph_extent(graph, "n", 7);
   const heed_dim shape[] = {n, 3};
   const heed_tensor x = heed_graph_input(graph, "x", shape, 2, HEED_F32);

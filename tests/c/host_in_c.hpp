@@ -31,14 +31,12 @@ struct HostInC {
 };
 
 // The graph of host_plan.hpp's small plan, by C: embeddings, a constant, softmax, norm.
-inline void small_in_c(heed_device* device, KeptPlan* plan, const heed_compile_options* options = nullptr) {
+inline KeptPlan small_in_c(heed_device* device, const heed_compile_options* options = nullptr) {
   const std::vector<float> table = pattern(20, 1);
   const int64_t sizes[] = {5, 4};
   heed_host_tensor tensor = {"table", sizes, 2, table.data(), 80, HEED_F32, 0};
-  KeptWeights weights;
-  done(heed_device_upload(device, &tensor, 1, nullptr, weights.out()));
-  KeptGraph graph;
-  done(heed_graph_create(graph.out()));
+  KeptWeights weights(heed_device_upload, device, &tensor, 1, nullptr);
+  KeptGraph graph(heed_graph_create);
   const heed_dim ids[] = {3}, width[] = {4};
   const float ones[] = {1, 1, 1, 1};
   const heed_tensor rows = heed_graph_embedding(graph, heed_graph_weight(graph, "table", sizes, 2, HEED_F32),
@@ -47,7 +45,7 @@ inline void small_in_c(heed_device* device, KeptPlan* plan, const heed_compile_o
       heed_graph_add(graph, rows, heed_graph_constant(graph, "ones", width, 1, HEED_F32, ones, sizeof(ones)));
   done(
       heed_graph_output(graph, "y", heed_graph_layernorm(graph, heed_graph_softmax(graph, sum, nullptr), 0, 0, 1e-5f)));
-  done(heed_device_compile(device, graph, weights, options, plan->out()));
+  return KeptPlan(heed_device_compile, device, graph, weights, options);
 }
 
 // Three ids at the start of a host's buffer, and y behind them.

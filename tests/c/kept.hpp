@@ -13,10 +13,20 @@
 
 namespace heed::test {
 
+inline void done(heed_status got) {
+  INFO(heed_status_text(got) << ": " << heed_last_message());
+  REQUIRE(got == HEED_OK);
+}
+
 template <class T, heed_status (*kDestroy)(T*)>
 class Kept {
  public:
   Kept() = default;
+  // Of a function whose last argument takes the handle.
+  template <class... All, class... Given>
+  explicit Kept(heed_status (*make)(All...), const Given&... given) {
+    done(make(given..., &handle_));
+  }
   ~Kept() { CHECK(kDestroy(handle_) == HEED_OK); }
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
@@ -52,11 +62,6 @@ using KeptConversation = Kept<heed_conversation, heed_conversation_destroy>;
 using KeptOptimizer = Kept<heed_optimizer, heed_optimizer_destroy>;
 using KeptSubmitter = Kept<heed_submitter, heed_submitter_destroy>;
 
-inline void done(heed_status got) {
-  INFO(heed_status_text(got) << ": " << heed_last_message());
-  REQUIRE(got == HEED_OK);
-}
-
 inline void refused(heed_status got, heed_status wanted, const char* text) {
   const std::string message = heed_last_message();
   INFO("the message: " << message);
@@ -81,15 +86,20 @@ inline std::string text_of(heed_blob* blob) {
   return {static_cast<const char*>(heed_blob_data(blob)), heed_blob_size(blob)};
 }
 
-// Runs a plan with inputs and outputs by name, all of them in C.
-inline void run(heed_plan* plan, std::vector<heed_input> inputs, std::vector<heed_output> outputs,
-                heed_state* state = nullptr) {
+inline heed_run_info run_info(std::span<const heed_input> inputs, std::span<const heed_output> outputs,
+                              heed_state* state = nullptr) {
   auto info = sized<heed_run_info>();
   info.inputs = inputs.data();
   info.input_count = inputs.size();
   info.outputs = outputs.data();
   info.output_count = outputs.size();
   info.state = state;
+  return info;
+}
+// Runs a plan with inputs and outputs by name, all of them in C.
+inline void run(heed_plan* plan, std::vector<heed_input> inputs, std::vector<heed_output> outputs,
+                heed_state* state = nullptr) {
+  const heed_run_info info = run_info(inputs, outputs, state);
   done(heed_plan_run(plan, &info));
 }
 template <class T>
@@ -100,24 +110,11 @@ inline heed_output out(const char* name, std::vector<float>& values) {
   return {name, values.data(), values.size() * sizeof(float), HEED_F32, 0};
 }
 
-inline void open_c(const char* word, KeptDevice* device) {
+inline KeptDevice open_c(const char* word) {
   auto options = sized<heed_device_options>();
   options.select = word;
   options.self_test = 0;
-  done(heed_device_open(&options, device->out()));
-}
-
-// Each function with a handle that is NULL, was destroyed, or is another kind's.
-template <class T>
-void check_handles(T* gone, T* foreign, std::initializer_list<heed_status (*)(T*)> functions) {
-  size_t index = 0;
-  for (const auto function : functions) {
-    INFO("function " << index++);
-    refused(function(nullptr), HEED_INVALID_ARGUMENT, "is NULL");
-    refused(function(gone), HEED_INVALID_ARGUMENT, "was destroyed");
-    refused(function(foreign), HEED_INVALID_ARGUMENT, "another kind");
-    refused(function(reinterpret_cast<T*>(uintptr_t{4096})), HEED_INVALID_ARGUMENT, "no handle of heed");
-  }
+  return KeptDevice(heed_device_open, &options);
 }
 
 }  // namespace heed::test

@@ -26,11 +26,7 @@ struct Job {
     inputs = {"x", from.data(), from.size() * 4, HEED_F32, 0};
     outputs = {"y", to.data(), to.size() * 4, HEED_F32, 0};
     extents = {"n", n};
-    info = sized<heed_run_info>();
-    info.inputs = &inputs;
-    info.input_count = 1;
-    info.outputs = &outputs;
-    info.output_count = 1;
+    info = run_info({&inputs, 1}, {&outputs, 1});
     info.extents = &extents;
     info.extent_count = 1;
   }
@@ -74,9 +70,8 @@ TEST_CASE("C: a started run keeps what it needs, whatever handles are destroyed"
 }
 
 TEST_CASE("C: what a size is in a run", "[c]") {
-  KeptGraph graph, other;
-  done(heed_graph_create(graph.out()));
-  done(heed_graph_create(other.out()));
+  KeptGraph graph(heed_graph_create);
+  KeptGraph other(heed_graph_create);
   const heed_dim tokens = heed_graph_extent(graph, "tokens", 37), past = heed_graph_position(graph, "past", 100);
   const heed_dim keys = heed_graph_sum(graph, past, tokens, 120);
   const heed_dim shape[] = {tokens, 3};

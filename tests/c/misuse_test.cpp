@@ -1,119 +1,9 @@
-// Every function of the C interface, with handles that are none and with nothing at all.
+// Sizes, messages, names and threads of the C interface.
 #include <thread>
-#include <type_traits>
 
 #include "c/kept.hpp"
 
 namespace heed::test {
-namespace {
-
-template <class T>
-concept IsHandle =
-    std::is_same_v<T, heed_blob> || std::is_same_v<T, heed_device> || std::is_same_v<T, heed_device_list> ||
-    std::is_same_v<T, heed_weights> || std::is_same_v<T, heed_self_test_report> ||
-    std::is_same_v<T, heed_tuning_report> || std::is_same_v<T, heed_graph> || std::is_same_v<T, heed_plan> ||
-    std::is_same_v<T, heed_run> || std::is_same_v<T, heed_state> || std::is_same_v<T, heed_checkpoint> ||
-    std::is_same_v<T, heed_decoder_model> || std::is_same_v<T, heed_tokenizer> ||
-    std::is_same_v<T, heed_attention_map> || std::is_same_v<T, heed_text_encoder> ||
-    std::is_same_v<T, heed_text_generator> || std::is_same_v<T, heed_conversation> ||
-    std::is_same_v<T, heed_submitter> || std::is_same_v<T, heed_optimizer> || std::is_same_v<T, heed_bits_report>;
-
-// Calls a function with this handle first and zeros behind it. False if its first parameter is no handle.
-template <class Result, class First, class... Rest>
-bool call_with(Result (*function)(First, Rest...), uintptr_t handle, Result* result) {
-  if constexpr (std::is_pointer_v<First>) {
-    if constexpr (IsHandle<std::remove_pointer_t<First>>) {
-      *result = function(reinterpret_cast<First>(handle), Rest{}...);
-      return true;
-    }
-  }
-  return false;
-}
-
-template <class Result>
-bool call_with(Result (*)(), uintptr_t, Result*) {
-  return false;
-}
-
-// What a function without handles does with zeros is no crash.
-template <class Result, class... All>
-void call_with_nothing(Result (*function)(All...)) {
-  (void)function(All{}...);
-}
-
-struct BadHandle {
-  uintptr_t number;
-  const char* text;
-};
-
-// Every kind of function answers a handle that is none as its header says.
-template <class Result, class... All>
-int check_function(const char* name, Result (*function)(All...), std::span<const BadHandle> handles) {
-  INFO(name);
-  const std::string_view text = name;
-  const bool destroys = text.ends_with("_destroy");
-  for (const BadHandle& bad : handles) {
-    INFO(bad.text);
-    Result result{};
-    if (!call_with(function, bad.number, &result)) {
-      call_with_nothing(function);
-      return 0;
-    }
-    if (destroys && bad.number == 0) {
-      CHECK(result == Result{});
-      continue;
-    }
-    if constexpr (std::is_same_v<Result, heed_status>) {
-      // Some return a bool or a tensor of the same type, which is then 0.
-      if (text == "heed_self_test_report_passed")
-        CHECK(result == 0);
-      else
-        CHECK(result == HEED_INVALID_ARGUMENT);
-    } else {
-      CHECK(result == Result{});
-    }
-    const std::string message = heed_last_message();
-    INFO(message);
-    CHECK(message.starts_with(name));
-    // A call may have found something else first; functions that only take a handle have nothing else.
-    if (destroys) CHECK(message.find(bad.text) != std::string::npos);
-  }
-  return 1;
-}
-
-TEST_CASE("C: every function refuses handles that are none", "[c][misuse]") {
-  KeptDevice device;
-  open_c("cpu", &device);
-  KeptGraph graph;
-  done(heed_graph_create(graph.out()));
-  const auto gone = reinterpret_cast<uintptr_t>(graph.gone());
-  const auto alive = reinterpret_cast<uintptr_t>(static_cast<heed_device*>(device));
-  // A handle's lowest five bits are its kind, of which there are fewer than 31.
-  const BadHandle handles[] = {{0, "is NULL"},
-                               {4096, "is no handle of heed"},
-                               {reinterpret_cast<uintptr_t>(&device), "is no handle of heed"},
-                               {alive | 31, "is no handle of heed"},
-                               {UINTPTR_MAX, "is no handle of heed"}};
-  int with_handles = 0, all = 0;
-#define HEED_C(name) with_handles += check_function(#name, name, handles), ++all;
-#include "c/functions.inc"
-#undef HEED_C
-  CHECK(all > 200);
-  CHECK(with_handles > 150);
-  // Of another kind, and destroyed.
-  refused(heed_plan_destroy(reinterpret_cast<heed_plan*>(alive)), HEED_INVALID_ARGUMENT,
-          "plan is a handle of another kind");
-  refused(heed_device_destroy(reinterpret_cast<heed_device*>(gone)), HEED_INVALID_ARGUMENT, "another kind");
-  refused(heed_graph_destroy(reinterpret_cast<heed_graph*>(gone)), HEED_INVALID_ARGUMENT, "graph was destroyed");
-  refused(heed_graph_get_status(reinterpret_cast<heed_graph*>(gone)), HEED_INVALID_ARGUMENT, "graph was destroyed");
-  // The place of the destroyed graph goes to another, whose handle differs.
-  KeptGraph next;
-  done(heed_graph_create(next.out()));
-  CHECK(reinterpret_cast<uintptr_t>(static_cast<heed_graph*>(next)) != gone);
-  refused(heed_graph_destroy(reinterpret_cast<heed_graph*>(gone)), HEED_INVALID_ARGUMENT, "graph was destroyed");
-  done(heed_graph_get_status(next));
-}
-
 TEST_CASE("C: structs of another size are refused", "[c][misuse]") {
   heed_device* device = nullptr;
   heed_device_options options = {};
@@ -156,8 +46,7 @@ TEST_CASE("C: messages are the thread's own", "[c][misuse]") {
   }).join();
   CHECK(std::string_view(heed_last_message()) == "heed_graph_create: graph is NULL");
   // What works leaves the last failure's message.
-  KeptGraph graph;
-  done(heed_graph_create(graph.out()));
+  KeptGraph graph(heed_graph_create);
   CHECK(std::string_view(heed_last_message()) == "heed_graph_create: graph is NULL");
 }
 
@@ -177,8 +66,7 @@ TEST_CASE("C: names and versions", "[c]") {
 }
 
 TEST_CASE("C: threads make, use and destroy handles at once", "[c][threads]") {
-  KeptDevice device;
-  open_c("cpu", &device);
+  KeptDevice device = open_c("cpu");
   heed_device* shared = device;
   std::vector<std::thread> threads;
   std::array<int, 4> rounds{};
@@ -214,5 +102,4 @@ TEST_CASE("C: threads make, use and destroy handles at once", "[c][threads]") {
   CHECK(wrong == std::array<int, 2>{});
 }
 
-}  // namespace
 }  // namespace heed::test

@@ -41,16 +41,14 @@ TEST_CASE("C: numbers of decoders are C++'s", "[c][models]") {
     const std::string file = tiny_gguf(name);
     INFO(file);
     const DecoderModel plain = opened_model(file);
-    KeptModel model;
-    done(heed_decoder_model_open(file.c_str(), nullptr, model.out()));
+    KeptModel model(heed_decoder_model_open, file.c_str(), nullptr);
     auto config = sized<heed_decoder_config>();
     done(heed_decoder_model_get_config(model, &config));
     check_config(config, plain.config());
     uint64_t bytes = 0;
     done(heed_decoder_model_bytes(model, &bytes));
     CHECK(bytes == plain.bytes());
-    KeptCheckpoint checkpoint;
-    done(heed_checkpoint_open(file.c_str(), nullptr, checkpoint.out()));
+    KeptCheckpoint checkpoint(heed_checkpoint_open, file.c_str(), nullptr);
     config = sized<heed_decoder_config>();
     done(heed_decoder_config_read(checkpoint, &config));
     DecoderConfig read;
@@ -72,14 +70,11 @@ TEST_CASE("C: numbers of decoders are C++'s", "[c][models]") {
 }
 
 TEST_CASE("C: a decoder with its cache and attention gives the bits of C++", "[c][models]") {
-  KeptDevice device;
-  open_c("cpu", &device);
-  KeptModel model;
-  done(heed_decoder_model_open(kTinySpeaker.c_str(), nullptr, model.out()));
+  KeptDevice device = open_c("cpu");
+  KeptModel model(heed_decoder_model_open, kTinySpeaker.c_str(), nullptr);
   auto config = sized<heed_decoder_config>();
   done(heed_decoder_model_get_config(model, &config));
-  KeptWeights weights;
-  done(heed_decoder_model_upload(model, device, nullptr, nullptr, weights.out()));
+  KeptWeights weights(heed_decoder_model_upload, model, device, nullptr, nullptr);
   const std::vector<int32_t> ids = {1, 5, 2, 7, 9, 3, 4};
   const size_t layers = static_cast<size_t>(config.layers);
   const size_t seen = static_cast<size_t>(config.heads * kRead * kRead);
@@ -98,14 +93,12 @@ TEST_CASE("C: a decoder with its cache and attention gives the bits of C++", "[c
   g.output("logits", made.logits);
   g.output("seen", g.slice(made.attention.back(), 3, 0, kRead));
   Plan plain_plan = compiled(cpu, g, plain_weights);
-  State plain_state;
-  REQUIRE(plain_plan.make_state(&plain_state) == Status::Ok);
+  State plain_state = state_of(plain_plan);
   std::vector<float> want(static_cast<size_t>(config.vocabulary)), want_seen(seen);
   REQUIRE(plain_plan.run({{"ids", ids}, {"logits", want}, {"seen", want_seen}}, {}, {.state = plain_state}) ==
           Status::Ok);
 
-  KeptGraph graph;
-  done(heed_graph_create(graph.out()));
+  KeptGraph graph(heed_graph_create);
   auto asked = sized<heed_decoder_options>();
   asked.cache.capacity = kKept;
   asked.cache.past = heed_graph_position(graph, "past", kKept - kRead);
@@ -120,27 +113,22 @@ TEST_CASE("C: a decoder with its cache and attention gives the bits of C++", "[c
   done(heed_decoder_model_build(model, graph, input, &asked, &result, attention.data(), layers));
   heed_graph_output(graph, "logits", result.logits);
   heed_graph_output(graph, "seen", heed_graph_slice(graph, attention.back(), 3, 0, kRead));
-  KeptPlan plan;
-  done(heed_device_compile(device, graph, weights, nullptr, plan.out()));
-  KeptState state;
-  done(heed_plan_make_state(plan, state.out()));
+  KeptPlan plan(heed_device_compile, device, graph, weights, nullptr);
+  KeptState state(heed_plan_make_state, plan);
   std::vector<float> got(want.size()), got_seen(seen);
   run(plan, {in("ids", ids)}, {out("logits", got), out("seen", got_seen)}, state);
   CHECK(got == want);
   CHECK(got_seen == want_seen);
 
   // heed_nn_decoder by the model's numbers and names: no cache, and all logits.
-  KeptGraph bare;
-  done(heed_graph_create(bare.out()));
+  KeptGraph bare(heed_graph_create);
   auto all = sized<heed_decoder_options>();
   all.all_logits = 1;
   all.weight_dtype = HEED_F32;
-  KeptWeights wide;
-  done(heed_decoder_model_upload(model, device, &all, nullptr, wide.out()));
+  KeptWeights wide(heed_decoder_model_upload, model, device, &all, nullptr);
   done(heed_nn_decoder(bare, heed_graph_input(bare, "ids", shape, 2, HEED_I32), &config, &all, &result, nullptr, 0));
   heed_graph_output(bare, "logits", result.logits);
-  KeptPlan bare_plan;
-  done(heed_device_compile(device, bare, wide, nullptr, bare_plan.out()));
+  KeptPlan bare_plan(heed_device_compile, device, bare, wide, nullptr);
   std::vector<float> rows(static_cast<size_t>(config.vocabulary * kRead));
   run(bare_plan, {in("ids", ids)}, {out("logits", rows)});
   const float* last = rows.data() + rows.size() - got.size();
@@ -148,8 +136,7 @@ TEST_CASE("C: a decoder with its cache and attention gives the bits of C++", "[c
 }
 
 TEST_CASE("C: BERT and its sentence give the bits of C++", "[c][models]") {
-  KeptDevice device;
-  open_c("cpu", &device);
+  KeptDevice device = open_c("cpu");
   Device cpu = open_cpu();
   const std::string folder = tiny_folder(), file = folder + "/config.json";
   BertConfig plain;
@@ -179,21 +166,16 @@ TEST_CASE("C: BERT and its sentence give the bits of C++", "[c][models]") {
   std::vector<float> want_seen(static_cast<size_t>(2 * plain.heads * kRead * kRead)), got_seen(want_seen.size());
   REQUIRE(plain_plan.run({{"ids", ids}, {"keep", keeps}, {"sentence", want}, {"seen", want_seen}}) == Status::Ok);
 
-  KeptCheckpoint checkpoint;
-  KeptWeights weights;
-  done(heed_checkpoint_open(folder.c_str(), nullptr, checkpoint.out()));
-  done(heed_bert_upload(checkpoint, &config, device, nullptr, weights.out()));
+  KeptCheckpoint checkpoint(heed_checkpoint_open, folder.c_str(), nullptr);
+  KeptWeights weights(heed_bert_upload, checkpoint, &config, device, nullptr);
   // One in memory, too.
   const std::string one = (std::filesystem::temp_directory_path() / "heed_c_bert.safetensors").string();
   REQUIRE(write_safetensors(one, files.host_tensors(), {}, stderr_log()) == Status::Ok);
   const std::string bytes = read_file(one);
   std::filesystem::remove(one);
-  KeptCheckpoint in_memory;
-  KeptWeights of_memory;
-  done(heed_checkpoint_parse(bytes.data(), bytes.size(), nullptr, nullptr, in_memory.out()));
-  done(heed_bert_upload(in_memory, &config, device, nullptr, of_memory.out()));
-  KeptGraph graph;
-  done(heed_graph_create(graph.out()));
+  KeptCheckpoint in_memory(heed_checkpoint_parse, bytes.data(), bytes.size(), nullptr, nullptr);
+  KeptWeights of_memory(heed_bert_upload, in_memory, &config, device, nullptr);
+  KeptGraph graph(heed_graph_create);
   const heed_dim shape[] = {2, kRead};
   const heed_tensor padding = heed_graph_input(graph, "keep", shape, 2, HEED_U8);
   const heed_tensor input = heed_graph_input(graph, "ids", shape, 2, HEED_I32);
@@ -211,8 +193,7 @@ TEST_CASE("C: BERT and its sentence give the bits of C++", "[c][models]") {
   heed_graph_output(graph, "sentence", heed_nn_mean_sentence(graph, result.tokens, padding, HEED_MASK_KEEP));
   heed_graph_output(graph, "seen", attention.front());
   for (heed_weights* const uploaded : {static_cast<heed_weights*>(weights), static_cast<heed_weights*>(of_memory)}) {
-    KeptPlan plan;
-    done(heed_device_compile(device, graph, uploaded, nullptr, plan.out()));
+    KeptPlan plan(heed_device_compile, device, graph, uploaded, nullptr);
     run(plan, {in("ids", ids), in("keep", keeps)}, {out("sentence", got), out("seen", got_seen)});
     CHECK(std::exchange(got, std::vector<float>(got.size())) == want);
     CHECK(std::exchange(got_seen, std::vector<float>(got_seen.size())) == want_seen);
@@ -220,27 +201,16 @@ TEST_CASE("C: BERT and its sentence give the bits of C++", "[c][models]") {
 }
 
 TEST_CASE("C: functions of models refuse what makes no sense", "[c][hostile]") {
-  KeptDevice device;
-  open_c("cpu", &device);
-  KeptModel model, other;
-  done(heed_decoder_model_open(kTinySpeaker.c_str(), nullptr, model.out()));
-  done(heed_decoder_model_open(kTinySpeaker.c_str(), nullptr, other.out()));
-  heed_decoder_model* gone = other.gone();
-  check_handles<heed_decoder_model>(gone, reinterpret_cast<heed_decoder_model*>(static_cast<heed_device*>(device)),
-                                    {[](heed_decoder_model* m) { return heed_decoder_model_get_config(m, nullptr); },
-                                     [](heed_decoder_model* m) { return heed_decoder_model_bytes(m, nullptr); },
-                                     [](heed_decoder_model* m) {
-                                       heed_weights* weights = nullptr;
-                                       return heed_decoder_model_upload(m, nullptr, nullptr, nullptr, &weights);
-                                     }});
+  KeptDevice device = open_c("cpu");
+  KeptModel model(heed_decoder_model_open, kTinySpeaker.c_str(), nullptr);
+  heed_decoder_model* gone = KeptModel(heed_decoder_model_open, kTinySpeaker.c_str(), nullptr).gone();
   heed_decoder_model* none = model;
   refused(heed_decoder_model_open("/nonexistent.gguf", nullptr, &none), HEED_NOT_FOUND, "nonexistent");
   CHECK(none == nullptr);
   refused(heed_decoder_model_open(nullptr, nullptr, &none), HEED_INVALID_ARGUMENT, "path is NULL");
 
-  KeptCheckpoint folder, file;
-  done(heed_checkpoint_open(tiny_folder().c_str(), nullptr, folder.out()));
-  done(heed_checkpoint_open(kTinySpeaker.c_str(), nullptr, file.out()));
+  KeptCheckpoint folder(heed_checkpoint_open, tiny_folder().c_str(), nullptr);
+  KeptCheckpoint file(heed_checkpoint_open, kTinySpeaker.c_str(), nullptr);
   auto config = sized<heed_decoder_config>();
   auto bert = sized<heed_bert_config>();
   heed_weights* weights = nullptr;
@@ -255,8 +225,7 @@ TEST_CASE("C: functions of models refuse what makes no sense", "[c][hostile]") {
   // A graph keeps the first mistake.
   const heed_dim shape[] = {1, kRead};
   const auto mistaken = [&](heed_status wanted, const char* text, const auto& make) {
-    KeptGraph graph;
-    done(heed_graph_create(graph.out()));
+    KeptGraph graph(heed_graph_create);
     const heed_tensor ids = heed_graph_input(graph, "ids", shape, 2, HEED_I32);
     refused(make(static_cast<heed_graph*>(graph), ids), wanted, text);
     refused(heed_graph_get_status(graph), wanted, text);

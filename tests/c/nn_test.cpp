@@ -40,8 +40,7 @@ void check_same_data(const detail::GraphData& got, const detail::GraphData& want
 void check_layer(const char* what, size_t weights, const std::function<void(Sides&)>& in_c,
                  const std::function<void(Sides&)>& in_cpp) {
   INFO(what);
-  KeptGraph graph;
-  done(heed_graph_create(graph.out()));
+  KeptGraph graph(heed_graph_create);
   Sides sides;
   sides.c = graph;
   const heed_dim x_shape[] = {2, 5, 8}, memory_shape[] = {2, 4, 8};

@@ -11,10 +11,9 @@ using KeptRun = Kept<heed_run, heed_run_destroy>;
 // y = 2 x over up to 6 elements, and on a state: sum += x, z = sum.
 struct Doubler {
   explicit Doubler(const char* device_word = "cpu", const heed_compile_options* options = nullptr,
-                   bool with_state = false) {
-    open_c(device_word, &device);
-    KeptGraph graph;
-    done(heed_graph_create(graph.out()));
+                   bool with_state = false)
+      : device(open_c(device_word)) {
+    KeptGraph graph(heed_graph_create);
     const heed_dim n = heed_graph_extent(graph, "n", 6);
     const heed_tensor x = heed_graph_input(graph, "x", &n, 1, HEED_F32);
     heed_graph_push_label(graph, "double");
@@ -34,11 +33,7 @@ struct Doubler {
     outputs[0] = {"y", y.data(), y.size() * sizeof(float), HEED_F32, 0};
     outputs[1] = {"z", z.data(), z.size() * sizeof(float), HEED_F32, 0};
     extent = {"n", 3};
-    auto run = sized<heed_run_info>();
-    run.inputs = inputs.data();
-    run.input_count = 1;
-    run.outputs = outputs.data();
-    run.output_count = 1;
+    heed_run_info run = run_info({inputs.data(), 1}, {outputs.data(), 1});
     run.extents = &extent;
     run.extent_count = 1;
     return run;
@@ -91,13 +86,11 @@ TEST_CASE("C: plans run, and refuse what does not fit", "[c]") {
   run.state = reinterpret_cast<heed_state*>(static_cast<heed_plan*>(d.plan));
   refused(heed_plan_run(d.plan, &run), HEED_INVALID_ARGUMENT, "state is a handle of another kind");
   // A type of two bytes is not any other type of two bytes.
-  KeptGraph graph;
-  done(heed_graph_create(graph.out()));
+  KeptGraph graph(heed_graph_create);
   const heed_dim two = 2;
   done(
       heed_graph_output(graph, "y", heed_graph_cast(graph, heed_graph_input(graph, "x", &two, 1, HEED_F16), HEED_F32)));
-  KeptPlan half;
-  done(heed_device_compile(d.device, graph, nullptr, nullptr, half.out()));
+  KeptPlan half(heed_device_compile, d.device, graph, nullptr, nullptr);
   run = d.info();
   d.inputs[0].dtype = HEED_BF16;
   run.extent_count = 0;
@@ -109,8 +102,7 @@ TEST_CASE("C: plans run, and refuse what does not fit", "[c]") {
 TEST_CASE("C: started runs", "[c]") {
   Doubler d;
   const heed_run_info run = d.info();
-  KeptRun started;
-  done(heed_plan_start(d.plan, &run, started.out()));
+  KeptRun started(heed_plan_start, d.plan, &run);
   heed_plan_destroy(d.plan.gone());  // the run keeps it
   done(heed_run_wait(started));
   done(heed_run_wait(started));
@@ -140,23 +132,16 @@ TEST_CASE("C: the host's threads, and a log of its own", "[c][threads]") {
   options.log = &log;
   options.parallel_for = &threads;
   options.threads = 3;
-  KeptDevice device;
-  done(heed_device_open(&options, device.out()));
-  KeptGraph graph;
-  done(heed_graph_create(graph.out()));
+  KeptDevice device(heed_device_open, &options);
+  KeptGraph graph(heed_graph_create);
   const heed_dim shape[] = {64, 512};
   const heed_tensor x = heed_graph_input(graph, "x", shape, 2, HEED_F32);
   done(heed_graph_output(graph, "y", heed_graph_softmax(graph, x, nullptr)));
-  KeptPlan plan;
-  done(heed_device_compile(device, graph, nullptr, nullptr, plan.out()));
+  KeptPlan plan(heed_device_compile, device, graph, nullptr, nullptr);
   std::vector<float> values(64 * 512), y(64 * 512);
   const heed_input input = {"x", values.data(), values.size() * 4, HEED_F32, 0};
   const heed_output output = {"y", y.data(), y.size() * 4, HEED_F32, 0};
-  auto run = sized<heed_run_info>();
-  run.inputs = &input;
-  run.input_count = 1;
-  run.outputs = &output;
-  run.output_count = 1;
+  const heed_run_info run = run_info({&input, 1}, {&output, 1});
   done(heed_plan_run(plan, &run));
   CHECK(runs > 0);
   CHECK(y.back() == 1.0f / 512);
@@ -173,8 +158,8 @@ TEST_CASE("C: states stay, are copied and kept", "[c]") {
   heed_run_info run = d.info();
   run.output_count = 2;
   refused(heed_plan_run(d.plan, &run), HEED_MISSING_BUFFER, "");
-  KeptState state, fork;
-  done(heed_plan_make_state(d.plan, state.out()));
+  KeptState fork;
+  KeptState state(heed_plan_make_state, d.plan);
   run.state = state;
   done(heed_plan_run(d.plan, &run));
   done(heed_plan_run(d.plan, &run));
@@ -194,8 +179,7 @@ TEST_CASE("C: states stay, are copied and kept", "[c]") {
   std::array<float, 6> all{};
   done(heed_state_read(state, "sum", nullptr, all.data(), sizeof(all)));
   CHECK(all == std::array<float, 6>{7, 8, 9, 1, 1, 1});
-  KeptBlob blob;
-  done(heed_state_save(state, blob.out()));
+  KeptBlob blob(heed_state_save, state);
   done(heed_state_load(fork, heed_blob_data(blob), heed_blob_size(blob)));
   all = {};
   done(heed_state_read(fork, "sum", nullptr, all.data(), sizeof(all)));
@@ -209,8 +193,7 @@ TEST_CASE("C: states stay, are copied and kept", "[c]") {
   CHECK(bytes >= 24);
   CHECK(of_state == bytes);
   alignas(64) std::array<std::byte, 256> memory{};
-  KeptState inside;
-  done(heed_plan_make_state_in(d.plan, memory.data(), memory.size(), inside.out()));
+  KeptState inside(heed_plan_make_state_in, d.plan, memory.data(), memory.size());
   heed_state* none = nullptr;
   CHECK(heed_plan_make_state_in(d.plan, memory.data() + 4, 128, &none) == HEED_INVALID_ARGUMENT);
   CHECK(heed_plan_make_state_in(d.plan, memory.data(), 1, &none) == HEED_BUFFER_TOO_SMALL);
@@ -262,8 +245,7 @@ TEST_CASE("C: what a plan tells", "[c]") {
   CHECK(ready == 1);
   // A limit that is too low, and options that are none.
   options.memory_limit = 1;
-  KeptGraph graph;
-  done(heed_graph_create(graph.out()));
+  KeptGraph graph(heed_graph_create);
   const heed_dim shape[] = {64, 64};
   heed_tensor x = heed_graph_input(graph, "x", shape, 2, HEED_F32);
   for (int i = 0; i < 2; ++i) x = heed_graph_softmax(graph, x, nullptr);
@@ -280,12 +262,10 @@ TEST_CASE("C: the host's own passes on the CPU", "[c]") {
     int calls = 0;
     float factor = 0;
   } seen;
-  KeptDevice device;
-  open_c("cpu", &device);
+  KeptDevice device = open_c("cpu");
   KeptPlan plan;
   {
-    KeptGraph graph;
-    done(heed_graph_create(graph.out()));
+    KeptGraph graph(heed_graph_create);
     const heed_dim n = heed_graph_extent(graph, "n", 6);
     const heed_tensor x = heed_graph_input(graph, "x", &n, 1, HEED_F32);
     const float factor = 3;
@@ -317,8 +297,7 @@ TEST_CASE("C: the host's own passes on the CPU", "[c]") {
     pass.output_count = 3;
     heed_tensor three[3] = {1, 1, 1};
     refused(heed_graph_custom(graph, &pass, &x, 1, three), HEED_INVALID_ARGUMENT, "outputs");
-    KeptGraph other;
-    done(heed_graph_create(other.out()));
+    KeptGraph other(heed_graph_create);
     refused(heed_graph_custom(other, nullptr, nullptr, 0, nullptr), HEED_INVALID_ARGUMENT, "pass is NULL");
   }
   // The graph is gone; the plan keeps what the pass needs.

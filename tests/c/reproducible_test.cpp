@@ -13,8 +13,7 @@ namespace {
 
 // A device of this machine, opened by C and by C++.
 struct Twin {
-  explicit Twin(const std::string& word) : word(word) {
-    open_c(word.c_str(), &device);
+  explicit Twin(const std::string& word) : word(word), device(open_c(word.c_str())) {
     REQUIRE(Device::open({.select = word, .log = messages.log(), .self_test = false}, &plain) == Status::Ok);
   }
   // Whether both calls went well. If not, both refused because of the device, in the same words.
@@ -63,8 +62,7 @@ TEST_CASE("C: reproducible plans have C++'s bits on every device", "[c][reproduc
   std::vector<float> known(kRows * kOut);
   Graph g;
   g.output("y", build(g));
-  KeptGraph graph;
-  done(heed_graph_create(graph.out()));
+  KeptGraph graph(heed_graph_create);
   done(heed_graph_output(graph, "y", build(graph)));
   auto options = sized<heed_compile_options>();
   options.reproducible = 1;
@@ -95,8 +93,7 @@ TEST_CASE("C: what reproducible plans cannot have is refused in C++'s words", "[
   const CustomOutput outputs[] = {{{4}}};
   const CustomFunction nothing = {[](void*, const CustomCall&) {}, nullptr};
   g.output("y", g.custom({.name = "nothing", .outputs = outputs, .cpu = nothing}, {g.input("x", {4})}).outputs[0]);
-  KeptGraph graph;
-  done(heed_graph_create(graph.out()));
+  KeptGraph graph(heed_graph_create);
   const heed_dim shape[] = {4};
   const heed_custom_output output = {shape, 1, HEED_F32, 0};
   auto pass = sized<heed_custom_pass>();
@@ -114,8 +111,7 @@ TEST_CASE("C: what reproducible plans cannot have is refused in C++'s words", "[
   CHECK(cpu.messages.text.find(heed_last_message()) != std::string::npos);
   CHECK(none == nullptr);
   options.reproducible = 0;
-  KeptPlan plan;
-  done(heed_device_compile(cpu.device, graph, nullptr, &options, plan.out()));
+  KeptPlan plan(heed_device_compile, cpu.device, graph, nullptr, &options);
 }
 
 TEST_CASE("C: fingerprints of operations are C++'s", "[c][reproducible]") {
@@ -168,8 +164,7 @@ TEST_CASE("C: reproducible answers have C++'s tokens on every device", "[c][talk
   options.context = 128;
   options.reproducible = 1;
   const TextGenerator on_cpu = tiny_speaker(open_cpu(), {.reproducible = true});
-  TextConversation wanted = begun(on_cpu, drawn(11, 20));
-  REQUIRE(wanted.prompt(kAsked) == Status::Ok);
+  TextConversation wanted = prompted(on_cpu, drawn(11, 20), kAsked);
   const Told known = tell(wanted);
   on_every_device([&](Twin& twin) {
     KeptGenerator generator;
@@ -178,12 +173,10 @@ TEST_CASE("C: reproducible answers have C++'s tokens on every device", "[c][talk
     if (!twin.agree(heed_text_generator_open(twin.device, kTinySpeaker.c_str(), &options, generator.out()),
                     TextGenerator::open(twin.plain, kTinySpeaker, wishes, &plain)))
       return;
-    KeptConversation conversation;
-    begin_drawn(generator, 11, 20, &conversation);
+    KeptConversation conversation = begin_drawn(generator, 11, 20);
     done(heed_conversation_prompt(conversation, kAsked, 1));
     CHECK(tell_in_c(conversation) == known);
-    KeptPlan plan;
-    done(heed_text_generator_plan(generator, plan.out()));
+    KeptPlan plan(heed_text_generator_plan, generator);
     REQUIRE(heed_plan_pass_count(plan) == plain.plan().passes().size());
     auto pass = sized<heed_pass_info>();
     for (size_t i = 0; i < plain.plan().passes().size(); ++i) {
@@ -202,16 +195,13 @@ TEST_CASE("C: rows are rounded for quantized weights as in C++", "[c]") {
   const int64_t shape[] = {kOut, 64};
   const heed_host_tensor tensors[] = {{"w", shape, 2, blocks.data(), blocks.size(), HEED_Q8_0, 0}};
   const HostTensor plain_tensors[] = {{"w", DType::Q8_0, shape, std::as_bytes(std::span(blocks))}};
-  KeptDevice device;
-  open_c("cpu", &device);
-  KeptWeights weights;
-  done(heed_device_upload(device, tensors, 1, nullptr, weights.out()));
+  KeptDevice device = open_c("cpu");
+  KeptWeights weights(heed_device_upload, device, tensors, 1, nullptr);
   const Device cpu = open_cpu();
   const Weights plain_weights = uploaded(cpu, plain_tensors);
   Graph g;
   g.output("y", g.matmul(g.input("x", {kRows, 64}), g.weight("w", {kOut, 64}, DType::Q8_0), {.transpose_b = true}));
-  KeptGraph graph;
-  done(heed_graph_create(graph.out()));
+  KeptGraph graph(heed_graph_create);
   const heed_dim x_shape[] = {kRows, 64}, w_shape[] = {kOut, 64};
   auto product = sized<heed_matmul_options>();
   product.transpose_b = 1;
@@ -222,8 +212,7 @@ TEST_CASE("C: rows are rounded for quantized weights as in C++", "[c]") {
   for (const bool rounds : {false, true}) {
     auto options = sized<heed_compile_options>();
     options.round_rows = rounds;
-    KeptPlan plan;
-    done(heed_device_compile(device, graph, weights, &options, plan.out()));
+    KeptPlan plan(heed_device_compile, device, graph, weights, &options);
     std::vector<float> y(kRows * kOut), wanted(y.size());
     run(plan, {in("x", x)}, {out("y", y)});
     Plan plain = compiled(cpu, g, plain_weights, {.round_rows = rounds});

@@ -5,13 +5,11 @@
 namespace heed::test {
 
 TEST_CASE("C: sentence vectors are C++'s", "[c][search]") {
-  KeptDevice device;
-  open_c("cpu", &device);
+  KeptDevice device = open_c("cpu");
   auto options = sized<heed_text_encoder_options>();
   options.max_batch = 2;
   options.max_tokens = 9;
-  KeptEncoder encoder;
-  done(heed_text_encoder_open(device, tiny_folder().c_str(), &options, encoder.out()));
+  KeptEncoder encoder(heed_text_encoder_open, device, tiny_folder().c_str(), &options);
   TextEncoder plain = opened(open_cpu(), tiny_folder(), {.max_batch = 2, .max_tokens = 9});
   auto info = sized<heed_text_encoder_info>();
   done(heed_text_encoder_get_info(encoder, &info));
@@ -52,8 +50,7 @@ TEST_CASE("C: sentence vectors are C++'s", "[c][search]") {
   done(heed_text_encoder_tokens(encoder, texts[0], ids, 9, &count));
   CHECK(plain.tokenizer().encode(texts[0], 9, &plain_ids));
   CHECK(std::vector<int32_t>(ids, ids + count) == plain_ids);
-  KeptMap map;
-  done(heed_text_encoder_attention(encoder, texts[0], map.out()));
+  KeptMap map(heed_text_encoder_attention, encoder, texts[0]);
   TextAttention attention;
   REQUIRE(plain.attention(texts[0], &attention) == Status::Ok);
   auto seen = sized<heed_attention_map_info>();
@@ -64,10 +61,8 @@ TEST_CASE("C: sentence vectors are C++'s", "[c][search]") {
   REQUIRE(seen.tokens == static_cast<int64_t>(attention.tokens.size()));
   for (size_t i = 0; i < attention.tokens.size(); ++i) CHECK(seen.token_texts[i] == attention.tokens[i]);
   CHECK(std::vector<float>(seen.weights, seen.weights + seen.weight_count) == attention.weights);
-  KeptPlan plan;
-  KeptWeights weights;
-  done(heed_text_encoder_plan(encoder, plan.out()));
-  done(heed_text_encoder_weights(encoder, weights.out()));
+  KeptPlan plan(heed_text_encoder_plan, encoder);
+  KeptWeights weights(heed_text_encoder_weights, encoder);
   CHECK(heed_plan_pass_count(plan) == plain.plan().passes().size());
 }
 

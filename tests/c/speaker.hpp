@@ -10,10 +10,10 @@ namespace heed::test {
 
 inline constexpr const char* kAsked = "The dragon sleeps in the north, they say.";
 
-inline void open_speaker(heed_device* device, KeptGenerator* generator) {
+inline KeptGenerator open_speaker(heed_device* device) {
   auto options = sized<heed_text_generator_options>();
   options.context = 128;
-  done(heed_text_generator_open(device, kTinySpeaker.c_str(), &options, generator->out()));
+  return KeptGenerator(heed_text_generator_open, device, kTinySpeaker.c_str(), &options);
 }
 
 inline heed_text_sampling drawn_in_c(uint32_t seed) {
@@ -26,11 +26,11 @@ inline heed_text_sampling drawn_in_c(uint32_t seed) {
   return sampling;
 }
 
-inline void begin_drawn(heed_text_generator* generator, uint32_t seed, int64_t most, KeptConversation* conversation) {
+inline KeptConversation begin_drawn(heed_text_generator* generator, uint32_t seed, int64_t most) {
   auto options = sized<heed_conversation_options>();
   options.sampling = drawn_in_c(seed);
   options.most_tokens = most;
-  done(heed_conversation_begin(generator, &options, conversation->out()));
+  return KeptConversation(heed_conversation_begin, generator, &options);
 }
 
 inline bool answers(heed_conversation* conversation) {

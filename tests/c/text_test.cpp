@@ -16,16 +16,12 @@ std::vector<int32_t> ids_in_c(heed_conversation* conversation, int64_t* unread =
 }  // namespace
 
 TEST_CASE("C: a conversation says what C++'s says", "[c][talk]") {
-  KeptDevice device;
-  open_c("cpu", &device);
-  KeptGenerator generator;
-  open_speaker(device, &generator);
+  KeptDevice device = open_c("cpu");
+  KeptGenerator generator = open_speaker(device);
   const TextGenerator model = tiny_speaker(open_cpu());
   for (const uint32_t seed : {1u, 2u, 3u}) {
-    TextConversation plain = begun(model, drawn(seed, 20));
-    REQUIRE(plain.prompt(kAsked) == Status::Ok);
-    KeptConversation conversation;
-    begin_drawn(generator, seed, 20, &conversation);
+    TextConversation plain = prompted(model, drawn(seed, 20), kAsked);
+    KeptConversation conversation = begin_drawn(generator, seed, 20);
     done(heed_conversation_prompt(conversation, kAsked, 1));
     int64_t unread = 0;
     const size_t all = ids_in_c(conversation, &unread).size();
@@ -41,8 +37,7 @@ TEST_CASE("C: a conversation says what C++'s says", "[c][talk]") {
     done(heed_conversation_answer_now(conversation));
     auto piece = sized<heed_text_piece>();
     for (int i = 0; i < 3 && answers(conversation); ++i) done(heed_conversation_step(conversation, &piece));
-    KeptConversation twin;
-    done(heed_conversation_fork(conversation, twin.out()));
+    KeptConversation twin(heed_conversation_fork, conversation);
     const Told rest = tell_in_c(conversation);
     CHECK(tell_in_c(twin, heed_conversation_poll) == rest);
     CHECK(ids_in_c(twin) == ids_in_c(conversation));
@@ -52,10 +47,8 @@ TEST_CASE("C: a conversation says what C++'s says", "[c][talk]") {
 }
 
 TEST_CASE("C: messages, answers by a callback, and what ends them", "[c][talk]") {
-  KeptDevice device;
-  open_c("cpu", &device);
-  KeptGenerator generator;
-  open_speaker(device, &generator);
+  KeptDevice device = open_c("cpu");
+  KeptGenerator generator = open_speaker(device);
   auto info = sized<heed_text_generator_info>();
   done(heed_text_generator_get_info(generator, &info));
   CHECK(info.context == 128);
@@ -64,16 +57,14 @@ TEST_CASE("C: messages, answers by a callback, and what ends them", "[c][talk]")
 
   TextConversationOptions greedily = greedy(12);
   greedily.system = "You are Bram.";
-  TextConversation plain = begun(tiny_speaker(open_cpu()), greedily);
-  REQUIRE(plain.say("Hello!") == Status::Ok);
+  TextConversation plain = asked(tiny_speaker(open_cpu()), greedily, "Hello!");
   const Told wanted = tell(plain);
 
   auto options = sized<heed_conversation_options>();
   options.system = "You are Bram.";
   options.sampling.temperature = 0;
   options.most_tokens = 12;
-  KeptConversation conversation;
-  done(heed_conversation_begin(generator, &options, conversation.out()));
+  KeptConversation conversation(heed_conversation_begin, generator, &options);
   done(heed_conversation_read_ahead(conversation));
   done(heed_conversation_say(conversation, "Hello!"));
   std::string heard;
@@ -130,40 +121,33 @@ TEST_CASE("C: messages, answers by a callback, and what ends them", "[c][talk]")
   const char* const stops[] = {stop.c_str()};
   options.stop = stops;
   options.stop_count = 1;
-  KeptConversation stopped;
-  done(heed_conversation_begin(generator, &options, stopped.out()));
+  KeptConversation stopped(heed_conversation_begin, generator, &options);
   done(heed_conversation_say(stopped, "Hello!"));
   const Told told = tell_in_c(stopped);
   CHECK(told.end == TextEnd::StopString);
   CHECK(told.text() == "");
-  KeptBlob grammar;
-  done(heed_grammar_of_json_schema(R"({"enum": ["yes", "no"]})", nullptr, grammar.out()));
+  KeptBlob grammar(heed_grammar_of_json_schema, R"({"enum": ["yes", "no"]})", nullptr);
   const std::string rules = text_of(grammar);
   options.stop_count = 0;
   options.grammar = rules.c_str();
   options.most_tokens = 0;
-  KeptConversation ruled;
-  done(heed_conversation_begin(generator, &options, ruled.out()));
+  KeptConversation ruled(heed_conversation_begin, generator, &options);
   done(heed_conversation_say(ruled, "Hello!"));
   const std::string said = tell_in_c(ruled).text();
   CHECK((said == "\"yes\"" || said == "\"no\""));
 }
 
 TEST_CASE("C: a chat template takes the place of the file's", "[c][talk]") {
-  KeptDevice device;
-  open_c("cpu", &device);
+  KeptDevice device = open_c("cpu");
   auto options = sized<heed_text_generator_options>();
   options.context = 128;
   options.chat_template = "'[INST] ' + message + ' [/INST]' + answer + eos_token";
-  KeptGenerator generator;
-  done(heed_text_generator_open(device, kTinySpeaker.c_str(), &options, generator.out()));
+  KeptGenerator generator(heed_text_generator_open, device, kTinySpeaker.c_str(), &options);
   TextGeneratorOptions wishes;
   REQUIRE(ChatTemplate::recognize(options.chat_template, "test", stderr_log(), &wishes.chat.emplace()) == Status::Ok);
   CHECK(wishes.chat->family() == "Mistral");
-  TextConversation plain = begun(tiny_speaker(open_cpu(), wishes), drawn(7, 9));
-  REQUIRE(plain.say("the sword") == Status::Ok);
-  KeptConversation conversation;
-  begin_drawn(generator, 7, 9, &conversation);
+  TextConversation plain = asked(tiny_speaker(open_cpu(), wishes), drawn(7, 9), "the sword");
+  KeptConversation conversation = begin_drawn(generator, 7, 9);
   done(heed_conversation_say(conversation, "the sword"));
   CHECK(ids_in_c(conversation) == std::vector<int32_t>(plain.ids().begin(), plain.ids().end()));
   CHECK(tell_in_c(conversation) == tell(plain));
@@ -174,20 +158,16 @@ TEST_CASE("C: a chat template takes the place of the file's", "[c][talk]") {
 }
 
 TEST_CASE("C: another thread destroys conversations while one answers", "[c][talk]") {
-  KeptDevice device;
-  open_c("cpu", &device);
-  KeptGenerator generator;
-  open_speaker(device, &generator);
+  KeptDevice device = open_c("cpu");
+  KeptGenerator generator = open_speaker(device);
   std::vector<heed_conversation*> others;
   for (uint32_t i = 0; i < 40; ++i) {
-    KeptConversation one;
-    begin_drawn(generator, i, 3, &one);
+    KeptConversation one = begin_drawn(generator, i, 3);
     heed_conversation* other = nullptr;
     done(heed_conversation_fork(one, &other));
     others.push_back(other);
   }
-  KeptConversation conversation;
-  begin_drawn(generator, 5, 60, &conversation);
+  KeptConversation conversation = begin_drawn(generator, 5, 60);
   done(heed_conversation_prompt(conversation, kAsked, 1));
   std::vector<heed_status> statuses(others.size(), HEED_NOT_READY);
   std::thread collector([&] {
@@ -205,15 +185,12 @@ TEST_CASE("C: another thread destroys conversations while one answers", "[c][tal
 }
 
 TEST_CASE("C: a model's parts, losses and attention are C++'s", "[c][talk]") {
-  KeptDevice device;
-  open_c("cpu", &device);
-  KeptGenerator generator;
-  open_speaker(device, &generator);
+  KeptDevice device = open_c("cpu");
+  KeptGenerator generator = open_speaker(device);
   TextGenerator model = tiny_speaker(open_cpu());
 
-  KeptTokenizer tokenizer, from_file;
-  done(heed_text_generator_tokenizer(generator, tokenizer.out()));
-  done(heed_tokenizer_open(kTinySpeaker.c_str(), nullptr, from_file.out()));
+  KeptTokenizer tokenizer(heed_text_generator_tokenizer, generator);
+  KeptTokenizer from_file(heed_tokenizer_open, kTinySpeaker.c_str(), nullptr);
   CHECK(heed_tokenizer_size(tokenizer) == model.tokenizer().size());
   std::vector<int32_t> wanted, ids(64);
   const std::string_view with_zero("the \0 dragon", 12);
@@ -225,8 +202,7 @@ TEST_CASE("C: a model's parts, losses and attention are C++'s", "[c][talk]") {
       done(heed_tokenizer_encode(one, text.data(), text.size(), 0, 0, ids.data(), ids.size(), &count));
       ids.resize(count);
       CHECK(ids == wanted);
-      KeptBlob back;
-      done(heed_tokenizer_decode(one, ids.data(), ids.size(), 0, back.out()));
+      KeptBlob back(heed_tokenizer_decode, one, ids.data(), ids.size(), 0);
       CHECK(text_of(back) == text);
     }
   }
@@ -262,18 +238,15 @@ TEST_CASE("C: a model's parts, losses and attention are C++'s", "[c][talk]") {
   auto config = sized<heed_decoder_config>();
   done(heed_text_generator_config(generator, &config));
   CHECK(config.width == model.config().width);
-  KeptPlan plan;
-  KeptWeights weights;
-  done(heed_text_generator_plan(generator, plan.out()));
-  done(heed_text_generator_weights(generator, weights.out()));
+  KeptPlan plan(heed_text_generator_plan, generator);
+  KeptWeights weights(heed_text_generator_weights, generator);
   CHECK(heed_plan_pass_count(plan) == model.plan().passes().size());
   uint64_t bytes = 0;
   done(heed_weights_bytes(weights, &bytes));
   CHECK(bytes == model.weights().bytes());
 
   // What was made of the model stays when its handles go.
-  KeptConversation conversation;
-  begin_drawn(generator, 1, 5, &conversation);
+  KeptConversation conversation = begin_drawn(generator, 1, 5);
   (void)generator.gone();
   (void)device.gone();
   done(heed_conversation_prompt_ids(conversation, ids.data(), ids.size()));

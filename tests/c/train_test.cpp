@@ -28,7 +28,6 @@ struct Learner {
   explicit Learner(const heed_optimizer_options& options, Device cpu) : cpp(options_of(options)) {
     const heed_dim x_shape[] = {kExamples, kWidth}, labels_shape[] = {kExamples}, line[] = {1, kExamples};
     const heed_dim w_shape[] = {kKinds, kWidth}, b_shape[] = {kKinds};
-    done(heed_graph_create(graph.out()));
     done(heed_optimizer_create(&options, optimizer.out()));
     const heed_tensor x = heed_graph_input(graph, "x", x_shape, 2, HEED_F32);
     const heed_tensor w_tensor = heed_graph_weight(graph, "w", w_shape, 2, HEED_F32);
@@ -49,7 +48,6 @@ struct Learner {
     done(heed_train_gradients(graph, from, 1, weights, count, gradients));
     done(heed_graph_output(graph, "step", heed_optimizer_step(optimizer, graph, gradients, count, settings)));
     done(heed_graph_output(graph, "loss", mean));
-    open_c("cpu", &device);
     done(heed_device_compile(device, graph, nullptr, nullptr, plan.out()));
     done(heed_plan_make_state(plan, state.out()));
 
@@ -119,8 +117,8 @@ struct Learner {
 
   Floats w = waves(kKinds * kWidth, 1), b = waves(kKinds, 2);
   heed_tensor loss = 0;
-  KeptDevice device;
-  KeptGraph graph;
+  KeptDevice device = open_c("cpu");
+  KeptGraph graph{heed_graph_create};
   KeptOptimizer optimizer;
   KeptPlan plan;
   KeptState state;
@@ -136,12 +134,10 @@ TEST_CASE("C: activations that are computed again give the bits of C++", "[c][tr
   const heed_dim shape[] = {kRows, kSize}, w_shape[] = {kSize, kSize};
   const Floats x = waves(kRows * kSize, 1), w0 = waves(kSize * kSize, 2), w1 = waves(kSize * kSize, 3),
                up = waves(kRows * kSize, 4);
-  KeptDevice device;
-  open_c("cpu", &device);
+  KeptDevice device = open_c("cpu");
   size_t passes[2] = {};
   for (const bool again : {false, true}) {
-    KeptGraph graph;
-    done(heed_graph_create(graph.out()));
+    KeptGraph graph(heed_graph_create);
     Graph g;
     heed_tensor y = heed_graph_input(graph, "x", shape, 2, HEED_F32), of[2] = {}, gradients[2] = {};
     Tensor plain_y = g.input("x", {kRows, kSize});
@@ -168,8 +164,7 @@ TEST_CASE("C: activations that are computed again give the bits of C++", "[c][tr
       done(heed_graph_output(graph, name.c_str(), gradients[i]));
       g.output(name, made[i]);
     }
-    KeptPlan plan;
-    done(heed_device_compile(device, graph, nullptr, nullptr, plan.out()));
+    KeptPlan plan(heed_device_compile, device, graph, nullptr, nullptr);
     Plan plain = compiled(open_cpu(), g);
     passes[again] = heed_plan_pass_count(plan);
     CHECK(passes[again] == plain.passes().size());
@@ -215,15 +210,12 @@ TEST_CASE("C: steps of optimizers leave the bits of C++", "[c][train]") {
     // A file brings another state to the same bits, by a checkpoint's handle.
     const std::string file = (std::filesystem::temp_directory_path() / ("heed_c_train_" + prefix)).string();
     done(heed_optimizer_save(learner.optimizer, learner.state, file.c_str()));
-    KeptCheckpoint saved;
-    done(heed_checkpoint_open(file.c_str(), nullptr, saved.out()));
+    KeptCheckpoint saved(heed_checkpoint_open, file.c_str(), nullptr);
     CHECK(heed_checkpoint_count(saved) == (rule == HEED_UPDATE_ADAMW ? 7u : 5u));
-    KeptState other;
-    done(heed_plan_make_state(learner.plan, other.out()));
+    KeptState other(heed_plan_make_state, learner.plan);
     done(heed_optimizer_load_checkpoint(learner.optimizer, other, saved));
-    KeptBlob before, after;
-    done(heed_state_save(learner.state, before.out()));
-    done(heed_state_save(other, after.out()));
+    KeptBlob before(heed_state_save, learner.state);
+    KeptBlob after(heed_state_save, other);
     CHECK(text_of(before) == text_of(after));
     std::filesystem::remove(file);
   }
@@ -236,14 +228,12 @@ TEST_CASE("C: a graph that keeps an optimizer's weights reads what was learned",
   auto numbers = sized<heed_step_numbers>();
   numbers.rate = 0.1f;
   learner.step(0, "optimizer", HEED_UPDATE_ADAMW, numbers, {.rate = 0.1f});
-  KeptGraph answers;
-  done(heed_graph_create(answers.out()));
+  KeptGraph answers(heed_graph_create);
   const heed_dim shape[] = {kKinds, kWidth};
   const heed_tensor w = heed_graph_weight(answers, "w", shape, 2, HEED_F32);
   done(heed_graph_output(answers, "doubled", heed_graph_add(answers, w, w)));
   done(heed_optimizer_keep(learner.optimizer, answers));
-  KeptPlan plan;
-  done(heed_device_compile(learner.device, answers, nullptr, nullptr, plan.out()));
+  KeptPlan plan(heed_device_compile, learner.device, answers, nullptr, nullptr);
   Floats doubled(kKinds * kWidth), want = learner.weight("w", kKinds * kWidth);
   run(plan, {}, {out("doubled", doubled)}, learner.state);
   for (float& value : want) value *= 2;
@@ -251,8 +241,7 @@ TEST_CASE("C: a graph that keeps an optimizer's weights reads what was learned",
 }
 
 TEST_CASE("C: declared weights and a loss scale", "[c][train]") {
-  KeptOptimizer optimizer;
-  done(heed_optimizer_create(nullptr, optimizer.out()));
+  KeptOptimizer optimizer(heed_optimizer_create, nullptr);
   CHECK(heed_optimizer_group_count(optimizer) == 1);
   const int64_t shape[] = {2, 3}, none[] = {2, 0};
   done(heed_optimizer_add(optimizer, "a", shape, 2, 5));
@@ -336,11 +325,9 @@ struct Squares {
 }  // namespace
 
 TEST_CASE("C: gradients pass through the host's own passes", "[c][train]") {
-  KeptDevice device;
-  open_c("cpu", &device);
-  KeptGraph graph;
+  KeptDevice device = open_c("cpu");
   KeptPlan plan;
-  done(heed_graph_create(graph.out()));
+  KeptGraph graph(heed_graph_create);
   Squares squares;
   done(squares.gradients(graph, true));
   CHECK(squares.calls == 2);
@@ -350,8 +337,8 @@ TEST_CASE("C: gradients pass through the host's own passes", "[c][train]") {
   run(plan, {in("x", x), in("apart", x), in("upstream", upstream)}, {out("gradient", gradient)});
   CHECK(gradient == Floats{4, -64, -2});  // 4 x^3 times the upstream one
 
-  KeptGraph without, foreign;
-  done(heed_graph_create(without.out()));
+  KeptGraph foreign;
+  KeptGraph without(heed_graph_create);
   refused(squares.gradients(without, false), HEED_UNSUPPORTED, "'square' has no gradient");
   done(heed_graph_create(foreign.out()));
   squares.given = heed_graph_find_weight(graph, "none") + 7;
@@ -367,16 +354,6 @@ TEST_CASE("C: training refuses what makes no sense", "[c][hostile]") {
   options.rule = HEED_UPDATE_ADAMW;
   Learner learner(options, open_cpu());
   learner.load();
-  KeptOptimizer other;
-  done(heed_optimizer_create(nullptr, other.out()));
-  check_handles<heed_optimizer>(other.gone(),
-                                reinterpret_cast<heed_optimizer*>(static_cast<heed_device*>(learner.device)),
-                                {[](heed_optimizer* o) { return heed_optimizer_add(o, "a", nullptr, 0, 0); },
-                                 [](heed_optimizer* o) { return heed_optimizer_add_weights(o, nullptr); },
-                                 [](heed_optimizer* o) { return heed_optimizer_parameter(o, 0, nullptr); },
-                                 [](heed_optimizer* o) { return heed_optimizer_load(o, nullptr, nullptr, 0); },
-                                 [](heed_optimizer* o) { return heed_optimizer_save(o, nullptr, "a"); },
-                                 [](heed_optimizer* o) { return heed_optimizer_read(o, nullptr, "a", nullptr, 0); }});
   CHECK((heed_optimizer_count(nullptr) == 0 && heed_optimizer_group_count(nullptr) == 0));
 
   auto numbers = sized<heed_step_numbers>();
@@ -411,8 +388,7 @@ TEST_CASE("C: training refuses what makes no sense", "[c][hostile]") {
 
   // A graph keeps the first mistake.
   const auto mistaken = [&](heed_status wanted, const char* text, const auto& make) {
-    KeptGraph graph;
-    done(heed_graph_create(graph.out()));
+    KeptGraph graph(heed_graph_create);
     const heed_dim shape[] = {kKinds, kWidth}, b_shape[] = {kKinds};
     (void)heed_graph_weight(graph, "b", b_shape, 1, HEED_F32);
     make(static_cast<heed_graph*>(graph), heed_graph_weight(graph, "w", shape, 2, HEED_F32));
@@ -445,25 +421,20 @@ TEST_CASE("C: training refuses what makes no sense", "[c][hostile]") {
     CHECK(heed_optimizer_step(learner.optimizer, g, gradients, 2, heed_optimizer_settings(learner.optimizer, g)) == 0);
   });
   mistaken(HEED_INVALID_ARGUMENT, "the optimizer was destroyed", [&](heed_graph* g, heed_tensor) {
-    KeptOptimizer gone;
-    done(heed_optimizer_create(nullptr, gone.out()));
+    KeptOptimizer gone(heed_optimizer_create, nullptr);
     CHECK(heed_optimizer_settings(gone.gone(), g) == 0);
   });
-  KeptGraph empty;
-  done(heed_graph_create(empty.out()));
+  KeptGraph empty(heed_graph_create);
   heed_tensor weights[2] = {};
   size_t count = 0;
   refused(heed_optimizer_weights(learner.optimizer, empty, weights, 2, &count), HEED_MISSING_WEIGHT, "'w'");
   // A plan without the step has no such states.
-  KeptGraph plain;
-  done(heed_graph_create(plain.out()));
+  KeptGraph plain(heed_graph_create);
   const heed_dim one[] = {1};
   const heed_tensor x = heed_graph_input(plain, "x", one, 1, HEED_F32);
   done(heed_graph_output(plain, "y", heed_graph_assign(plain, heed_graph_state(plain, "s", one, 1, HEED_F32), x)));
-  KeptPlan plan;
-  KeptState foreign;
-  done(heed_device_compile(learner.device, plain, nullptr, nullptr, plan.out()));
-  done(heed_plan_make_state(plan, foreign.out()));
+  KeptPlan plan(heed_device_compile, learner.device, plain, nullptr, nullptr);
+  KeptState foreign(heed_plan_make_state, plan);
   CHECK(heed_optimizer_read(learner.optimizer, foreign, "w", w.data(), w.size()) == HEED_NOT_FOUND);
   CHECK(heed_optimizer_save(learner.optimizer, foreign, "file") == HEED_NOT_FOUND);
 }

@@ -8,27 +8,12 @@ TEST_CASE("C: Vulkan's functions refuse what makes no sense", "[c][vulkan][hosti
   if (host == nullptr) return;
   Places places(*host);
   HostInC in_c(*host);
-  KeptDevice cpu;
-  open_c("cpu", &cpu);
-  KeptPlan cpu_plan;
-  small_in_c(cpu, &cpu_plan);
+  KeptDevice cpu = open_c("cpu");
+  KeptPlan cpu_plan = small_in_c(cpu);
   {
-    KeptDevice device;
-    done(heed_device_adopt(&in_c.given, device.out()));
-    KeptPlan plan, other;
-    small_in_c(device, &plan);
-    small_in_c(device, &other);
-    heed_plan* gone = other.gone();
-    check_handles<heed_plan>(gone, reinterpret_cast<heed_plan*>(static_cast<heed_device*>(device)),
-                             {[](heed_plan* p) { return heed_plan_record(p, nullptr, nullptr); },
-                              [](heed_plan* p) { return heed_plan_record_some(p, nullptr, nullptr, 1, nullptr); },
-                              [](heed_plan* p) { return heed_plan_estimate(p, nullptr, 0, nullptr, nullptr); },
-                              [](heed_plan* p) { return heed_plan_sync_needs(p, nullptr); },
-                              [](heed_plan* p) { return heed_plan_take_faults(p, 0); },
-                              [](heed_plan* p) { return heed_plan_last_completed(p, 0, nullptr); },
-                              [](heed_plan* p) { return heed_plan_scratch_needs(p, nullptr); },
-                              [](heed_plan* p) { return heed_plan_state_needs(p, nullptr); },
-                              [](heed_plan* p) { return heed_plan_bind_scratch(p, nullptr); }});
+    KeptDevice device(heed_device_adopt, &in_c.given);
+    KeptPlan plan = small_in_c(device);
+    heed_plan* gone = small_in_c(device).gone();
     const VkCommandBuffer commands = host->begin();
     refused(heed_plan_record(plan, nullptr, &places.info), HEED_INVALID_ARGUMENT, "command_buffer is NULL");
     refused(heed_plan_record(plan, commands, nullptr), HEED_INVALID_ARGUMENT, "info is NULL");
@@ -67,26 +52,19 @@ TEST_CASE("C: Vulkan's functions refuse what makes no sense", "[c][vulkan][hosti
 }
 
 TEST_CASE("C: a device that goes before its handles", "[c][vulkan]") {
-  KeptDevice device;
-  KeptPlan plan;
-  KeptSubmitter submitter;
   // Without the layer, which misses the objects that the host's device takes along.
   auto host = HostVulkan::create({.validation = false});
   if (host == nullptr) return;
   HostInC in_c(*host);
   in_c.given.allocator = nullptr;
-  done(heed_device_adopt(&in_c.given, device.out()));
-  small_in_c(device, &plan);
-  done(heed_submitter_create(device, nullptr, submitter.out()));
+  KeptDevice device(heed_device_adopt, &in_c.given);
+  KeptPlan plan = small_in_c(device);
+  KeptSubmitter submitter(heed_submitter_create, device, nullptr);
   const int32_t ids[] = {1, 2, 3};
   float y[12] = {};
   const heed_input input = {"ids", ids, sizeof(ids), HEED_I32, 0};
   const heed_output output = {"y", y, sizeof(y), HEED_F32, 0};
-  auto info = sized<heed_run_info>();
-  info.inputs = &input;
-  info.input_count = 1;
-  info.outputs = &output;
-  info.output_count = 1;
+  const heed_run_info info = run_info({&input, 1}, {&output, 1});
   done(heed_plan_run(plan, &info));
   done(heed_device_gone(device));
   reset_calls();
