@@ -8,9 +8,13 @@
 namespace heed::ops::attention_backward_test {
 namespace {
 
+struct Shapes {
+  int64_t queries = 9, keys = 13, heads = 2, key_heads = 2, batch = 2, d_k = 8, d_v = 8;
+};
+
 struct Sample {
   const char* name;
-  int64_t batch = 2, heads = 2, key_heads = 2, queries = 9, keys = 13, d_k = 8, d_v = 8;
+  Shapes of = {};
   Causal causal = Causal::None;
   int64_t window = 0;
   bool padding = false, padding_keeps = false, mask = false, mask_keeps = false, bias = false;
@@ -42,20 +46,21 @@ void add_term(Array* sums, int64_t at, double term, double magnitude) {
 // `unit`: how far the stored output may be off, as a share of it.
 Gradients reference(const Sample& s, const Given& given, const SoftmaxReference& softmax_options, uint32_t seed,
                     double unit) {
-  const int64_t group = s.heads / s.key_heads, batch = given.q.shape[0], n = given.q.shape[2], m = given.k.shape[2];
-  const double scale = static_cast<double>(static_cast<float>(1.0 / std::sqrt(static_cast<double>(s.d_k))));
-  Array scores({batch, s.heads, n, m}), zeros({batch, s.heads, n, m});
+  const int64_t group = s.of.heads / s.of.key_heads, batch = given.q.shape[0], n = given.q.shape[2],
+                m = given.k.shape[2];
+  const double scale = static_cast<double>(static_cast<float>(1.0 / std::sqrt(static_cast<double>(s.of.d_k))));
+  Array scores({batch, s.of.heads, n, m}), zeros({batch, s.of.heads, n, m});
   const auto at4 = [](const Array& x, int64_t b, int64_t h, int64_t i, int64_t d) {
     return ((b * x.shape[1] + h) * x.shape[2] + i) * x.shape[3] + d;
   };
   const auto for_all = [&](const auto& f) {
     for (int64_t b = 0; b < batch; ++b)
-      for (int64_t h = 0; h < s.heads; ++h)
+      for (int64_t h = 0; h < s.of.heads; ++h)
         for (int64_t i = 0; i < n; ++i)
           for (int64_t j = 0; j < m; ++j) f(b, h, h / group, i, j, at4(scores, b, h, i, j));
   };
   for_all([&](int64_t b, int64_t h, int64_t g, int64_t i, int64_t j, int64_t at) {
-    for (int64_t d = 0; d < s.d_k; ++d)
+    for (int64_t d = 0; d < s.of.d_k; ++d)
       scores.at(at) += given.q.at(at4(given.q, b, h, i, d)) * given.k.at(at4(given.k, b, g, j, d));
   });
   SoftmaxReference options = softmax_options;
@@ -67,10 +72,10 @@ Gradients reference(const Sample& s, const Given& given, const SoftmaxReference&
   const Array factors = s.dropout > 0.0f ? dropout(filled(scores.shape, 1.0), static_cast<double>(s.dropout), seed, 0)
                                          : filled(scores.shape, 1.0);
   Array steep(scores.shape);
-  std::vector<double> delta(static_cast<size_t>(batch * s.heads * n)), spread(delta.size()), rounding(delta.size());
+  std::vector<double> delta(static_cast<size_t>(batch * s.of.heads * n)), spread(delta.size()), rounding(delta.size());
   for_all([&](int64_t b, int64_t h, int64_t g, int64_t i, int64_t j, int64_t at) {
     double size = 0.0;
-    for (int64_t d = 0; d < s.d_v; ++d) {
+    for (int64_t d = 0; d < s.of.d_v; ++d) {
       const double term = given.upstream.at(at4(given.upstream, b, h, i, d)) * given.v.at(at4(given.v, b, g, j, d));
       steep.at(at) += term;
       size += std::abs(term);
@@ -85,8 +90,8 @@ Gradients reference(const Sample& s, const Given& given, const SoftmaxReference&
     const auto row = static_cast<size_t>(at / m);
     const double weight = weights.at(at), dropped = weight * factors.at(at);
     // Scores are off by some units, of which weights are off as many.
-    const double logit = 1.0 + std::abs(scale) * static_cast<double>(s.d_k) * 4.0;
-    for (int64_t d = 0; d < s.d_v; ++d) {
+    const double logit = 1.0 + std::abs(scale) * static_cast<double>(s.of.d_k) * 4.0;
+    for (int64_t d = 0; d < s.of.d_v; ++d) {
       const double term = dropped * given.upstream.at(at4(given.upstream, b, h, i, d));
       add_term(&made.value, at4(made.value, b, g, j, d), term, term * logit);
     }
@@ -97,7 +102,7 @@ Gradients reference(const Sample& s, const Given& given, const SoftmaxReference&
     const double slope = scale * weight * (factors.at(at) * steep.at(at) - delta[row]);
     const double size = scale * weight * (std::abs(factors.at(at) * steep.at(at)) + spread[row]) * logit;
     const double off = scale * weight * rounding[row];
-    for (int64_t d = 0; d < s.d_k; ++d) {
+    for (int64_t d = 0; d < s.of.d_k; ++d) {
       const double key = given.k.at(at4(given.k, b, g, j, d)), query = given.q.at(at4(given.q, b, h, i, d));
       add_term(&made.query, at4(made.query, b, h, i, d), slope * key, size * key);
       add_term(&made.key, at4(made.key, b, g, j, d), slope * query, size * query);
@@ -137,24 +142,25 @@ Array mask_of(const Sizes& shape, uint64_t seed, bool keeps) {
 Case case_of(const Sample& s) {
   return {s.name, [=](Trial& t) {
             Graph& g = t.graph;
-            const Dim n = s.extents ? g.extent("n", s.queries) : Dim(s.queries),
-                      m = s.extents ? g.extent("m", s.keys) : Dim(s.keys);
-            const Tensor q = t.input("q", {s.batch, s.heads, n, s.d_k});
-            const Tensor k = s.turned ? g.permute(t.input("k", {m, s.d_k, s.batch, s.key_heads}), {2, 3, 0, 1})
-                                      : t.input("k", {s.batch, s.key_heads, m, s.d_k});
-            const Tensor v = t.input("v", {s.batch, s.key_heads, m, s.d_v});
-            const Tensor upstream = s.turned ? g.transpose(t.input("dy", {s.batch, n, s.heads, s.d_v}), 1, 2)
-                                             : t.input("dy", {s.batch, s.heads, n, s.d_v});
+            const Dim n = s.extents ? g.extent("n", s.of.queries) : Dim(s.of.queries),
+                      m = s.extents ? g.extent("m", s.of.keys) : Dim(s.of.keys);
+            const Tensor q = t.input("q", {s.of.batch, s.of.heads, n, s.of.d_k});
+            const Tensor k = s.turned ? g.permute(t.input("k", {m, s.of.d_k, s.of.batch, s.of.key_heads}), {2, 3, 0, 1})
+                                      : t.input("k", {s.of.batch, s.of.key_heads, m, s.of.d_k});
+            const Tensor v = t.input("v", {s.of.batch, s.of.key_heads, m, s.of.d_v});
+            const Tensor upstream = s.turned ? g.transpose(t.input("dy", {s.of.batch, n, s.of.heads, s.of.d_v}), 1, 2)
+                                             : t.input("dy", {s.of.batch, s.of.heads, n, s.of.d_v});
             AttentionOptions options;
             options.causal = s.causal;
             options.window = s.window;
             options.masked_fill = s.fill;
             options.dropout = s.dropout;
             const auto meaning = [&](Tensor x, bool keeps) { return keeps ? keep(x) : exclude(x); };
-            if (s.padding) options.key_padding = meaning(g.input("padding", {s.batch, m}, DType::U8), s.padding_keeps);
-            if (s.mask) options.mask = meaning(g.input("mask", {s.batch, 1, n, m}, DType::U8), s.mask_keeps);
+            if (s.padding)
+              options.key_padding = meaning(g.input("padding", {s.of.batch, m}, DType::U8), s.padding_keeps);
+            if (s.mask) options.mask = meaning(g.input("mask", {s.of.batch, 1, n, m}, DType::U8), s.mask_keeps);
             if (s.bias)
-              options.bias = t.input("bias", s.bias_shape.empty() ? Shape{s.heads, n, m} : shape_of(s.bias_shape));
+              options.bias = t.input("bias", s.bias_shape.empty() ? Shape{s.of.heads, n, m} : shape_of(s.bias_shape));
             const Tensor y = g.attention(q, k, v, options).output;
             detail::GraphData& data = detail::data_of(g);
 
@@ -167,29 +173,32 @@ Case case_of(const Sample& s) {
             if (s.of_value) g.output("dv", made.value);
             t.options.training = s.dropout > 0.0f;
 
-            std::vector<std::array<int64_t, 2>> sizes = {{s.queries, s.keys}};
-            if (s.extents) sizes.insert(sizes.end(), {{1, s.keys}, {s.queries, 1}, {s.queries / 2, s.keys / 3}});
+            std::vector<std::array<int64_t, 2>> sizes = {{s.of.queries, s.of.keys}};
+            if (s.extents)
+              sizes.insert(sizes.end(), {{1, s.of.keys}, {s.of.queries, 1}, {s.of.queries / 2, s.of.keys / 3}});
             for (const auto& [queries, keys] : sizes) {
               Run& run = s.extents ? t.run({{"n", queries}, {"m", keys}}) : t.run();
               run.options.seed = 77;
               Given given;
-              given.q = run.input("q", uniform({s.batch, s.heads, queries, s.d_k}, 901, -2, 2));
-              given.k = s.turned ? permute(run.input("k", uniform({keys, s.d_k, s.batch, s.key_heads}, 902, -2, 2)),
-                                           {2, 3, 0, 1})
-                                 : run.input("k", uniform({s.batch, s.key_heads, keys, s.d_k}, 902, -2, 2));
-              given.v = run.input("v", uniform({s.batch, s.key_heads, keys, s.d_v}, 903));
-              given.upstream =
-                  s.turned ? permute(run.input("dy", uniform({s.batch, queries, s.heads, s.d_v}, 904)), {0, 2, 1, 3})
-                           : run.input("dy", uniform({s.batch, s.heads, queries, s.d_v}, 904));
+              given.q = run.input("q", uniform({s.of.batch, s.of.heads, queries, s.of.d_k}, 901, -2, 2));
+              given.k = s.turned
+                            ? permute(run.input("k", uniform({keys, s.of.d_k, s.of.batch, s.of.key_heads}, 902, -2, 2)),
+                                      {2, 3, 0, 1})
+                            : run.input("k", uniform({s.of.batch, s.of.key_heads, keys, s.of.d_k}, 902, -2, 2));
+              given.v = run.input("v", uniform({s.of.batch, s.of.key_heads, keys, s.of.d_v}, 903));
+              given.upstream = s.turned
+                                   ? permute(run.input("dy", uniform({s.of.batch, queries, s.of.heads, s.of.d_v}, 904)),
+                                             {0, 2, 1, 3})
+                                   : run.input("dy", uniform({s.of.batch, s.of.heads, queries, s.of.d_v}, 904));
               HiddenKeys hidden;
               hidden.reference.causal = s.causal;
               hidden.reference.window = s.window;
               if (s.fill) hidden.reference.masked_fill = static_cast<double>(*s.fill);
               hidden.reference.key_padding_keeps = s.padding_keeps;
               hidden.reference.mask_keeps = s.mask_keeps;
-              if (s.padding) hidden.give_padding(run, mask_of({s.batch, keys}, 905, s.padding_keeps));
-              if (s.mask) hidden.give_mask(run, mask_of({s.batch, 1, queries, keys}, 906, s.mask_keeps));
-              const Sizes bias_shape = s.bias_shape.empty() ? Sizes{s.heads, queries, keys} : s.bias_shape;
+              if (s.padding) hidden.give_padding(run, mask_of({s.of.batch, keys}, 905, s.padding_keeps));
+              if (s.mask) hidden.give_mask(run, mask_of({s.of.batch, 1, queries, keys}, 906, s.mask_keeps));
+              const Sizes bias_shape = s.bias_shape.empty() ? Sizes{s.of.heads, queries, keys} : s.bias_shape;
               if (s.bias) hidden.give_bias(run, uniform(bias_shape, 907));
               const Gradients want = reference(s, given, hidden.reference, run.options.seed,
                                                t.dtype == DType::F32   ? 0.0
@@ -208,115 +217,50 @@ Case case_of(const Sample& s) {
 TEST_CASE("attention_backward on every device", "[ops]") {
   const Sample samples[] = {
       {.name = "plain", .narrow = true},
-      {.name = "one query and key", .queries = 1, .keys = 1, .d_k = 1, .d_v = 3},
-      {.name = "sizes that fit nothing",
-       .batch = 3,
-       .heads = 3,
-       .key_heads = 3,
-       .queries = 71,
-       .keys = 67,
-       .d_k = 13,
-       .d_v = 7},
-      {.name = "blocks of queries and keys",
-       .batch = 1,
-       .heads = 4,
-       .key_heads = 4,
-       .queries = 150,
-       .keys = 150,
-       .d_k = 20,
-       .d_v = 20,
-       .causal = Causal::TopLeft},
-      {.name = "grouped heads",
-       .heads = 6,
-       .key_heads = 2,
-       .queries = 33,
-       .keys = 18,
-       .d_k = 16,
-       .d_v = 24,
-       .narrow = true},
-      {.name = "causal, more keys", .queries = 17, .keys = 40, .causal = Causal::BottomRight},
-      {.name = "causal, more queries", .queries = 40, .keys = 17, .causal = Causal::BottomRight},
-      {.name = "top left, more queries", .queries = 40, .keys = 17, .causal = Causal::TopLeft},
-      {.name = "a window", .queries = 90, .keys = 90, .causal = Causal::TopLeft, .window = 11},
-      {.name = "a window, more keys", .queries = 30, .keys = 90, .causal = Causal::BottomRight, .window = 40},
+      {.name = "one query and key", .of = {1, 1, 2, 2, 2, 1, 3}},
+      {.name = "sizes that fit nothing", .of = {71, 67, 3, 3, 3, 13, 7}},
+      {.name = "blocks of queries and keys", .of = {150, 150, 4, 4, 1, 20, 20}, .causal = Causal::TopLeft},
+      {.name = "grouped heads", .of = {33, 18, 6, 2, 2, 16, 24}, .narrow = true},
+      {.name = "causal, more keys", .of = {17, 40}, .causal = Causal::BottomRight},
+      {.name = "causal, more queries", .of = {40, 17}, .causal = Causal::BottomRight},
+      {.name = "top left, more queries", .of = {40, 17}, .causal = Causal::TopLeft},
+      {.name = "a window", .of = {90, 90}, .causal = Causal::TopLeft, .window = 11},
+      {.name = "a window, more keys", .of = {30, 90}, .causal = Causal::BottomRight, .window = 40},
       {.name = "padding", .padding = true},
       {.name = "padding that keeps, and a mask", .padding = true, .padding_keeps = true, .mask = true},
       {.name = "a mask that keeps, and a bias", .mask = true, .mask_keeps = true, .bias = true, .narrow = true},
-      {.name = "padding and a bias",
-       .queries = 35,
-       .keys = 34,
-       .causal = Causal::TopLeft,
-       .padding = true,
-       .bias = true},
+      {.name = "padding and a bias", .of = {35, 34}, .causal = Causal::TopLeft, .padding = true, .bias = true},
       {.name = "filled", .causal = Causal::TopLeft, .padding = true, .mask = true, .fill = -2.0f},
-      {.name = "filled, far below", .queries = 33, .keys = 33, .causal = Causal::TopLeft, .bias = true, .fill = -64.0f},
-      {.name = "a window, filled", .queries = 20, .keys = 20, .causal = Causal::TopLeft, .window = 3, .fill = 0.5f},
-      {.name = "dropout",
-       .heads = 4,
-       .key_heads = 2,
-       .queries = 39,
-       .keys = 37,
-       .causal = Causal::TopLeft,
-       .dropout = 0.3f},
+      {.name = "filled, far below", .of = {33, 33}, .causal = Causal::TopLeft, .bias = true, .fill = -64.0f},
+      {.name = "a window, filled", .of = {20, 20}, .causal = Causal::TopLeft, .window = 3, .fill = 0.5f},
+      {.name = "dropout", .of = {39, 37, 4}, .causal = Causal::TopLeft, .dropout = 0.3f},
       {.name = "dropout and a fill", .mask = true, .fill = -1.0f, .dropout = 0.5f},
-      {.name = "heads of 64",
-       .batch = 1,
-       .queries = 40,
-       .keys = 44,
-       .d_k = 64,
-       .d_v = 64,
-       .causal = Causal::BottomRight},
-      {.name = "heads of 128 and 80",
-       .batch = 1,
-       .heads = 2,
-       .key_heads = 1,
-       .queries = 19,
-       .keys = 21,
-       .d_k = 128,
-       .d_v = 80},
-      {.name = "heads of 256",
-       .batch = 1,
-       .heads = 1,
-       .key_heads = 1,
-       .queries = 9,
-       .keys = 11,
-       .d_k = 256,
-       .d_v = 256},
-      {.name = "extents", .queries = 45, .keys = 70, .causal = Causal::BottomRight, .mask = true, .extents = true},
-      {.name = "gradient of a bias",
-       .heads = 4,
-       .key_heads = 2,
-       .queries = 70,
-       .keys = 40,
-       .bias = true,
-       .narrow = true,
-       .of_bias = true},
+      {.name = "heads of 64", .of = {40, 44, 2, 2, 1, 64, 64}, .causal = Causal::BottomRight},
+      {.name = "heads of 128 and 80", .of = {19, 21, 2, 1, 1, 128, 80}},
+      {.name = "heads of 256", .of = {9, 11, 1, 1, 1, 256, 256}},
+      {.name = "extents", .of = {45, 70}, .causal = Causal::BottomRight, .mask = true, .extents = true},
+      {.name = "gradient of a bias", .of = {70, 40, 4}, .bias = true, .narrow = true, .of_bias = true},
       {.name = "gradient of a bias of keys",
-       .queries = 70,
-       .keys = 150,
+       .of = {70, 150},
        .causal = Causal::TopLeft,
        .bias = true,
        .of_bias = true,
        .bias_shape = {2, 1, 1, 150}},
       {.name = "gradient of a bias of queries",
-       .batch = 3,
-       .queries = 75,
-       .keys = 150,
+       .of = {75, 150, 2, 2, 3},
        .bias = true,
        .dropout = 0.25f,
        .of_bias = true,
        .bias_shape = {75, 1}},
       {.name = "gradient of a bias of all, with a fill",
-       .queries = 17,
-       .keys = 150,
+       .of = {17, 150},
        .mask = true,
        .bias = true,
        .fill = -3.0f,
        .of_bias = true,
        .bias_shape = {17, 150}},
       {.name = "a bias of heads alone",
-       .heads = 3,
-       .key_heads = 3,
+       .of = {9, 13, 3, 3},
        .padding = true,
        .bias = true,
        .of_query = false,
@@ -325,18 +269,17 @@ TEST_CASE("attention_backward on every device", "[ops]") {
        .of_bias = true,
        .bias_shape = {3, 1, 1}},
       {.name = "a window and a bias of extents",
-       .queries = 45,
-       .keys = 70,
+       .of = {45, 70},
        .causal = Causal::BottomRight,
        .window = 9,
        .bias = true,
        .extents = true,
        .of_bias = true},
-      {.name = "queries alone", .queries = 30, .keys = 40, .of_key = false, .of_value = false},
-      {.name = "keys alone", .queries = 30, .keys = 40, .of_query = false, .of_value = false},
-      {.name = "values alone", .queries = 70, .keys = 40, .d_v = 12, .of_query = false, .of_key = false},
-      {.name = "queries and values", .queries = 30, .keys = 40, .d_v = 12, .of_key = false},
-      {.name = "other layouts", .heads = 4, .key_heads = 2, .queries = 21, .keys = 22, .turned = true},
+      {.name = "queries alone", .of = {30, 40}, .of_key = false, .of_value = false},
+      {.name = "keys alone", .of = {30, 40}, .of_query = false, .of_value = false},
+      {.name = "values alone", .of = {70, 40, 2, 2, 2, 8, 12}, .of_query = false, .of_key = false},
+      {.name = "queries and values", .of = {30, 40, 2, 2, 2, 8, 12}, .of_key = false},
+      {.name = "other layouts", .of = {21, 22, 4}, .turned = true},
   };
   Operation operation{"attention_backward", {}, {DType::F32}},
       narrow{"attention_backward", {}, {DType::F16, DType::BF16}};

@@ -166,6 +166,15 @@ Array repeat_heads(const Array& x, int64_t count) {
   return reshape(broadcast(reshape(x, apart), target), joined);
 }
 
+// The same with queries, keys and values of `a` given as inputs.
+void give_and_expect(const Trial& t, Run& run, const Attention& a, const Inputs& inputs) {
+  const int64_t heads = a.heads / a.group;
+  const Array q = run.input("q", uniform({a.batch, a.heads, a.queries, a.d_k}, 69, -2, 2)),
+              k = run.input("k", uniform({a.batch, heads, a.keys, a.d_k}, 70, -2, 2)),
+              v = run.input("v", uniform({a.batch, heads, a.keys, a.d_v}, 71));
+  expect_attention(t, run, a, inputs, q, repeat_heads(k, a.group), repeat_heads(v, a.group));
+}
+
 Case separate_case(const Attention& a) {
   return {name_of(a),
           [a](Trial& t) {
@@ -193,6 +202,11 @@ Case separate_case(const Attention& a) {
             expect_attention(t, run, a, inputs, q, repeat_heads(k, a.group), repeat_heads(v, a.group));
           },
           a.strange};
+}
+
+void add_changed(std::vector<Case>* cases, Attention a, const auto& change) {
+  change(a);
+  cases->push_back(separate_case(a));
 }
 
 // Views of one projection [B, S, 3, H, D], and the output joined to [B, S, H D]: no copy on either side.
@@ -257,10 +271,7 @@ Case extents_case() {
               inputs.give_padding(run, mask_bytes({s[0], s[2]}, 68, true, true));
               inputs.reference.causal = Causal::BottomRight;
               inputs.reference.key_padding_keeps = true;
-              const Array vq = run.input("q", uniform({s[0], 2, s[1], 8}, 69, -2, 2)),
-                          vk = run.input("k", uniform({s[0], 2, s[2], 8}, 70, -2, 2)),
-                          vv = run.input("v", uniform({s[0], 2, s[2], 12}, 71));
-              expect_attention(t, run, a, inputs, vq, vk, vv);
+              give_and_expect(t, run, a, inputs);
             }
           }};
 }
@@ -311,11 +322,7 @@ void add_splits(std::vector<Case>* cases) {
     add(a);
   }
   add({.batch = 1, .heads = 1, .queries = 3, .keys = 16384, .d_k = 4, .d_v = 4});
-  const auto with = [&](const auto& change) {
-    Attention a = one;
-    change(a);
-    add(a);
-  };
+  const auto with = [&](const auto& change) { add_changed(cases, one, change); };
   with([](Attention& a) { a.queries = 3, a.causal = Causal::TopLeft, a.log_sum_exp = true; });
   with([](Attention& a) {
     a.batch = 2, a.queries = 40, a.keys = 2100, a.key_padding = true, a.causal = Causal::BottomRight;
@@ -339,11 +346,7 @@ void add_windows(std::vector<Case>* cases) {
                         {129, 40, 64},
                         {40, 129, 500}}) {
     const Attention plain = {.queries = s[0], .keys = s[1], .d_k = 20, .d_v = 13, .window = s[2]};
-    const auto add = [&](const auto& change) {
-      Attention a = plain;
-      change(a);
-      cases->push_back(separate_case(a));
-    };
+    const auto add = [&](const auto& change) { add_changed(cases, plain, change); };
     add([](Attention& a) { a.causal = Causal::TopLeft, a.log_sum_exp = true; });
     add([](Attention& a) { a.causal = Causal::BottomRight, a.d_k = a.d_v = 64, a.strange = true; });
     add([](Attention& a) { a.causal = Causal::BottomRight, a.key_padding = true, a.group = 3; });
@@ -367,11 +370,7 @@ void add_lengths(std::vector<Case>* cases) {
   for (const auto& s : {std::array<int64_t, 2>{1, 300}, {4, 129}, {33, 70}, {70, 33}, {129, 131}}) {
     const Attention plain = {
         .batch = 5, .heads = 2, .queries = s[0], .keys = s[1], .d_k = 20, .d_v = 13, .lengths = true};
-    const auto add = [&](const auto& change) {
-      Attention a = plain;
-      change(a);
-      cases->push_back(separate_case(a));
-    };
+    const auto add = [&](const auto& change) { add_changed(cases, plain, change); };
     add([](Attention&) {});
     add([](Attention& a) { a.causal = Causal::BottomRight, a.d_k = a.d_v = 64, a.log_sum_exp = true; });
     add([](Attention& a) { a.causal = Causal::TopLeft, a.positions = true, a.key_padding = true, a.group = 2; });
@@ -417,11 +416,7 @@ void add_narrow(std::vector<Case>* cases) {
          {std::array<int64_t, 3>{1, 300, 64}, {1, 2029, 12}, {7, 33, 13}, {70, 131, 20}, {33, 40, 128}}) {
       const Attention plain = {
           .heads = 4, .queries = s[0], .keys = s[1], .d_k = s[2], .d_v = s[2], .group = 2, .narrow = type};
-      const auto add = [&](const auto& change) {
-        Attention a = plain;
-        change(a);
-        cases->push_back(separate_case(a));
-      };
+      const auto add = [&](const auto& change) { add_changed(cases, plain, change); };
       add([](Attention&) {});
       add([](Attention& a) { a.causal = Causal::BottomRight, a.lengths = true, a.log_sum_exp = true; });
       add([](Attention& a) { a.causal = Causal::BottomRight, a.window = 40, a.bias = {4, 1, a.keys}, a.group = 4; });
@@ -454,12 +449,15 @@ Case strided_lengths_case(bool weights) {
               for (int64_t i = 0; i < s[0]; ++i)
                 both.at(2 * i) = inputs.lengths.at(i), both.at(2 * i + 1) = inputs.positions.at(i);
               run.input("rows", both, DType::I32);
-              const Attention a = {
-                  .batch = s[0], .heads = 2, .queries = s[1], .keys = s[2], .d_k = 8, .d_v = 12, .weights = weights};
-              const Array vq = run.input("q", uniform({s[0], 2, s[1], 8}, 83, -2, 2)),
-                          vk = run.input("k", uniform({s[0], 1, s[2], 8}, 84, -2, 2)),
-                          vv = run.input("v", uniform({s[0], 1, s[2], 12}, 85));
-              expect_attention(t, run, a, inputs, vq, repeat_heads(vk, 2), repeat_heads(vv, 2));
+              const Attention a = {.batch = s[0],
+                                   .heads = 2,
+                                   .queries = s[1],
+                                   .keys = s[2],
+                                   .d_k = 8,
+                                   .d_v = 12,
+                                   .weights = weights,
+                                   .group = 2};
+              give_and_expect(t, run, a, inputs);
             }
           }};
 }
@@ -477,11 +475,9 @@ Case split_extents_case() {
               Run& run = t.run({{"q", s[0]}, {"k", s[1]}});
               Inputs inputs;
               inputs.reference.causal = Causal::BottomRight;
-              const Array vq = run.input("q", uniform({2, 2, s[0], 8}, 75, -2, 2)),
-                          vk = run.input("k", uniform({2, 2, s[1], 8}, 76, -2, 2)),
-                          vv = run.input("v", uniform({2, 2, s[1], 12}, 77));
-              const Attention a = {.heads = 2, .queries = s[0], .keys = s[1], .d_k = 8, .d_v = 12, .log_sum_exp = true};
-              expect_attention(t, run, a, inputs, vq, vk, vv);
+              give_and_expect(t, run,
+                              {.heads = 2, .queries = s[0], .keys = s[1], .d_k = 8, .d_v = 12, .log_sum_exp = true},
+                              inputs);
             }
           }};
 }
@@ -504,11 +500,7 @@ Case log_sum_exp_view_case() {
 void add_blocks(std::vector<Case>* cases) {
   for (const auto& s : {std::array<int64_t, 2>{1, 300}, {4, 129}, {5, 257}, {33, 128}, {70, 300}}) {
     const Attention plain = {.batch = 2, .heads = 2, .queries = s[0], .keys = s[1], .d_k = 20, .d_v = 13};
-    const auto add = [&](const auto& change) {
-      Attention a = plain;
-      change(a);
-      cases->push_back(separate_case(a));
-    };
+    const auto add = [&](const auto& change) { add_changed(cases, plain, change); };
     add([](Attention&) {});
     add([](Attention& a) { a.causal = Causal::TopLeft; });
     add([](Attention& a) { a.causal = Causal::BottomRight, a.key_padding = true; });
@@ -525,9 +517,7 @@ void add_blocks(std::vector<Case>* cases) {
 std::vector<Case> attention_over_blocks() {
   std::vector<Case> cases;
   const auto add = [&](const auto& change) {
-    Attention a = {.batch = 2, .heads = 2, .queries = 150, .keys = 150, .d_k = 20, .d_v = 13};
-    change(a);
-    cases.push_back(separate_case(a));
+    add_changed(&cases, Attention{.batch = 2, .heads = 2, .queries = 150, .keys = 150, .d_k = 20, .d_v = 13}, change);
   };
   add([](Attention& a) { a.causal = Causal::TopLeft, a.log_sum_exp = true, a.strange = true; });
   add([](Attention& a) { a.causal = Causal::BottomRight, a.key_padding = true, a.keys = 133; });
@@ -596,11 +586,7 @@ TEST_CASE("attention on every device", "[ops]") {
   for (const int64_t group : {2, 3, 6})
     for (const auto& s : {std::array<int64_t, 2>{1, 300}, {5, 33}, {70, 40}}) {
       const Attention grouped = {.heads = 6, .queries = s[0], .keys = s[1], .d_k = 24, .d_v = 17, .group = group};
-      const auto add = [&](const auto& change) {
-        Attention a = grouped;
-        change(a);
-        cases.push_back(separate_case(a));
-      };
+      const auto add = [&](const auto& change) { add_changed(&cases, grouped, change); };
       add([](Attention&) {});
       add([](Attention& a) { a.causal = Causal::BottomRight, a.key_padding = true; });
       add([](Attention& a) { a.weights = true, a.dropout = 0.25f; });
@@ -640,11 +626,7 @@ TEST_CASE("attention beside values that are infinite or NaN on every device", "[
   for (const auto& s : {std::array<int64_t, 2>{1, 300}, {3, 2029}, {17, 17}, {33, 70}, {70, 300}}) {
     const Attention plain = {
         .batch = 2, .heads = 2, .queries = s[0], .keys = s[1], .d_k = 24, .d_v = 20, .strange = true};
-    const auto add = [&](const auto& change) {
-      Attention a = plain;
-      change(a);
-      operation.cases.push_back(separate_case(a));
-    };
+    const auto add = [&](const auto& change) { add_changed(&operation.cases, plain, change); };
     add([](Attention& a) { a.causal = Causal::TopLeft; });
     add([](Attention& a) { a.causal = Causal::BottomRight, a.d_k = 64, a.d_v = 64, a.log_sum_exp = true; });
     add([](Attention& a) { a.mask = {2, 1, a.queries, a.keys}, a.d_v = 13; });
