@@ -20,78 +20,62 @@ constexpr double kWarmUp = 0.3;  // seconds
 
 constexpr int64_t kWidth = 768, kHidden = 3072, kHeads = 12, kLayers = 12;
 
-// A graph with the sizes of its inputs and weights.
+// A graph with the names of its inputs and weights.
 struct Problem {
   Graph graph;
-  struct Tensor_ {
-    std::string name;
-    std::vector<int64_t> shape;
-  };
-  std::vector<Tensor_> inputs, weights;
-  std::vector<int64_t> output;
   DType type = DType::F32;
+  std::vector<std::pair<std::string, Tensor>> inputs, weights;
 
-  static Shape shape_of(const std::vector<int64_t>& sizes) {
-    Shape shape;
-    for (const int64_t size : sizes) shape.push_back(size);
-    return shape;
+  Tensor input(const char* name, const Shape& shape) {
+    return inputs.emplace_back(name, graph.input(name, shape, type)).second;
   }
-  Tensor input(const char* name, std::vector<int64_t> sizes) {
-    inputs.push_back({name, sizes});
-    return graph.input(name, shape_of(sizes), type);
+  Tensor weight(const std::string& name, const Shape& shape) {
+    return weights.emplace_back(name, graph.weight(name, shape, type)).second;
   }
-  Tensor weight(const std::string& name, std::vector<int64_t> sizes) {
-    weights.push_back({name, sizes});
-    return graph.weight(name, shape_of(sizes), type);
-  }
-  void result(Tensor tensor, std::vector<int64_t> sizes) {
-    output = std::move(sizes);
-    graph.output("y", tensor);
+  std::vector<int64_t> sizes(Tensor tensor) const {
+    const Shape shape = graph.shape(tensor);
+    std::vector<int64_t> all;
+    for (int i = 0; i < shape.rank; ++i) all.push_back(shape[i].value);
+    return all;
   }
 };
 
-void build_encoder(const Row& row, Problem* p) {
-  const std::vector<int64_t> shape = {1, row.sizes[0], kWidth};
-  for (int64_t i = 0; i < kLayers; ++i) {
-    const std::string layer = "layers." + std::to_string(i);
-    const auto linear = [&](const char* name, const char* dot, int64_t out, int64_t in) {
-      p->weights.push_back({layer + name + dot + "weight", {out, in}});
-      p->weights.push_back({layer + name + dot + "bias", {out}});
-    };
-    linear(".self_attn.in_proj", "_", 3 * kWidth, kWidth);
-    linear(".self_attn.out_proj", ".", kWidth, kWidth);
-    linear(".linear1", ".", kHidden, kWidth);
-    linear(".linear2", ".", kWidth, kHidden);
-    for (const char* norm : {".norm1.", ".norm2."})
-      for (const char* part : {"weight", "bias"}) p->weights.push_back({layer + norm + part, {kWidth}});
-  }
+Tensor build_encoder(const Row& row, Problem* p) {
   const nn::EncoderLayerOptions layer = {.attention = {.heads = kHeads},
                                          .feed_forward = {.hidden = kHidden, .activation = Activation::GeluErf}};
-  p->result(nn::encoder_stack(p->graph, p->input("x", shape), "layers", layer, {.layers = kLayers}), shape);
+  const Tensor y =
+      nn::encoder_stack(p->graph, p->input("x", {1, row.sizes[0], kWidth}), "layers", layer, {.layers = kLayers});
+  for (int64_t i = 0; i < kLayers; ++i)
+    for (const char* part :
+         {".self_attn.in_proj_", ".self_attn.out_proj.", ".linear1.", ".linear2.", ".norm1.", ".norm2."})
+      for (const char* what : {"weight", "bias"}) {
+        const std::string name = "layers." + std::to_string(i) + part + what;
+        p->weights.emplace_back(name, p->graph.find_weight(name));
+      }
+  return y;
 }
 
-void build(const Row& row, Problem* p) {
+Tensor build(const Row& row, Problem* p) {
   const auto& s = row.sizes;
+  Graph& g = p->graph;
   if (row.op == "encoder") return build_encoder(row, p);
   if (row.op == "matmul") {
     const Tensor x = p->input("x", {s[0], s[2]});
-    return p->result(p->graph.linear(x, p->weight("w", {s[1], s[2]})), {s[0], s[1]});
+    return g.linear(x, p->weight("w", {s[1], s[2]}));
   }
   if (row.op == "attention") {
-    const std::vector<int64_t> shape = {1, s[0], s[1], s[2]};
+    const Shape shape = {1, s[0], s[1], s[2]};
     const Tensor q = p->input("q", shape), k = p->input("k", shape), v = p->input("v", shape);
     const Causal causal = row.causal ? Causal::TopLeft : Causal::None;
     // The output is given as it lies in memory, so that nothing is copied at the end.
-    const Tensor y = p->graph.attention(q, k, v, {.causal = causal}).output;
-    return p->result(p->graph.transpose(y, 1, 2), {1, s[1], s[0], s[2]});
+    return g.transpose(g.attention(q, k, v, {.causal = causal}).output, 1, 2);
   }
-  const Tensor x = p->input("x", s);
-  if (row.op == "softmax") p->result(p->graph.softmax(x), s);
-  if (row.op == "add") p->result(p->graph.add(x, p->input("z", s)), s);
-  if (row.op == "layernorm") {
-    const Tensor gamma = p->weight("gamma", {s[1]}), beta = p->weight("beta", {s[1]});
-    p->result(p->graph.layernorm(x, gamma, beta, 1e-5f), s);
-  }
+  const Shape shape = {s[0], s[1]};
+  const Tensor x = p->input("x", shape);
+  if (row.op == "softmax") return g.softmax(x);
+  if (row.op == "add") return g.add(x, p->input("z", shape));
+  const Tensor gamma = p->weight("gamma", {s[1]}), beta = p->weight("beta", {s[1]});
+  return g.layernorm(x, gamma, beta, 1e-5f);
 }
 
 int64_t elements(const std::vector<int64_t>& shape) {
@@ -118,10 +102,14 @@ std::vector<std::byte> values(int64_t count, DType type) {
 }
 
 Status upload(Device& device, const Problem& p, Weights* weights) {
+  std::vector<std::vector<int64_t>> shapes;
   std::vector<std::vector<std::byte>> data;
   std::vector<HostTensor> tensors;
-  for (const auto& weight : p.weights) data.push_back(values(elements(weight.shape), p.type));
-  for (size_t i = 0; i < data.size(); ++i) tensors.push_back({p.weights[i].name, p.type, p.weights[i].shape, data[i]});
+  for (const auto& [name, tensor] : p.weights) {
+    shapes.push_back(p.sizes(tensor));
+    data.push_back(values(elements(shapes.back()), p.type));
+  }
+  for (size_t i = 0; i < data.size(); ++i) tensors.push_back({p.weights[i].first, p.type, shapes[i], data[i]});
   return device.upload(tensors, weights);
 }
 
@@ -146,7 +134,8 @@ std::string kernels_of(const Plan& plan) {
 void measure(Device& device, const Row& row, double seconds) {
   Problem p;
   p.type = row.type == "f16" ? DType::F16 : row.type == "bf16" ? DType::BF16 : DType::F32;
-  build(row, &p);
+  const Tensor y = build(row, &p);
+  p.graph.output("y", y);
   Weights weights;
   Plan plan;
   const bool gpu = device.info().kind != DeviceKind::Cpu;
@@ -155,9 +144,9 @@ void measure(Device& device, const Row& row, double seconds) {
   if (status != Status::Ok) return print_row(row, -1, to_string(status));
   std::vector<std::vector<std::byte>> storage;
   std::vector<HostBuffer> buffers;
-  for (const auto& input : p.inputs) storage.push_back(values(elements(input.shape), p.type));
-  storage.emplace_back(static_cast<size_t>(elements(p.output)) * size_of(p.type));
-  for (size_t i = 0; i < p.inputs.size(); ++i) buffers.emplace_back(p.inputs[i].name, storage[i]);
+  for (const auto& [name, tensor] : p.inputs) storage.push_back(values(elements(p.sizes(tensor)), p.type));
+  storage.emplace_back(static_cast<size_t>(elements(p.sizes(y))) * size_of(p.type));
+  for (size_t i = 0; i < p.inputs.size(); ++i) buffers.emplace_back(p.inputs[i].first, storage[i]);
   buffers.emplace_back("y", storage.back());
 
   std::vector<double> times = {run_once(plan, buffers, gpu)};
