@@ -3,7 +3,7 @@
 
 #include "cpu/support.hpp"
 
-namespace heed::cpu_test::accuracy_test {
+namespace heed::cpu_test {
 namespace {
 
 // Errors may be this many times those of the plain loop in f32. (Measured: 0.2 to 1.01 times.) A loop in double that
@@ -173,4 +173,4 @@ TEST_CASE("attention errs no more than plain loops in f32, on every instruction 
   }
 }
 
-}  // namespace heed::cpu_test::accuracy_test
+}  // namespace heed::cpu_test

@@ -1,7 +1,7 @@
 #include "cpu/support.hpp"
 #include "harness/counting.hpp"
 
-namespace heed::cpu_test::allocations_test {
+namespace heed::cpu_test {
 
 TEST_CASE("run allocates nothing", "[cpu]") {
   for (const uint32_t threads : {1u, 3u}) {
@@ -27,4 +27,4 @@ TEST_CASE("run allocates nothing", "[cpu]") {
   }
 }
 
-}  // namespace heed::cpu_test::allocations_test
+}  // namespace heed::cpu_test

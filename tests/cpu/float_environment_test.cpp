@@ -7,7 +7,7 @@
 
 #include "cpu/support.hpp"
 
-namespace heed::cpu_test::float_environment_test {
+namespace heed::cpu_test {
 namespace {
 
 // A floating-point environment that a host may have set on this thread.
@@ -121,4 +121,4 @@ TEST_CASE("results do not depend on a thread's floating-point environment, which
   }
 }
 
-}  // namespace heed::cpu_test::float_environment_test
+}  // namespace heed::cpu_test

@@ -2,7 +2,7 @@
 
 #include "cpu/support.hpp"
 
-namespace heed::cpu_test::hidden_keys_test {
+namespace heed::cpu_test {
 namespace {
 
 struct Sides {
@@ -90,4 +90,4 @@ TEST_CASE("values of keys that are hidden from all queries count nothing, whatev
   });
 }
 
-}  // namespace heed::cpu_test::hidden_keys_test
+}  // namespace heed::cpu_test

@@ -12,7 +12,7 @@
 #include "harness/catch.hpp"
 #include "harness/reference.hpp"
 
-namespace heed::cpu::kernels_test {
+namespace heed::cpu {
 namespace {
 
 // Panels of `type` with the values of `x`, which are rounded in x as well.
@@ -344,4 +344,4 @@ TEST_CASE("a thin tile gives the same bits as four tiles of one row", "[cpu]") {
   }
 }
 
-}  // namespace heed::cpu::kernels_test
+}  // namespace heed::cpu

@@ -2,7 +2,7 @@
 #include "cpu/device/page_pool.hpp"
 #include "cpu/support.hpp"
 
-namespace heed::cpu_test::memory_test {
+namespace heed::cpu_test {
 namespace {
 
 // A chain of products whose scratch grows with `rows`.
@@ -183,4 +183,4 @@ TEST_CASE("a weight of which a plan packs a part stays as it is", "[cpu]") {
   CHECK(weights.bytes() == 64);
 }
 
-}  // namespace heed::cpu_test::memory_test
+}  // namespace heed::cpu_test

@@ -3,7 +3,7 @@
 #include "base/half.hpp"
 #include "cpu/support.hpp"
 
-namespace heed::cpu_test::narrow_weights_test {
+namespace heed::cpu_test {
 namespace {
 
 struct Layer {
@@ -240,4 +240,4 @@ TEST_CASE("tables and results of other types are refused", "[cpu]") {
   CHECK(g.status() == Status::DTypeMismatch);
 }
 
-}  // namespace heed::cpu_test::narrow_weights_test
+}  // namespace heed::cpu_test

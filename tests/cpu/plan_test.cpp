@@ -6,7 +6,7 @@ extern "C" const char* __asan_default_options() { return "allocator_may_return_n
 extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
 #endif
 
-namespace heed::cpu_test::plan_test {
+namespace heed::cpu_test {
 TEST_CASE("the CPU device says what it is", "[cpu]") {
   const Device device = test::open_cpu();
   CHECK(device.info().word == "cpu");
@@ -151,4 +151,4 @@ TEST_CASE("memory that the host does not have is a status", "[cpu]") {
   CHECK_FALSE(plan.valid());
 }
 
-}  // namespace heed::cpu_test::plan_test
+}  // namespace heed::cpu_test

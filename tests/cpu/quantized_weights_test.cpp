@@ -6,7 +6,7 @@
 #include "cpu/gemm/block_words.hpp"
 #include "cpu/support.hpp"
 
-namespace heed::cpu_test::quantized_weights_test {
+namespace heed::cpu_test {
 namespace {
 
 constexpr DType kQuantized[] = {DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q5_0,
@@ -164,4 +164,4 @@ TEST_CASE("what is wrong with a quantized tensor is told at upload or compile", 
   CHECK(messages.mention("weight 'w' is q4_1 [3, 64]; the graph says q4_0 [3, 64]"));
 }
 
-}  // namespace heed::cpu_test::quantized_weights_test
+}  // namespace heed::cpu_test

@@ -8,7 +8,7 @@
 #include "cpu/support.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::cpu_test::rounded_rows_test {
+namespace heed::cpu_test {
 namespace {
 
 constexpr DType kQuantized[] = {DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q5_0,
@@ -167,4 +167,4 @@ TEST_CASE("rounded rows: faulty, empty and extreme rows", "[cpu][quantized]") {
   });
 }
 
-}  // namespace heed::cpu_test::rounded_rows_test
+}  // namespace heed::cpu_test

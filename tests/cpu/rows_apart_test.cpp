@@ -2,7 +2,7 @@
 // moved apart. Rows of a host's tensors are packed instead: see accuracy_test.cpp and narrow_weights_test.cpp.
 #include "cpu/support.hpp"
 
-namespace heed::cpu_test::rows_apart_test {
+namespace heed::cpu_test {
 
 TEST_CASE("rows of 1,024 floats between two products, on every instruction set", "[cpu]") {
   constexpr int64_t kMost = 45, kIn = 19, kHidden = 1024, kOut = 35;
@@ -33,4 +33,4 @@ TEST_CASE("rows of 1,024 floats between two products, on every instruction set",
   });
 }
 
-}  // namespace heed::cpu_test::rows_apart_test
+}  // namespace heed::cpu_test

@@ -4,7 +4,7 @@
 #include "cpu/support.hpp"
 #include "hwy/cache_control.h"
 
-namespace heed::cpu_test::rows_test {
+namespace heed::cpu_test {
 namespace {
 
 constexpr int64_t kWidth = 515;  // no row but the first begins at a multiple of a cache line
@@ -59,4 +59,4 @@ TEST_CASE("results larger than caches have the bits of small ones", "[cpu]") {
   }
 }
 
-}  // namespace heed::cpu_test::rows_test
+}  // namespace heed::cpu_test

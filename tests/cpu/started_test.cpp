@@ -10,7 +10,7 @@
 
 #include "cpu/support.hpp"
 
-namespace heed::cpu_test::started_test {
+namespace heed::cpu_test {
 namespace {
 
 // Inputs and outputs of the network in memory that stays where it is.
@@ -242,4 +242,4 @@ TEST_CASE("a forked process does not wait for a run that goes on in the other", 
 }
 #endif
 
-}  // namespace heed::cpu_test::started_test
+}  // namespace heed::cpu_test

@@ -12,7 +12,7 @@
 #include "cpu/device/work_list.hpp"
 #include "cpu/support.hpp"
 
-namespace heed::cpu_test::threads_test {
+namespace heed::cpu_test {
 namespace {
 
 Plan plan_on(const DeviceOptions& options) {
@@ -235,4 +235,4 @@ TEST_CASE("a work list's chunks become smaller towards the end of a run", "[cpu]
   CHECK(taken(shared, 1) == 3);   // 13 were left
 }
 
-}  // namespace heed::cpu_test::threads_test
+}  // namespace heed::cpu_test

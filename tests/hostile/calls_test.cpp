@@ -2,7 +2,7 @@
 
 #include "search/support.hpp"
 
-namespace heed::test::calls_test {
+namespace heed::test {
 
 TEST_CASE("hostile: a missing place for the result is an invalid argument", "[hostile]") {
   const std::string folder = tiny_folder();
@@ -52,4 +52,4 @@ TEST_CASE("hostile: uploads of types that are none, or that floats are not conve
   CHECK(BertWeights::load(Checkpoint(), {.layers = INT64_MAX}, messages.log(), &loaded) == Status::InvalidArgument);
 }
 
-}  // namespace heed::test::calls_test
+}  // namespace heed::test

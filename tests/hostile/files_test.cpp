@@ -7,7 +7,7 @@
 #include "hostile/hostile.hpp"
 #include "search/support.hpp"
 
-namespace heed::test::files_test {
+namespace heed::test {
 namespace {
 
 using ops::Random;
@@ -326,4 +326,4 @@ TEST_CASE("hostile: changed model folders", "[hostile][bert]") {
   tell_sound(taken, cases);
 }
 
-}  // namespace heed::test::files_test
+}  // namespace heed::test

@@ -3,7 +3,7 @@
 
 #include "hostile/program.hpp"
 
-namespace heed::test::programs_test {
+namespace heed::test {
 namespace {
 
 constexpr uint64_t kMemoryLimit = 64u << 20;
@@ -146,4 +146,4 @@ TEST_CASE("hostile: programs of right and wrong calls on the CPU device", "[host
   if (compiled > 50) CHECK(ran > compiled);  // twice each, unless a size was none
 }
 
-}  // namespace heed::test::programs_test
+}  // namespace heed::test

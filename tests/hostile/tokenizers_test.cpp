@@ -5,7 +5,7 @@
 #include "hostile/hostile.hpp"
 #include "text/support.hpp"
 
-namespace heed::test::tokenizers_test {
+namespace heed::test {
 namespace {
 
 using ops::Random;
@@ -159,4 +159,4 @@ TEST_CASE("Damaged chat templates are refused or used", "[hostile][chat]") {
   tell_sound(sound, cases);
 }
 
-}  // namespace heed::test::tokenizers_test
+}  // namespace heed::test

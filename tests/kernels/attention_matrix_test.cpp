@@ -3,7 +3,7 @@
 #include "kernels/attention/attention.hpp"
 #include "kernels/lowered.hpp"
 
-namespace heed::kernel_tests::attention_matrix_test {
+namespace heed::kernel_tests {
 namespace {
 
 using namespace kernels::attention;
@@ -153,4 +153,4 @@ TEST_CASE("attention is fused on matrix units alone where the other kernels fail
 }
 
 }  // namespace
-}  // namespace heed::kernel_tests::attention_matrix_test
+}  // namespace heed::kernel_tests

@@ -3,7 +3,7 @@
 #include "kernels/attention/attention.hpp"
 #include "kernels/lowered.hpp"
 
-namespace heed::kernel_tests::attention_test {
+namespace heed::kernel_tests {
 namespace {
 
 using namespace kernels::attention;
@@ -349,4 +349,4 @@ TEST_CASE("fused attention over 8,192 tokens needs no scratch") {
 }
 
 }  // namespace
-}  // namespace heed::kernel_tests::attention_test
+}  // namespace heed::kernel_tests

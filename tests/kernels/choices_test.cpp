@@ -9,7 +9,7 @@
 #include "harness/source_path.hpp"
 #include "kernels/lowered.hpp"
 
-namespace heed::kernel_tests::choices_test {
+namespace heed::kernel_tests {
 namespace {
 
 struct Machine {
@@ -211,4 +211,4 @@ TEST_CASE("the kernels chosen are those of the table", "[kernels]") {
     if (expected.count(line) == 0) FAIL_CHECK("not in the table: " << line);
 }
 
-}  // namespace heed::kernel_tests::choices_test
+}  // namespace heed::kernel_tests

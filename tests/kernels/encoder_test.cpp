@@ -2,7 +2,7 @@
 
 #include "kernels/lowered.hpp"
 
-namespace heed::kernel_tests::encoder_test {
+namespace heed::kernel_tests {
 namespace {
 
 // 12 layers, 768 wide, 12 heads, GELU of 3,072: normalized after each block.
@@ -39,4 +39,4 @@ TEST_CASE("an encoder of 12 layers takes fewer than 90 dispatches") {
 }
 
 }  // namespace
-}  // namespace heed::kernel_tests::encoder_test
+}  // namespace heed::kernel_tests

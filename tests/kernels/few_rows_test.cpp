@@ -2,7 +2,7 @@
 #include "kernels/matmul/few_rows.hpp"
 #include "kernels/lowered.hpp"
 
-namespace heed::kernel_tests::few_rows_test {
+namespace heed::kernel_tests {
 
 TEST_CASE("few rows: small subgroups work alone, and others by four, up to 128 invocations") {
   const std::pair<uint32_t, uint32_t> rows[] = {{1, 8}, {4, 8}, {8, 8}, {16, 64}, {32, 128}, {64, 128}, {128, 128}};
@@ -15,4 +15,4 @@ TEST_CASE("few rows: small subgroups work alone, and others by four, up to 128 i
   }
 }
 
-}  // namespace heed::kernel_tests::few_rows_test
+}  // namespace heed::kernel_tests

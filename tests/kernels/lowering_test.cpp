@@ -4,7 +4,7 @@
 #include "kernels/lowered.hpp"
 #include "shared/matmul_tiles.h"
 
-namespace heed::kernel_tests::lowering_test {
+namespace heed::kernel_tests {
 namespace {
 
 const Node& pass_of(const Lowered& lowered, std::string_view op) {
@@ -279,4 +279,4 @@ TEST_CASE("a tensor above the device's binding range is refused with both number
 }
 
 }  // namespace
-}  // namespace heed::kernel_tests::lowering_test
+}  // namespace heed::kernel_tests

@@ -2,7 +2,7 @@
 
 #include "kernels/lowered.hpp"
 
-namespace heed::kernel_tests::matmul_split_test {
+namespace heed::kernel_tests {
 namespace {
 
 struct Splits : LoweredPass {
@@ -105,4 +105,4 @@ TEST_CASE("no product is cut without the kernel that adds the splits") {
 }
 
 }  // namespace
-}  // namespace heed::kernel_tests::matmul_split_test
+}  // namespace heed::kernel_tests

@@ -5,7 +5,7 @@
 #include "kernels/lowered.hpp"
 #include "shared/matmul_tiles.h"
 
-namespace heed::kernel_tests::matmul_test {
+namespace heed::kernel_tests {
 namespace {
 
 struct MatmulLowering : LoweredPass {
@@ -255,4 +255,4 @@ TEST_CASE("the epilogue is in flags and push constants") {
 }
 
 }  // namespace
-}  // namespace heed::kernel_tests::matmul_test
+}  // namespace heed::kernel_tests

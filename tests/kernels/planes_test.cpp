@@ -2,7 +2,7 @@
 #include "kernels/matmul/planes.hpp"
 #include "harness/catch.hpp"
 
-namespace heed::kernel_tests::planes_test {
+namespace heed::kernel_tests {
 namespace {
 
 // What shaders/shared/blocks.glsl reads at a time, at least: 16 bytes of a plane whose parts have as many, else a word of 4,
@@ -54,4 +54,4 @@ TEST_CASE("planes: a weight has as many bytes as its file, in pieces or at once"
   }
 }
 
-}  // namespace heed::kernel_tests::planes_test
+}  // namespace heed::kernel_tests

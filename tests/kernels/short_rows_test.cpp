@@ -1,7 +1,7 @@
 // Short sums and small gradients get no workgroups most of whose invocations have nothing to do.
 #include "kernels/lowered.hpp"
 
-namespace heed::kernel_tests::short_rows_test {
+namespace heed::kernel_tests {
 namespace {
 
 // Of the only dispatch of the pass, or of one of several.
@@ -69,4 +69,4 @@ TEST_CASE("workgroups of attention's gradients own no more rows than there are")
   }
 }
 
-}  // namespace heed::kernel_tests::short_rows_test
+}  // namespace heed::kernel_tests

@@ -4,7 +4,7 @@
 #include "harness/catch.hpp"
 #include "kernels/lowering.hpp"
 
-namespace heed::kernels::walk_test {
+namespace heed::kernels {
 namespace {
 
 TEST_CASE("folded group counts cover every total within the limit of an axis") {
@@ -99,4 +99,4 @@ TEST_CASE("a contiguous tensor of any rank is one dimension") {
 }
 
 }  // namespace
-}  // namespace heed::kernels::walk_test
+}  // namespace heed::kernels

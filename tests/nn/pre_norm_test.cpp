@@ -1,7 +1,7 @@
 // Pre-norm stacks, encoder and decoder, against the formula in double.
 #include "harness/setup.hpp"
 
-namespace heed::nn_test::pre_norm_test {
+namespace heed::nn_test {
 namespace {
 
 constexpr int64_t kWidth = 8, kHeads = 2, kHidden = 12, kLayers = 2, kQueries = 5, kKeys = 7;
@@ -157,4 +157,4 @@ TEST_CASE("nn: pre-norm encoder and decoder stacks follow the formula", "[nn]") 
       CHECK(std::abs(y[t * kWidth + i] - expected[t][i]) <= 2e-5 + 1e-4 * std::abs(expected[t][i]));
 }
 
-}  // namespace heed::nn_test::pre_norm_test
+}  // namespace heed::nn_test

@@ -1,7 +1,7 @@
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::argmax_test {
+namespace heed::ops {
 namespace {
 
 // Values come from a small set, so that most rows have ties: the first largest wins.
@@ -51,4 +51,4 @@ TEST_CASE("argmax on every device", "[ops]") {
   check(operation);
 }
 
-}  // namespace heed::ops::argmax_test
+}  // namespace heed::ops

@@ -5,7 +5,7 @@
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::attention_backward_test {
+namespace heed::ops {
 namespace {
 
 struct Shapes {
@@ -359,4 +359,4 @@ TEST_CASE("attention_backward says which attentions it serves", "[graph]") {
   }
 }
 
-}  // namespace heed::ops::attention_backward_test
+}  // namespace heed::ops

@@ -3,7 +3,7 @@
 #include "harness/devices.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::attention_limits_test {
+namespace heed::ops {
 namespace {
 
 // Biases so large that a factor would make them infinite. One key of a query is far above all others, and has all of
@@ -68,4 +68,4 @@ TEST_CASE("attention: the log-sum-exp of wide heads is refused where no kernel g
     }
 }
 
-}  // namespace heed::ops::attention_limits_test
+}  // namespace heed::ops

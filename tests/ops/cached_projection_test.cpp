@@ -4,7 +4,7 @@
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::cached_projection_test {
+namespace heed::ops {
 namespace {
 
 constexpr int64_t kRoom = 20, kWidth = 12, kDepth = 256, kQueryHeads = 3, kHeads = 2;
@@ -169,4 +169,4 @@ TEST_CASE("projections by quantized weights into caches on every device", "[ops]
   if (!devices.empty()) check(operation, devices);
 }
 
-}  // namespace heed::ops::cached_projection_test
+}  // namespace heed::ops

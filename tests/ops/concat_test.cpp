@@ -1,7 +1,7 @@
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::concat_test {
+namespace heed::ops {
 namespace {
 
 Case parts_case(const std::vector<Sizes>& shapes, int axis) {
@@ -55,4 +55,4 @@ TEST_CASE("concat on every device", "[ops]") {
   check(operation);
 }
 
-}  // namespace heed::ops::concat_test
+}  // namespace heed::ops

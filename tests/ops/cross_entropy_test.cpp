@@ -3,7 +3,7 @@
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::cross_entropy_test {
+namespace heed::ops {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -103,4 +103,4 @@ TEST_CASE("cross_entropy refuses what it cannot mean", "[graph]") {
   }
 }
 
-}  // namespace heed::ops::cross_entropy_test
+}  // namespace heed::ops

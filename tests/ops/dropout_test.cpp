@@ -2,7 +2,7 @@
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::dropout_test {
+namespace heed::ops {
 namespace {
 
 // In f32 every device gives the same bits: a zero, or the product of two floats.
@@ -122,4 +122,4 @@ TEST_CASE("dropout drops the stated share, independently", "[ops]") {
   }
 }
 
-}  // namespace heed::ops::dropout_test
+}  // namespace heed::ops

@@ -4,7 +4,7 @@
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::elementwise_test {
+namespace heed::ops {
 namespace {
 
 Case binary_case(bool product, const Sizes& sa, const Sizes& sb) {
@@ -233,4 +233,4 @@ TEST_CASE("casts to bf16 keep NaN on every device", "[ops]") {
   }
 }
 
-}  // namespace heed::ops::elementwise_test
+}  // namespace heed::ops

@@ -1,7 +1,7 @@
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::embedding_test {
+namespace heed::ops {
 namespace {
 
 Case lookup_case(int64_t rows, int64_t width, const Sizes& ids_shape) {
@@ -67,4 +67,4 @@ TEST_CASE("embedding on every device", "[ops]") {
   check(operation);
 }
 
-}  // namespace heed::ops::embedding_test
+}  // namespace heed::ops

@@ -1,7 +1,7 @@
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::l2_normalize_test {
+namespace heed::ops {
 namespace {
 
 Case rows_case(const Sizes& shape, double magnitude = 1.0, double eps = 1e-12) {
@@ -37,4 +37,4 @@ TEST_CASE("l2_normalize on every device", "[ops]") {
   check(operation);
 }
 
-}  // namespace heed::ops::l2_normalize_test
+}  // namespace heed::ops

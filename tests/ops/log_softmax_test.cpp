@@ -3,7 +3,7 @@
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::log_softmax_test {
+namespace heed::ops {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -59,4 +59,4 @@ TEST_CASE("log_softmax on every device", "[ops]") {
   check(operation);
 }
 
-}  // namespace heed::ops::log_softmax_test
+}  // namespace heed::ops

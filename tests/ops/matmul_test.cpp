@@ -4,7 +4,7 @@
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::matmul_test {
+namespace heed::ops {
 namespace {
 
 Sizes swapped(Sizes shape, bool swap) {
@@ -385,4 +385,4 @@ TEST_CASE("matmul that may emulate f32 on every device", "[ops]") {
   check({"matmul, emulated", emulated_products(), {DType::F32}});
 }
 
-}  // namespace heed::ops::matmul_test
+}  // namespace heed::ops

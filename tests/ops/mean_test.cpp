@@ -1,7 +1,7 @@
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::mean_test {
+namespace heed::ops {
 namespace {
 
 Case mean_case(const Sizes& shape, int axis, bool masked = false, bool keep = false) {
@@ -61,4 +61,4 @@ TEST_CASE("mean on every device", "[ops]") {
   check(operation);
 }
 
-}  // namespace heed::ops::mean_test
+}  // namespace heed::ops

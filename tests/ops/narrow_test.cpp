@@ -5,7 +5,7 @@
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::narrow_test {
+namespace heed::ops {
 namespace {
 
 std::vector<TestDevice> vulkan_devices(Subgroups subgroups = Subgroups::AsReported) {
@@ -164,4 +164,4 @@ TEST_CASE("what Vulkan devices do not do with bf16 is refused by name", "[narrow
     }
 }
 
-}  // namespace heed::ops::narrow_test
+}  // namespace heed::ops

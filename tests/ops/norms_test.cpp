@@ -2,7 +2,7 @@
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::norms_test {
+namespace heed::ops {
 namespace {
 
 struct Rows {
@@ -138,4 +138,4 @@ TEST_CASE("rmsnorm on every device", "[ops]") {
   check(operation);
 }
 
-}  // namespace heed::ops::norms_test
+}  // namespace heed::ops

@@ -2,7 +2,7 @@
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::place_test {
+namespace heed::ops {
 namespace {
 
 // How `rows` go into `all`, or come from there: element i of `rows` meets element `of(i)` of `all`, or none (-1).
@@ -266,4 +266,4 @@ TEST_CASE("places: mistakes are named") {
   CHECK_THAT(std::string(h.error()), holds("broadcasts to [2, 1]"));
 }
 
-}  // namespace heed::ops::place_test
+}  // namespace heed::ops

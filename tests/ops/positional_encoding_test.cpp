@@ -1,7 +1,7 @@
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::positional_encoding_test {
+namespace heed::ops {
 namespace {
 
 Case encoding_case(const Sizes& shape) {
@@ -36,4 +36,4 @@ TEST_CASE("positional_encoding on every device", "[ops]") {
   check(operation);
 }
 
-}  // namespace heed::ops::positional_encoding_test
+}  // namespace heed::ops

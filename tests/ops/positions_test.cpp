@@ -2,7 +2,7 @@
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::positions_test {
+namespace heed::ops {
 namespace {
 
 constexpr int64_t kCapacity = 24;
@@ -126,4 +126,4 @@ TEST_CASE("positions: mistakes are named") {
   CHECK(error([](Graph& g) { (void)g.input("x", {g.sum(g.position("p", 3), 1, 4)}); }).empty());
 }
 
-}  // namespace heed::ops::positions_test
+}  // namespace heed::ops

@@ -4,7 +4,7 @@
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::projection_test {
+namespace heed::ops {
 namespace {
 
 struct Projected {
@@ -215,4 +215,4 @@ TEST_CASE("projections of rows near 1e19 on every device", "[ops]") {
   check(operation);
 }
 
-}  // namespace heed::ops::projection_test
+}  // namespace heed::ops

@@ -4,7 +4,7 @@
 #include "harness/trial.hpp"
 #include "ops/rounded_products.hpp"
 
-namespace heed::ops::quantized_test {
+namespace heed::ops {
 namespace {
 
 struct Layer {
@@ -197,4 +197,4 @@ std::vector<Case> rounded_products(const CompileOptions& options, bool to_f16, s
 
 TEST_CASE("quantized weights on every device", "[ops][quantized]") { check({"quantized", products(kQuantized)}); }
 
-}  // namespace heed::ops::quantized_test
+}  // namespace heed::ops

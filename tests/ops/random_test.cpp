@@ -4,7 +4,7 @@
 
 #include "harness/catch.hpp"
 
-namespace heed::ops::random_test {
+namespace heed::ops {
 namespace {
 
 constexpr int64_t kGraphs = 40;
@@ -29,4 +29,4 @@ TEST_CASE("random graphs on the CPU device", "[ops][cpu][random]") {
   std::printf("%d runs, worst error %.2f of its bound\n", tally.runs, tally.worst);
 }
 
-}  // namespace heed::ops::random_test
+}  // namespace heed::ops

@@ -1,7 +1,7 @@
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::rotary_test {
+namespace heed::ops {
 namespace {
 
 std::string options_text(const RotaryOptions& options) {
@@ -122,4 +122,4 @@ TEST_CASE("rotary: mistakes are named") {
   CHECK(h.status() == Status::DTypeMismatch);
 }
 
-}  // namespace heed::ops::rotary_test
+}  // namespace heed::ops

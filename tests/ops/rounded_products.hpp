@@ -5,7 +5,7 @@
 
 #include "harness/trial.hpp"
 
-namespace heed::ops::quantized_test {
+namespace heed::ops {
 
 inline constexpr DType kQuantized[] = {DType::Q6_K, DType::Q8_0, DType::Q4_0, DType::Q4_1,
                                        DType::Q5_0, DType::Q5_1, DType::Q4_K, DType::Q5_K};
@@ -17,4 +17,4 @@ std::vector<Case> rounded_products(const CompileOptions& options, bool to_f16, s
 // multiples, with no other error than that of its sums.
 std::vector<Case> products_of_multiples(std::span<const DType> types);
 
-}  // namespace heed::ops::quantized_test
+}  // namespace heed::ops

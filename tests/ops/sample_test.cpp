@@ -5,7 +5,7 @@
 #include "harness/setup.hpp"
 #include "ops/sample_reference.hpp"
 
-namespace heed::ops::sample_test {
+namespace heed::ops {
 namespace {
 
 struct Setting {
@@ -435,4 +435,4 @@ TEST_CASE("sample: a text that grows in a state is the text that a host writes",
   }
 }
 
-}  // namespace heed::ops::sample_test
+}  // namespace heed::ops

@@ -1,7 +1,7 @@
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops::softmax_test {
+namespace heed::ops {
 namespace {
 
 // The masks of a case. The key padding leaves out every key of batch 1, if there is one; masks leave out about half of
@@ -187,4 +187,4 @@ TEST_CASE("softmax on every device", "[ops]") {
   check(operation);
 }
 
-}  // namespace heed::ops::softmax_test
+}  // namespace heed::ops

@@ -4,7 +4,7 @@
 #include "harness/catch.hpp"
 #include "kernels/kernel_table.hpp"
 
-namespace heed::reproducible::modules_test {
+namespace heed::reproducible {
 namespace {
 
 // Numbers of the SPIR-V specification.
@@ -62,4 +62,4 @@ TEST_CASE("reproducible: kernels have exact operations alone, and tell drivers t
   CHECK(rounded > 50);
 }
 
-}  // namespace heed::reproducible::modules_test
+}  // namespace heed::reproducible

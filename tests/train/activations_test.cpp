@@ -6,7 +6,7 @@
 #include "harness/catch.hpp"
 #include "train/gradient.hpp"
 
-namespace heed::train_tests::activations_test {
+namespace heed::train_tests {
 namespace {
 
 using namespace heed::ops;
@@ -134,4 +134,4 @@ TEST_CASE("products beside activations that are differentiated, on every device"
   check(operation);
 }
 
-}  // namespace heed::train_tests::activations_test
+}  // namespace heed::train_tests

@@ -5,7 +5,7 @@
 #include "harness/catch.hpp"
 #include "train/gradient.hpp"
 
-namespace heed::train_tests::backward_test {
+namespace heed::train_tests {
 namespace {
 
 using namespace heed::ops;
@@ -427,4 +427,4 @@ TEST_CASE("sums of broadcast gradients on every device", "[train][ops]") {
   check(operation);
 }
 
-}  // namespace heed::train_tests::backward_test
+}  // namespace heed::train_tests

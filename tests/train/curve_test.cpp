@@ -9,7 +9,7 @@
 #include "harness/source_path.hpp"
 #include "train/writer.hpp"
 
-namespace heed::train_tests::curve_test {
+namespace heed::train_tests {
 namespace {
 
 std::vector<float> curve_of(const SafeTensors& file, const char* name) {
@@ -126,4 +126,4 @@ TEST_CASE("curve: a step that runs beside the host's frames leaves the same bits
   }
 }
 
-}  // namespace heed::train_tests::curve_test
+}  // namespace heed::train_tests

@@ -8,7 +8,7 @@
 #include "harness/environment.hpp"
 #include "train/learner.hpp"
 
-namespace heed::train_tests::differences_test {
+namespace heed::train_tests {
 namespace {
 
 constexpr int64_t kCases = 60;
@@ -139,4 +139,4 @@ TEST_CASE("gradients are what central differences say, on every device", "[train
   REQUIRE(!ran.empty());
 }
 
-}  // namespace heed::train_tests::differences_test
+}  // namespace heed::train_tests

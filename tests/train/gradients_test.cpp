@@ -4,7 +4,7 @@
 #include "graph/support.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::train_tests::gradients_test {
+namespace heed::train_tests {
 namespace {
 
 std::vector<Op> added_ops(const Graph& g, size_t before) {
@@ -474,4 +474,4 @@ TEST_CASE("gradients: a layer in f16 and bf16", "[train]") {
   }
 }
 
-}  // namespace heed::train_tests::gradients_test
+}  // namespace heed::train_tests

@@ -14,7 +14,7 @@
 #include "harness/trial.hpp"
 #include "models/support.hpp"
 
-namespace heed::train::lora_test {
+namespace heed::train {
 namespace {
 
 using ops::Array;
@@ -471,4 +471,4 @@ TEST_CASE("lora: files that are damaged, or of other kinds", "[train][lora]") {
   CHECK(lora.save(folder.path() + "/file/x", matrices, "tiny", log) == Status::FileError);
 }
 
-}  // namespace heed::train::lora_test
+}  // namespace heed::train

@@ -16,7 +16,7 @@
 #include "harness/source_path.hpp"
 #endif
 
-namespace heed::train::optimizer_test {
+namespace heed::train {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -525,4 +525,4 @@ TEST_CASE("optimizers: the scale of the loss falls at once and grows slowly", "[
   CHECK(scale.good == 0);
 }
 
-}  // namespace heed::train::optimizer_test
+}  // namespace heed::train

@@ -3,7 +3,7 @@
 
 #include <map>
 
-namespace heed::train_tests::passes_test {
+namespace heed::train_tests {
 namespace {
 
 struct Counts {
@@ -69,4 +69,4 @@ TEST_CASE("a training step takes few passes and dispatches for each layer", "[tr
   }
 }
 
-}  // namespace heed::train_tests::passes_test
+}  // namespace heed::train_tests

@@ -4,7 +4,7 @@
 #include "harness/setup.hpp"
 #include "train/writer.hpp"
 
-namespace heed::train_tests::remat_test {
+namespace heed::train_tests {
 namespace {
 
 constexpr int64_t kTokens = 40, kWidth = 32;
@@ -186,4 +186,4 @@ TEST_CASE("remat: layers that cannot be computed again are kept", "[train][remat
         }) == 0);
 }
 
-}  // namespace heed::train_tests::remat_test
+}  // namespace heed::train_tests

@@ -5,7 +5,7 @@
 #include "interpreter/device.hpp"
 #include "ops/rounded_products.hpp"
 
-namespace heed::ops::quantized_test {
+namespace heed::ops {
 namespace {
 
 constexpr char kToF16[] = "both rounded to f16", kToBytes[] = "rounded to 8 bits";
@@ -99,4 +99,4 @@ TEST_CASE(
   }
 }
 
-}  // namespace heed::ops::quantized_test
+}  // namespace heed::ops

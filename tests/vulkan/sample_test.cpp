@@ -6,7 +6,7 @@
 #include "harness/setup.hpp"
 #include "vulkan/host_vulkan.hpp"
 
-namespace heed::test::sample_test {
+namespace heed::test {
 namespace {
 
 constexpr int64_t kRoom = 24, kWords = 300, kWidth = 16;
@@ -105,4 +105,4 @@ TEST_CASE("sample: steps in one command buffer, and each over several frames", "
   CHECK(at_once[kSteps + 1] == 0);
 }
 
-}  // namespace heed::test::sample_test
+}  // namespace heed::test
