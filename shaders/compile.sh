@@ -119,19 +119,28 @@ list_modules() {  # list_modules FILE
   cmake "-DHEED_VARIANTS=$root/shaders/variants.txt" "-DHEED_OUTPUT=$1" -P "$root/shaders/shaders.cmake" || exit 2
 }
 
+# The passes of `glslc -O` but for inlining, which doubles a module: drivers inline anyway. Where CANON counts on NoContraction, passes
+# move and drop instructions alone: copies, as of unrolled loops, lose it.
+moving_passes='--strip-debug --eliminate-local-single-block --eliminate-local-single-store --ssa-rewrite
+  --eliminate-dead-code-aggressive --compact-ids'
+all_passes='--strip-debug --eliminate-dead-branches --eliminate-dead-functions --private-to-local
+  --eliminate-local-single-block --eliminate-local-single-store --eliminate-dead-code-aggressive --scalar-replacement=100
+  --convert-local-access-chains --eliminate-local-single-block --eliminate-local-single-store --ssa-rewrite
+  --eliminate-dead-code-aggressive --ccp --loop-unroll --eliminate-dead-branches --redundancy-elimination
+  --combine-access-chains --simplify-instructions --vector-dce --eliminate-dead-inserts --reduce-load-size --merge-blocks
+  --redundancy-elimination --simplify-instructions --eliminate-dead-code-aggressive --compact-ids'
+
 compile_all() {  # compile_all DIRECTORY
   while read -r name source defines; do
     options=''
     for define in $defines; do options="$options -D$define"; done
-    # The optimizer's copies of unrolled instructions lose NoContraction, on which CANON counts.
-    optimize=-O
-    case " $defines " in *' CANON '*) optimize=-O0 ;; esac
     # shellcheck disable=SC2086  # one word per define
-    glslc $optimize --target-env=vulkan1.1 -Werror -I "$root/shaders" $options \
+    glslc -O0 --target-env=vulkan1.1 -Werror -I "$root/shaders" $options \
       -o "$1/$name.spv" "$root/shaders/$source" || die "$name ($source) does not compile"
-    # Passes that move and drop instructions, but make no copies.
-    [ $optimize = -O ] || tool spirv-opt --strip-debug --eliminate-local-single-block --eliminate-local-single-store \
-      --ssa-rewrite --eliminate-dead-code-aggressive --compact-ids "$1/$name.spv" -o "$1/$name.spv"
+    passes=$all_passes
+    case " $defines " in *' CANON '*) passes=$moving_passes ;; esac
+    # shellcheck disable=SC2086  # one word per pass
+    tool spirv-opt $passes "$1/$name.spv" -o "$1/$name.spv" || die "$name cannot be optimized"
     validate --target-env vulkan1.1 "$1/$name.spv" || die "$name is not valid SPIR-V"
     case "$source $defines " in
       *_matrix.comp*' A_BFLOAT '*) make_bfloat "$1/$name.spv" || die "$name does not become bf16" ;;
