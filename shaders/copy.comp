@@ -10,29 +10,30 @@ HEED_BITS(0, a)
 HEED_BITS(1, b)
 HEED_MOVED_BITS(2, result)
 
+Moved moved(uint element) {
+  if (element >= p.elements) return NONE;
+  uint from = p.offset[0], other = p.offset[1], to = p.offset[2];
+  for (uint d = 5u; d-- > 5u - p.rank;) {
+    uint index = element % p.dim[d];
+    element /= p.dim[d];
+    from += index * p.a_stride[d];
+    other += index * p.b_stride[d];
+    to += index * p.out_stride[d];
+  }
+  uint bits = bits_a(from);
+  if (KIND == HEED_ELEMENTWISE_ADD) bits += bits_b(other);
+  return Moved(bits, to, true);
+}
+
 void main() {
   uint first = workgroup_index() * gl_WorkGroupSize.x * PER_INVOCATION + gl_LocalInvocationID.x * EACH;
   for (uint i = 0u; i < PER_INVOCATION; i += EACH) {
     uint start = first + i * gl_WorkGroupSize.x;
     if (start >= p.elements) return;
-    Run run;
-    [[unroll]] for (uint e = 0u; e < 4u; ++e) {
-      if (e >= EACH) continue;
-      uint element = start + e;
-      run.is_there[e] = element < p.elements;
-      if (!run.is_there[e]) continue;
-      uint from = p.offset[0], other = p.offset[1], to = p.offset[2];
-      for (uint d = 5u; d-- > 5u - p.rank;) {
-        uint index = element % p.dim[d];
-        element /= p.dim[d];
-        from += index * p.a_stride[d];
-        other += index * p.b_stride[d];
-        to += index * p.out_stride[d];
-      }
-      run.places[e] = to;
-      run.bits[e] = bits_a(from);
-      if (KIND == HEED_ELEMENTWISE_ADD) run.bits[e] += bits_b(other);
-    }
-    move_result(run);
+    Moved a = moved(start), b = NONE, c = NONE, d = NONE;
+    if (EACH > 1u) b = moved(start + 1u);
+    if (EACH > 2u) c = moved(start + 2u);
+    if (EACH > 2u) d = moved(start + 3u);
+    move_result(a, b, c, d);
   }
 }

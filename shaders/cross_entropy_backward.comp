@@ -16,6 +16,21 @@ const uint INFINITY_BITS = 0x7f800000u, NAN_BITS = 0x7fc00000u;
 
 float power_of(float value, float largest) { return is_minus_infinity(value) ? 0.0 : EXP(SUBTRACT(value, largest)); }
 
+// What a row's gradient is made of.
+struct Row {
+  uint x, label;
+  bool strange;
+  float largest, others, inverse, g, everywhere;
+};
+
+float gradient(Row row, uint i) {
+  if (row.strange) return uintBitsToFloat(NAN_BITS);
+  if (i == row.label)
+    return MULTIPLY(row.g, SUBTRACT(SUBTRACT(p.smoothing, row.everywhere), MULTIPLY(row.others, row.inverse)));
+  float power = power_of(one_x(row.x + i * p.x_stride[4]), row.largest);
+  return MULTIPLY(row.g, SUBTRACT(MULTIPLY(power, row.inverse), row.everywhere));
+}
+
 void main() {
   uint row = row_index();
   uint n = row < p.rows ? p.n : 0u;
@@ -44,24 +59,15 @@ void main() {
   float inverse = strange ? 0.0 : INVERSE(total);
   float g = 0.0;
   if (counts) g = FLUSHED(upstream[p.offset[2] + DOT4(at, p.upstream_stride)]);
-  float everywhere = DIVIDE_BY_COUNT(p.smoothing, p.n);
+  Row made = Row(x_row, label, strange, largest, others, inverse, g, DIVIDE_BY_COUNT(p.smoothing, p.n));
 
   uint to = p.offset[3] + row * p.n;
   for (uint first = lane() * EACH; first < n + skipped(to); first += lanes() * EACH) {
-    float values[2] = float[2](0.0, 0.0);
     uint begin = first - skipped(to);
-    [[unroll]] for (uint e = 0u; e < 2u; ++e) {
-      uint i = begin + e;
-      if (e >= EACH || i >= n || !counts) continue;
-      if (strange) {
-        values[e] = uintBitsToFloat(NAN_BITS);
-      } else if (i == label) {
-        values[e] = MULTIPLY(g, SUBTRACT(SUBTRACT(p.smoothing, everywhere), MULTIPLY(others, inverse)));
-      } else {
-        float power = power_of(one_x(x_row + i * p.x_stride[4]), largest);
-        values[e] = MULTIPLY(g, SUBTRACT(MULTIPLY(power, inverse), everywhere));
-      }
-    }
-    put_two_result(to + begin, to + begin + 1u, begin < n, EACH == 2u && begin + 1u < n, values);
+    bool one = begin < n, other = EACH == 2u && begin + 1u < n;
+    vec2 values = vec2(0.0);
+    if (one && counts) values.x = gradient(made, begin);
+    if (other && counts) values.y = gradient(made, begin + 1u);
+    put_two_result(to + begin, to + begin + 1u, one, other, values);
   }
 }

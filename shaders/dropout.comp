@@ -20,6 +20,8 @@ uvec2 places(uint element) {
   return at;
 }
 
+float dropped(uint at, uint word) { return word < p.threshold ? 0.0 : MULTIPLY(one_x(at), p.scale); }
+
 void main() {
   uint block = workgroup_index() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
   if (block > (p.elements - 1u) / 4u) return;
@@ -32,15 +34,13 @@ void main() {
     return;
   }
   for (uint i = 0u; i < 4u && block * 4u + i < p.elements; i += EACH) {
-    float values[2] = float[2](0.0, 0.0);
-    uint to[2] = uint[2](0u, 0u);
     bool second = EACH == 2u && block * 4u + i + 1u < p.elements;
-    [[unroll]] for (uint e = 0u; e < 2u; ++e) {
-      if (e == 1u && !second) continue;
-      uvec2 at = places(block * 4u + i + e);
-      to[e] = at.y;
-      values[e] = words[i + e] < p.threshold ? 0.0 : MULTIPLY(one_x(at.x), p.scale);
+    uvec2 at = places(block * 4u + i), next = at;
+    vec2 values = vec2(dropped(at.x, words[i]), 0.0);
+    if (second) {
+      next = places(block * 4u + i + 1u);
+      values.y = dropped(next.x, words[i + 1u]);
     }
-    put_two_result(to[0], to[1], true, second, values);
+    put_two_result(at.y, next.y, true, second, values);
   }
 }

@@ -45,6 +45,17 @@ float make_one(uvec3 at) {
   return activate(ACTIVATION, MULTIPLY(value, p.scale));
 }
 
+void make_word(uint element) {
+  bool second = EACH == 2u && element + 1u < p.elements;
+  uvec3 at = places_of(element), next = at;
+  vec2 values = vec2(make_one(at), 0.0);
+  if (second) {
+    next = places_of(element + 1u);
+    values.y = make_one(next);
+  }
+  put_two_result(at.z, next.z, true, second, values);
+}
+
 void main() {
   uint first = workgroup_index() * gl_WorkGroupSize.x * PER_INVOCATION + gl_LocalInvocationID.x;
   if (VEC4) {
@@ -57,15 +68,7 @@ void main() {
   // As many elements for each invocation, but neighbours in pairs where two share a word.
   first += (EACH - 1u) * gl_LocalInvocationID.x;
   for (uint i = 0u; i < PER_INVOCATION; i += EACH) {
-    uint element = first + i * gl_WorkGroupSize.x, places[2] = uint[2](0u, 0u);
-    float values[2] = float[2](0.0, 0.0);
-    if (element >= p.elements) return;
-    [[unroll]] for (uint e = 0u; e < 2u; ++e) {
-      if (e >= EACH || element + e >= p.elements) continue;
-      uvec3 at = places_of(element + e);
-      places[e] = at.z;
-      values[e] = make_one(at);
-    }
-    put_two_result(places[0], places[1], true, EACH == 2u && element + 1u < p.elements, values);
+    uint element = first + i * gl_WorkGroupSize.x;
+    if (element < p.elements) make_word(element);
   }
 }

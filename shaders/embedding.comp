@@ -38,15 +38,15 @@ void main() {
     vec4 values = vec4(0.0);
     if (known) values = four_at(from + i);
     uint at = to + i * p.out_stride[4], last = at + 2u * p.out_stride[4];
-    put_two_result(at, at + p.out_stride[4], true, true, float[2](values.x, values.y));
-    put_two_result(last, last + p.out_stride[4], true, true, float[2](values.z, values.w));
+    put_two_result(at, at + p.out_stride[4], true, true, values.xy);
+    put_two_result(last, last + p.out_stride[4], true, true, values.zw);
   }
 #else
   for (uint i = lane() * EACH; i < p.n; i += lanes() * EACH) {
     bool second = EACH == 2u && i + 1u < p.n;
-    float values[2] = float[2](0.0, 0.0);
-    if (known) values[0] = one_table(from + i * p.table_column);
-    if (known && second) values[1] = one_table(from + (i + 1u) * p.table_column);
+    vec2 values = vec2(0.0);
+    if (known) values.x = one_table(from + i * p.table_column);
+    if (known && second) values.y = one_table(from + (i + 1u) * p.table_column);
     uint at = to + i * p.out_stride[4];
     put_two_result(at, at + p.out_stride[4], true, second, values);
   }

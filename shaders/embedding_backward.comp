@@ -18,12 +18,12 @@ void main() {
   uint to = p.offset[2] + row * p.n;
   for (uint i = lane() * EACH; i < p.n; i += lanes() * EACH) {
     bool second = EACH == 2u && i + 1u < p.n;
-    float sums[2] = float[2](0.0, 0.0);
+    vec2 sums = vec2(0.0);
     for (uint at = first; at < first + p.count; ++at) {
       if (uint(ids[p.offset[1] + at]) != id) continue;
       uint from = p.offset[0] + at * p.n + i;
-      ADD_TO(sums[0], one_rows(from));
-      if (second) ADD_TO(sums[1], one_rows(from + 1u));
+      ADD_TO(sums.x, one_rows(from));
+      if (second) ADD_TO(sums.y, one_rows(from + 1u));
     }
     put_two_result(to + i, to + i + 1u, true, second, sums);
   }

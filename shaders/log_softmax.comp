@@ -12,6 +12,13 @@ HEED_RESULT(1, result)
 const float LOWEST = -3.402823466e38;
 const uint INFINITY_BITS = 0x7f800000u, NAN_BITS = 0x7fc00000u;
 
+float log_of(float value, bool strange, float largest, float log_sum) {
+  if (strange) return uintBitsToFloat(NAN_BITS);
+  if (is_minus_infinity(value)) return value;
+  float distance = SUBTRACT_FIRST(value, largest);
+  return SUBTRACT(distance, log_sum);
+}
+
 void main() {
   uint row = row_index();
   uint n = row < p.rows ? p.n : 0u;
@@ -35,20 +42,11 @@ void main() {
   float log_sum = LOG(row_sum(sum));
 
   for (uint first = lane() * EACH; first < n + skipped(out_row); first += lanes() * EACH) {
-    float values[2] = float[2](0.0, 0.0);
     uint begin = first - skipped(out_row);
-    [[unroll]] for (uint e = 0u; e < 2u; ++e) {
-      uint i = begin + e;
-      if (e >= EACH || i >= n) continue;
-      values[e] = one_x(x_row + i * p.x_stride[4]);  // -inf stays
-      if (strange) {
-        values[e] = uintBitsToFloat(NAN_BITS);
-      } else if (!is_minus_infinity(values[e])) {
-        float distance = SUBTRACT_FIRST(values[e], largest);
-        values[e] = SUBTRACT(distance, log_sum);
-      }
-    }
-    put_two_result(out_row + begin * p.out_stride[4], out_row + (begin + 1u) * p.out_stride[4], begin < n,
-                   EACH == 2u && begin + 1u < n, values);
+    bool one = begin < n, other = EACH == 2u && begin + 1u < n;
+    vec2 values = vec2(0.0);
+    if (one) values.x = log_of(one_x(x_row + begin * p.x_stride[4]), strange, largest, log_sum);
+    if (other) values.y = log_of(one_x(x_row + (begin + 1u) * p.x_stride[4]), strange, largest, log_sum);
+    put_two_result(out_row + begin * p.out_stride[4], out_row + (begin + 1u) * p.out_stride[4], one, other, values);
   }
 }

@@ -32,6 +32,23 @@ float factor_of_length(float squares, float eps, out bool divides) {
 #endif
 }
 
+// Where a row starts in each operand, and what is known of it in the end.
+struct Row {
+  uint x, upstream, residual;
+  float mean, scale, left_over, inverse, gradients, share;
+};
+
+float result_at(Row row, uint i) {
+  float gradient = one_upstream(row.upstream + i * p.upstream_stride[4]);
+  if (GAMMA) MULTIPLY_BY(gradient, one_gamma(p.offset[2] + i * p.gamma_stride));
+  float deviation = MULTIPLY_FIRST(SUBTRACT_FIRST(one_x(row.x + i * p.x_stride[4]), row.mean), row.scale);
+  float normal = MULTIPLY(SUBTRACT(deviation, row.left_over), row.inverse);
+  float rest = SUBTRACT(SUBTRACT(gradient, row.gradients), MULTIPLY(normal, row.share));
+  float value = MULTIPLY(MULTIPLY_FIRST(rest, row.inverse), row.scale);
+  if (RESIDUAL) ADD_TO(value, one_residual(row.residual + i));
+  return value;
+}
+
 void main() {
   uint row = row_index();
   uint n = row < p.rows ? p.n : 0u;
@@ -80,23 +97,15 @@ void main() {
   gradients = CENTERED ? DIVIDE(row_sum(gradients), count) : 0.0;
   float share = KIND != HEED_NORM_BACKWARD_L2 ? DIVIDE(products, count) : divides ? products : 0.0;
 
+  Row made = Row(x_row, upstream_row, residual_row, mean, scale, left_over, inverse, gradients, share);
   uint to = p.offset[4] + row * p.n;
   for (uint first = lane() * EACH; first < n + skipped(to); first += lanes() * EACH) {
-    float values[2] = float[2](0.0, 0.0);
     uint begin = first - skipped(to);
-    for (uint e = 0u; e < EACH; ++e) {
-      uint i = begin + e;
-      if (i >= n) continue;
-      float gradient = one_upstream(upstream_row + i * p.upstream_stride[4]);
-      if (GAMMA) MULTIPLY_BY(gradient, one_gamma(p.offset[2] + i * p.gamma_stride));
-      float deviation = MULTIPLY_FIRST(SUBTRACT_FIRST(one_x(x_row + i * p.x_stride[4]), mean), scale);
-      float normal = MULTIPLY(SUBTRACT(deviation, left_over), inverse);
-      float rest = SUBTRACT(SUBTRACT(gradient, gradients), MULTIPLY(normal, share));
-      float value = MULTIPLY(MULTIPLY_FIRST(rest, inverse), scale);
-      if (RESIDUAL) ADD_TO(value, one_residual(residual_row + i));
-      values[e] = value;
-    }
-    put_two_result(to + begin, to + begin + 1u, begin < n, EACH == 2u && begin + 1u < n, values);
+    bool one = begin < n, other = EACH == 2u && begin + 1u < n;
+    vec2 values = vec2(0.0);
+    if (one) values.x = result_at(made, begin);
+    if (other) values.y = result_at(made, begin + 1u);
+    put_two_result(to + begin, to + begin + 1u, one, other, values);
   }
   if (ROWS && lane() == 0u && n > 0u) rows[p.offset[5] + row] = vec4(mean, scale, left_over, inverse);
 }

@@ -10,29 +10,33 @@ layout(set = 0, binding = 1) readonly buffer Places { int places[]; };
 HEED_MOVED_BITS(2, result)
 layout(set = 0, binding = 3) buffer Faults { uint faults; };
 
+// Where rows come from, go to, and find their places.
+struct Row {
+  uint from, to, places;
+};
+
+Moved moved(Row row, uint i) {
+  if (i >= p.n) return NONE;
+  int place = places[row.places + i * p.place_stride[4]];
+  bool inside = place >= 0 && uint(place) < p.room;
+  if (!inside && place >= 0) atomicOr(faults, 1u);
+  uint apart = inside ? uint(place) * p.axis_stride : 0u;
+  uint read = row.from + i * p.x_stride[4], write = row.to + i * p.out_stride[4], bits = 0u;
+  if (inside) bits = bits_x(GATHERS ? read + apart : read);
+  return Moved(bits, GATHERS ? write : write + apart, GATHERS || inside);
+}
+
 void main() {
-  uint row = row_index();
-  if (row >= p.rows) return;
-  uvec4 at = UNRAVEL(row, p.dim);
-  uint from = p.offset[0] + DOT4(at, p.x_stride), to = p.offset[2] + DOT4(at, p.out_stride);
-  uint place_of = p.offset[1] + DOT4(at, p.place_stride);
-  for (uint first = lane() * EACH; first < p.n; first += lanes() * EACH) {
-    Run run;
-    [[unroll]] for (uint e = 0u; e < 4u; ++e) {
-      if (e >= EACH) continue;
-      uint i = first + e;
-      run.is_there[e] = false;
-      if (i >= p.n) continue;
-      int place = places[place_of + i * p.place_stride[4]];
-      bool inside = place >= 0 && uint(place) < p.room;
-      if (!inside && place >= 0) atomicOr(faults, 1u);
-      uint apart = inside ? uint(place) * p.axis_stride : 0u;
-      uint read = from + i * p.x_stride[4], write = to + i * p.out_stride[4];
-      run.is_there[e] = GATHERS || inside;
-      run.places[e] = GATHERS ? write : write + apart;
-      run.bits[e] = 0u;
-      if (inside) run.bits[e] = bits_x(GATHERS ? read + apart : read);
-    }
-    move_result(run);
+  uint index = row_index();
+  if (index >= p.rows) return;
+  uvec4 at = UNRAVEL(index, p.dim);
+  Row row = Row(p.offset[0] + DOT4(at, p.x_stride), p.offset[2] + DOT4(at, p.out_stride),
+                p.offset[1] + DOT4(at, p.place_stride));
+  for (uint i = lane() * EACH; i < p.n; i += lanes() * EACH) {
+    Moved a = moved(row, i), b = NONE, c = NONE, d = NONE;
+    if (EACH > 1u) b = moved(row, i + 1u);
+    if (EACH > 2u) c = moved(row, i + 2u);
+    if (EACH > 2u) d = moved(row, i + 3u);
+    move_result(a, b, c, d);
   }
 }

@@ -15,6 +15,15 @@ layout(set = 0, binding = 4) buffer Faults { uint faults; };
 // A pair's turns per position, as a fraction of 2^64: the high word first.
 uvec2 turns_of(uint pair) { return uvec2(table[p.offset[2] + 2u * pair], table[p.offset[2] + 2u * pair + 1u]); }
 
+// Pair i of the row that starts at `from`, turned.
+vec2 turned(uint from, uint i, int position) {
+  uint first = HALVES ? i : 2u * i, second = HALVES ? i + p.pairs : 2u * i + 1u;
+  vec2 cos_sin = turn(angle_of(position, turns_of(i)));
+  float a = one_x(from + first * p.x_stride[4]), b = one_x(from + second * p.x_stride[4]);
+  return vec2(SUBTRACT(MULTIPLY(a, cos_sin.x), MULTIPLY(b, cos_sin.y)),
+              ADD(MULTIPLY(b, cos_sin.x), MULTIPLY(a, cos_sin.y)));
+}
+
 void main() {
   uint row = row_index();
   if (row >= p.rows) return;
@@ -35,28 +44,20 @@ void main() {
   const uint PAIRS_EACH = HALVES ? EACH : 1u;
   for (uint i = lane() * PAIRS_EACH; i < p.pairs; i += lanes() * PAIRS_EACH) {
     bool both = PAIRS_EACH == 2u && i + 1u < p.pairs;
-    float turned[2] = float[2](0.0, 0.0), others[2] = turned;
-    [[unroll]] for (uint e = 0u; e < 2u; ++e) {
-      if (e == 1u && !both) continue;
-      uint first = HALVES ? i + e : 2u * i, second = HALVES ? i + e + p.pairs : 2u * i + 1u;
-      vec2 cos_sin = turn(angle_of(position, turns_of(i + e)));
-      float a = one_x(from + first * p.x_stride[4]), b = one_x(from + second * p.x_stride[4]);
-      turned[e] = SUBTRACT(MULTIPLY(a, cos_sin.x), MULTIPLY(b, cos_sin.y));
-      others[e] = ADD(MULTIPLY(b, cos_sin.x), MULTIPLY(a, cos_sin.y));
-    }
+    vec2 pair = turned(from, i, position), next = vec2(0.0);
+    if (both) next = turned(from, i + 1u, position);
     uint stride = p.out_stride[4];
     if (HALVES) {
-      put_two_result(to + i * stride, to + (i + 1u) * stride, true, both, turned);
-      put_two_result(to + (i + p.pairs) * stride, to + (i + 1u + p.pairs) * stride, true, both, others);
+      put_two_result(to + i * stride, to + (i + 1u) * stride, true, both, vec2(pair.x, next.x));
+      put_two_result(to + (i + p.pairs) * stride, to + (i + 1u + p.pairs) * stride, true, both, vec2(pair.y, next.y));
     } else {
-      put_two_result(to + 2u * i * stride, to + (2u * i + 1u) * stride, true, true, float[2](turned[0], others[0]));
+      put_two_result(to + 2u * i * stride, to + (2u * i + 1u) * stride, true, true, pair);
     }
   }
   for (uint i = 2u * p.pairs + lane() * EACH; i < p.n; i += lanes() * EACH) {
     bool second = EACH == 2u && i + 1u < p.n;
-    float values[2] = float[2](0.0, 0.0);
-    values[0] = one_x(from + i * p.x_stride[4]);
-    if (second) values[1] = one_x(from + (i + 1u) * p.x_stride[4]);
+    vec2 values = vec2(one_x(from + i * p.x_stride[4]), 0.0);
+    if (second) values.y = one_x(from + (i + 1u) * p.x_stride[4]);
     put_two_result(to + i * p.out_stride[4], to + (i + 1u) * p.out_stride[4], true, second, values);
   }
 }

@@ -25,15 +25,15 @@ uint bits_of(uint element) {
   return bits;
 }
 
+Moved moved(uint element) {
+  if (element >= p.elements) return NONE;
+  return Moved(bits_of(element), p.offset[1] + element, true);
+}
+
 void main() {
   uint first = (workgroup_index() * gl_WorkGroupSize.x + gl_LocalInvocationID.x) * EACH;
   if (first >= p.elements) return;
-  Run run;
-  [[unroll]] for (uint e = 0u; e < 4u; ++e) {
-    if (e >= EACH) continue;
-    run.is_there[e] = first + e < p.elements;
-    run.places[e] = p.offset[1] + first + e;
-    if (run.is_there[e]) run.bits[e] = bits_of(first + e);
-  }
-  move_result(run);
+  Moved next = NONE;
+  if (EACH > 1u) next = moved(first + 1u);
+  move_result(moved(first), next, NONE, NONE);
 }

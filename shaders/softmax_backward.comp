@@ -10,35 +10,40 @@ HEED_OPERAND(1, upstream)
 HEED_OPERAND(2, visible)
 HEED_RESULT(3, result)
 
+// Where a row starts in each operand.
+struct Row {
+  uint weights, upstream, visible;
+};
+
+float gradient(Row row, uint i, float sum) {
+  float weight = COARSE(one_weights(row.weights + i * p.weights_stride[4]));
+  bool passes = weight != 0.0;
+  if (VISIBLE) passes = passes && one_visible(row.visible + i * p.visible_stride[4]) != 0.0;
+  if (!passes) return 0.0;
+  return MULTIPLY(p.scale, MULTIPLY(weight, SUBTRACT(one_upstream(row.upstream + i * p.upstream_stride[4]), sum)));
+}
+
 void main() {
-  uint row = row_index();
-  uint n = row < p.rows ? p.n : 0u;
-  uvec4 at = UNRAVEL(row, p.dim);
-  uint weights_row = p.offset[0] + DOT4(at, p.weights_stride);
-  uint upstream_row = p.offset[1] + DOT4(at, p.upstream_stride);
-  uint visible_row = p.offset[2] + DOT4(at, p.visible_stride);
+  uint index = row_index();
+  uint n = index < p.rows ? p.n : 0u;
+  uvec4 at = UNRAVEL(index, p.dim);
+  Row row = Row(p.offset[0] + DOT4(at, p.weights_stride), p.offset[1] + DOT4(at, p.upstream_stride),
+                p.offset[2] + DOT4(at, p.visible_stride));
 
   float sum = 0.0;
   for (uint i = lane(); i < n; i += lanes()) {
-    float weight = COARSE(one_weights(weights_row + i * p.weights_stride[4]));
+    float weight = COARSE(one_weights(row.weights + i * p.weights_stride[4]));
     if (weight != 0.0)
-      ADD_ON_GRID(sum, MULTIPLY_COARSE(weight, COARSE(one_upstream(upstream_row + i * p.upstream_stride[4]))));
+      ADD_ON_GRID(sum, MULTIPLY_COARSE(weight, COARSE(one_upstream(row.upstream + i * p.upstream_stride[4]))));
   }
   sum = row_sum(sum);
-  uint to = p.offset[3] + row * p.n;
+  uint to = p.offset[3] + index * p.n;
   for (uint first = lane() * EACH; first < n + skipped(to); first += lanes() * EACH) {
-    float values[2] = float[2](0.0, 0.0);
     uint begin = first - skipped(to);
-    [[unroll]] for (uint e = 0u; e < 2u; ++e) {
-      uint i = begin + e;
-      if (e >= EACH || i >= n) continue;
-      float weight = COARSE(one_weights(weights_row + i * p.weights_stride[4]));
-      bool passes = weight != 0.0;
-      if (VISIBLE) passes = passes && one_visible(visible_row + i * p.visible_stride[4]) != 0.0;
-      if (passes)
-        values[e] = MULTIPLY(
-            p.scale, MULTIPLY(weight, SUBTRACT(one_upstream(upstream_row + i * p.upstream_stride[4]), sum)));
-    }
-    put_two_result(to + begin, to + begin + 1u, begin < n, EACH == 2u && begin + 1u < n, values);
+    bool one = begin < n, other = EACH == 2u && begin + 1u < n;
+    vec2 values = vec2(0.0);
+    if (one) values.x = gradient(row, begin, sum);
+    if (other) values.y = gradient(row, begin + 1u, sum);
+    put_two_result(to + begin, to + begin + 1u, one, other, values);
   }
 }

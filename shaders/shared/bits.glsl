@@ -1,8 +1,7 @@
 // Words, halves of words (two bytes) or bytes that are moved as they are; elements.glsl says how a part of a word is written.
 //
 //   HEED_BITS(0, x)           bits_x(at)
-//   HEED_MOVED_BITS(1, y)     move_y(run)
-#extension GL_EXT_control_flow_attributes : require
+//   HEED_MOVED_BITS(1, y)     move_y(a, b, c, d)
 #include "types.h"
 
 layout(constant_id = HEED_TYPES_CONSTANT) const uint TYPES = 0u;
@@ -13,40 +12,47 @@ const uint WIDTH = 32u >> SHIFT, MASK = 0xffffffffu >> (32u - WIDTH);
 
 uint shift_in_word(uint at) { return (at & EACH - 1u) * WIDTH; }
 
-// EACH elements: where they go, and those that are none.
-struct Run {
-  uint bits[4], places[4];
-  bool is_there[4];
+// An element on its way, if it is there. The EACH of an invocation are variables and no array: some compilers keep a loop over an
+// array, and index it in memory.
+struct Moved {
+  uint bits, place;
+  bool is_there;
 };
+const Moved NONE = Moved(0u, 0u, false);
 
-// Whether a run is a word of the result.
-bool is_word(Run run) {
-  bool whole = run.is_there[0] && (run.places[0] & EACH - 1u) == 0u;
-  [[unroll]] for (uint e = 1u; e < 4u; ++e)
-    if (e < EACH) whole = whole && run.is_there[e] && run.places[e] == run.places[0] + e;
-  return whole;
-}
-uint word_of(Run run) {
-  uint word = run.bits[0];
-  [[unroll]] for (uint e = 1u; e < 4u; ++e)
-    if (e < EACH) word |= run.bits[e] << e * WIDTH;
-  return word;
-}
+bool follows(Moved next, Moved first, uint e) { return next.is_there && next.place == first.place + e; }
 
 #define HEED_BITS(place, name)                                                              \
   layout(set = 0, binding = place) readonly buffer name##_Words { uint name##_words[]; };   \
   uint bits_##name(uint at) { return name##_words[at >> SHIFT] >> shift_in_word(at) & MASK; }
-#define HEED_MOVED_BITS(place, name)                                                        \
-  layout(set = 0, binding = place) buffer name##_Words { uint name##_words[]; };            \
-  void move_##name(Run run) {                                                               \
-    if (is_word(run)) {                                                                     \
-      name##_words[run.places[0] >> SHIFT] = word_of(run);                                  \
-    } else {                                                                                \
-      [[unroll]] for (uint e = 0u; e < 4u; ++e)                                             \
-        if (e < EACH && run.is_there[e]) {                                                  \
-          uint shift = shift_in_word(run.places[e]);                                        \
-          atomicAnd(name##_words[run.places[e] >> SHIFT], ~(MASK << shift));                \
-          atomicOr(name##_words[run.places[e] >> SHIFT], run.bits[e] << shift);             \
-        }                                                                                   \
+// Writes the first EACH of four: a word, or part by part where they are none.
+#define HEED_MOVED_BITS(at, name)                                                           \
+  layout(set = 0, binding = at) buffer name##_Words { uint name##_words[]; };               \
+  void move_part_##name(Moved part) {                                                       \
+    if (!part.is_there) return;                                                             \
+    uint shift = shift_in_word(part.place);                                                 \
+    atomicAnd(name##_words[part.place >> SHIFT], ~(MASK << shift));                         \
+    atomicOr(name##_words[part.place >> SHIFT], part.bits << shift);                        \
+  }                                                                                         \
+  void move_##name(Moved a, Moved b, Moved c, Moved d) {                                    \
+    if (EACH == 1u) {                                                                       \
+      if (a.is_there) name##_words[a.place] = a.bits;                                       \
+      return;                                                                               \
+    }                                                                                       \
+    bool whole = a.is_there && (a.place & EACH - 1u) == 0u && follows(b, a, 1u);            \
+    uint word = a.bits | b.bits << WIDTH % 32u;                                             \
+    if (EACH == 4u) {                                                                       \
+      whole = whole && follows(c, a, 2u) && follows(d, a, 3u);                              \
+      word |= c.bits << 16u | d.bits << 24u;                                                \
+    }                                                                                       \
+    if (whole) {                                                                            \
+      name##_words[a.place >> SHIFT] = word;                                                \
+      return;                                                                               \
+    }                                                                                       \
+    move_part_##name(a);                                                                    \
+    move_part_##name(b);                                                                    \
+    if (EACH == 4u) {                                                                       \
+      move_part_##name(c);                                                                  \
+      move_part_##name(d);                                                                  \
     }                                                                                       \
   }

@@ -5,31 +5,44 @@
 //   HEED_OPERAND(0, x)      one_x(at): element `at` of what binding 0 holds
 //   HEED_OPERAND4(0, x)     four_x(at), too: elements at .. at + 3, `at` a multiple of 4
 //   HEED_RESULT(1, y)       put_y(at, value)
-//                           put_two_y(at, next, first, second, values): values[0] at `at`, if `first`, and values[1] at `next`, if
+//                           put_two_y(at, next, first, second, values): values.x at `at`, if `first`, and values.y at `next`, if
 //                           `second`
 //   HEED_RESULT4(1, y)      put_four_y(at, values), too, where `at` is a multiple of 4; and put_some_y(at, count, values), which
 //                           writes the first `count` wherever they go
 //
 // Elements of two bytes that share a word may have different writers. One element alone is written by clearing and then setting
 // its bits, which leaves the other half alone. It takes two atomic operations, so that kernels write neighbours at once: see EACH.
+// With TWO_BYTES results have two bytes and 16-bit storage, and elements of two bytes are read by it; with FOUR_BYTES results are f32.
 #extension GL_EXT_control_flow_attributes : require
 #ifndef HEED_ELEMENTS_GLSL
 #define HEED_ELEMENTS_GLSL
 #include "types.h"
+#ifdef TWO_BYTES
+#extension GL_EXT_shader_16bit_storage : require
+#endif
 #include "narrow.glsl"
 #include "round.glsl"
 
 layout(constant_id = HEED_TYPES_CONSTANT) const uint TYPES = 0u;
 const uint A_TYPE = TYPES & 255u, OUT_TYPE = TYPES >> 8u & 255u, B_TYPE = TYPES >> 16u & 255u;
-const bool A_WIDE = A_TYPE == HEED_TYPE_F32, OUT_WIDE = OUT_TYPE == HEED_TYPE_F32, B_WIDE = B_TYPE == HEED_TYPE_F32;
+const bool A_WIDE = A_TYPE == HEED_TYPE_F32, B_WIDE = B_TYPE == HEED_TYPE_F32;
+#ifdef FOUR_BYTES
+#define OUT_WIDE true
+#else
+const bool OUT_WIDE = OUT_TYPE == HEED_TYPE_F32;
+#endif
 const bool A_IS_BFLOAT = A_TYPE == HEED_TYPE_BF16, OUT_IS_BFLOAT = OUT_TYPE == HEED_TYPE_BF16;
 // Of an element's number, to that of its word.
 const uint A_SHIFT = A_WIDE ? 0u : 1u, B_SHIFT = B_WIDE ? 0u : 1u;
 
 // Neighbours that an invocation makes in turn, where a row's elements follow each other in the result: those of a word. A row may
 // begin in the middle of a word.
+#if defined(TWO_BYTES) || defined(FOUR_BYTES)
+#define EACH 1u
+#else
 const uint EACH = OUT_WIDE ? 1u : 2u;
-uint skipped(uint row) { return OUT_WIDE ? 0u : row & 1u; }
+#endif
+uint skipped(uint row) { return EACH == 1u ? 0u : row & 1u; }
 
 // Element `at`, of the word that holds it. No branch chooses: see widen.
 float element_of(uint word, uint at, bool wide_word, bool bfloat) {
@@ -62,9 +75,21 @@ uint narrowed(vec2 values) {
 #endif
 }
 
+#ifdef TWO_BYTES
+#define HEED_OPERAND_OF(place, name, WIDE, SHIFT, BFLOAT)                                                   \
+  layout(set = 0, binding = place) readonly buffer name##_Words { uint name##_words[]; };                   \
+  layout(set = 0, binding = place) readonly buffer name##_Halves { uint16_t name##_halves[]; };             \
+  float one_##name(uint at) {                                                                               \
+    float one;                                                                                              \
+    if (WIDE) one = element_of(name##_words[at], at, true, false);                                          \
+    else one = element_of(uint(name##_halves[at]), 0u, false, BFLOAT);                                      \
+    return one;                                                                                             \
+  }
+#else
 #define HEED_OPERAND_OF(place, name, WIDE, SHIFT, BFLOAT)                                                   \
   layout(set = 0, binding = place) readonly buffer name##_Words { uint name##_words[]; };                   \
   float one_##name(uint at) { return element_of(name##_words[at >> SHIFT], at, WIDE, BFLOAT); }
+#endif
 #define HEED_OPERAND4_OF(place, name, WIDE, SHIFT, BFLOAT)                                                  \
   HEED_OPERAND_OF(place, name, WIDE, SHIFT, BFLOAT)                                                         \
   layout(set = 0, binding = place) readonly buffer name##_Pairs { uvec2 name##_pairs[]; };                  \
@@ -106,18 +131,27 @@ uint narrowed(vec2 values) {
     atomicOr(words[(at) / 2u], (bits) << shift);                             \
   }
 
+#ifdef TWO_BYTES
+#define HEED_RESULT(place, name)                                                                             \
+  layout(set = 0, binding = place) writeonly buffer name##_Halves { uint16_t name##_halves[]; };             \
+  void put_##name(uint at, float value) { name##_halves[at] = uint16_t(narrowed(value, OUT_IS_BFLOAT)); }    \
+  void put_two_##name(uint at, uint next, bool first, bool second, vec2 values) {                            \
+    if (first) put_##name(at, values.x);                                                                     \
+    if (second) put_##name(next, values.y);                                                                  \
+  }
+#else
 #define HEED_RESULT(place, name)                                                            \
   layout(set = 0, binding = place) buffer name##_Words { uint name##_words[]; };            \
   void put_##name(uint at, float value) {                                                   \
     if (OUT_WIDE) name##_words[at] = floatBitsToUint(STORED(value));                        \
     else HEED_PUT_TWO_BYTES(name##_words, at, narrowed(value, OUT_IS_BFLOAT))               \
   }                                                                                         \
-  void put_two_##name(uint at, uint next, bool first, bool second, float values[2]) {       \
+  void put_two_##name(uint at, uint next, bool first, bool second, vec2 values) {           \
     if (OUT_WIDE) {                                                                         \
-      if (first) name##_words[at] = floatBitsToUint(STORED(values[0]));                     \
-      if (second) name##_words[next] = floatBitsToUint(STORED(values[1]));                  \
+      if (first) name##_words[at] = floatBitsToUint(STORED(values.x));                      \
+      if (second) name##_words[next] = floatBitsToUint(STORED(values.y));                   \
     } else {                                                                                \
-      uint word = narrowed(vec2(values[0], values[1]));                                     \
+      uint word = narrowed(values);                                                         \
       if (first && second && next == at + 1u && (at & 1u) == 0u) {                          \
         name##_words[at / 2u] = word;                                                       \
       } else {                                                                              \
@@ -126,6 +160,19 @@ uint narrowed(vec2 values) {
       }                                                                                     \
     }                                                                                       \
   }
+#endif
+#ifdef TWO_BYTES
+#define HEED_RESULT4(place, name)                                                         \
+  HEED_RESULT(place, name)                                                                \
+  layout(set = 0, binding = place) writeonly buffer name##_Pairs { uvec2 name##_pairs[]; }; \
+  void put_four_##name(uint at, vec4 values) {                                            \
+    name##_pairs[at / 4u] = uvec2(narrowed(values.xy), narrowed(values.zw));              \
+  }                                                                                       \
+  void put_some_##name(uint at, uint count, vec4 values) {                                \
+    [[unroll]] for (uint c = 0u; c < 4u; ++c)                                             \
+      if (c < count) put_##name(at + c, values[c]);                                       \
+  }
+#else
 #define HEED_RESULT4(place, name)                                                         \
   HEED_RESULT(place, name)                                                                \
   layout(set = 0, binding = place) writeonly buffer name##_Pairs { uvec2 name##_pairs[]; }; \
@@ -148,4 +195,5 @@ uint narrowed(vec2 values) {
       }                                                                                                   \
     }                                                                                                     \
   }
+#endif
 #endif

@@ -1,4 +1,4 @@
-// layernorm and rmsnorm over rows of n elements: v = x + residual, then gamma * normalized(v) + beta.
+// layernorm, and rmsnorm by HEED_NORM_ROOT, over rows of n elements: v = x + residual, then gamma * normalized(v) + beta.
 #include "constants.h"
 #include "params.h"
 

@@ -53,7 +53,7 @@ float sum_of_four(vec4 x) { return (x.x + x.y) + (x.z + x.w); }
       return;                                                                                              \
     }                                                                                                      \
     at += i * stride;                                                                                      \
-    put_two_##name(at, at + stride, true, i + 1u < n, float[2](four.x, four.y));                           \
+    put_two_##name(at, at + stride, true, i + 1u < n, four.xy);                                            \
     at += 2u * stride;                                                                                     \
-    put_two_##name(at, at + stride, i + 2u < n, i + 3u < n, float[2](four.z, four.w));                     \
+    put_two_##name(at, at + stride, i + 2u < n, i + 3u < n, four.zw);                                      \
   }

@@ -54,6 +54,27 @@ std::set<uint32_t> subgroup_capabilities(const std::string& name) {
   return {};
 }
 
+// All others read and write words, so that devices without 16-bit storage have them. Casts from two bytes are among those.
+bool stores_16_bits(std::string_view name) {
+  if (name.starts_with("attention")) return name.ends_with("_matrix");
+  if (name.ends_with("_canon")) return false;
+  constexpr std::string_view kSplit[] = {"matmul_",
+                                         "elementwise_",
+                                         "embedding_f16",
+                                         "embedding_bf16",
+                                         "embedding_backward_",
+                                         "rotary_",
+                                         "cross_entropy_backward_",
+                                         "softmax_backward_",
+                                         "norm_backward_f16",
+                                         "norm_backward_bf16"};
+  const auto begins = [&](std::string_view split) { return name.starts_with(split); };
+  if (std::none_of(std::begin(kSplit), std::end(kSplit), begins) ||
+      (name.starts_with("embedding") && name.ends_with("_quantized")))
+    return false;
+  return name.find("f16") != name.npos && !(name.ends_with("_f32") && !name.starts_with("matmul"));
+}
+
 TEST_CASE("every kernel is SPIR-V that asks only for what its storage and operations need") {
   std::set<std::string> names;
   for (uint32_t i = 0; i < kKernelCount; ++i) {
@@ -71,10 +92,7 @@ TEST_CASE("every kernel is SPIR-V that asks only for what its storage and operat
     CHECK(module.version == kVersion13);
     std::set<uint32_t> expected = {kCapabilityShader};
     expected.merge(subgroup_capabilities(name));
-    // All others read and write words.
-    const bool stores_16_bits = (name.starts_with("matmul") && name.find("f16") != std::string::npos) ||
-                                (name.starts_with("attention") && name.ends_with("_matrix"));
-    if (stores_16_bits) expected.insert(kCapabilityStorageBuffer16);
+    if (stores_16_bits(name)) expected.insert(kCapabilityStorageBuffer16);
     if (name.ends_with("_matrix")) {
       expected.insert(kMatrixCapabilities.begin(), kMatrixCapabilities.end());
       if (name.find("_bf16_") == std::string::npos)
@@ -113,6 +131,9 @@ TEST_CASE("kernels share modules, and know their twins") {
   // A type that is read, that of results, and that of weights.
   CHECK(kernel_info(KernelId::LayernormBf16).words == kernel_info(KernelId::LayernormF32).words);
   CHECK(kernel_info(KernelId::LayernormBf16).types == 0x020202);
+  CHECK(kernel_info(KernelId::RmsnormF16).words == kernel_info(KernelId::LayernormF16).words);
+  CHECK(kernel_info(KernelId::ElementwiseBf16).words == kernel_info(KernelId::ElementwiseF32F16).words);
+  CHECK(kernel_info(KernelId::ElementwiseBf16).words != kernel_info(KernelId::ElementwiseBf16F32).words);
   CHECK(kernel_info(KernelId::ElementwiseF16Bf16).types == 0x010201);
   CHECK(kernel_info(KernelId::ProjectionF32Narrow).types == 0x010000);
   CHECK(kernel_info(KernelId::PlaceU8).canon == KernelId::PlaceU8);

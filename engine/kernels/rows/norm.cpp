@@ -3,8 +3,8 @@
 namespace heed::kernels {
 namespace {
 
-uint32_t norm_flags(const Select& select) {
-  uint32_t flags = 0;
+uint32_t norm_flags(const Select& select, bool by_root) {
+  uint32_t flags = by_root ? HEED_NORM_ROOT : 0;
   if (select.has(in::kGamma)) flags |= HEED_NORM_GAMMA;
   if (select.has(in::kBeta)) flags |= HEED_NORM_BETA;
   if (select.has(in::kNormResidual)) flags |= HEED_NORM_RESIDUAL;
@@ -13,7 +13,7 @@ uint32_t norm_flags(const Select& select) {
 
 }  // namespace
 
-Status select_norm(const Select& select, const ByStorage& ids) {
+Status select_norm(const Select& select, const ByStorage& ids, bool by_root) {
   const TensorInfo& x = select.info(in::kX);
   Status status = check_storage(select, x.dtype);
   if (status == Status::Ok && select.out().dtype != x.dtype)
@@ -26,7 +26,7 @@ Status select_norm(const Select& select, const ByStorage& ids) {
   const auto& inputs = select.node.inputs;
   const Tensor operands[] = {inputs[in::kX], inputs[in::kGamma], inputs[in::kBeta], inputs[in::kNormResidual],
                              select.node.outputs[0]};
-  select_rows(select, ids, x.dims[static_cast<size_t>(x.rank - 1)], norm_flags(select), operands, kInputs);
+  select_rows(select, ids, x.dims[static_cast<size_t>(x.rank - 1)], norm_flags(select, by_root), operands, kInputs);
   return Status::Ok;
 }
 

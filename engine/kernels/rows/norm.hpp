@@ -1,11 +1,11 @@
-// layernorm and rmsnorm differ in their kernels only.
+// layernorm and rmsnorm differ in a flag of their kernels only.
 #pragma once
 
 #include "kernels/rows/rows.hpp"
 
 namespace heed::kernels {
 
-Status select_norm(const Select& select, const ByStorage& ids);
+Status select_norm(const Select& select, const ByStorage& ids, bool by_root);
 void emit_norm(const Emit& emit);
 
 }  // namespace heed::kernels

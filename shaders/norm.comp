@@ -1,6 +1,4 @@
-// Layer normalization; see shared/norm.h. The mean, then the variance with a correction (Chan, Golub, LeVeque 1983):
-// the mean is summed from values less the row's first one, and its rounding error is found together with the variance.
-// Rows of mean 10,000 and deviation 1 lose nothing.
+// Layer normalization, and root-mean-square normalization with HEED_NORM_ROOT; see shared/norm.h.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/norm.glsl"
@@ -13,11 +11,9 @@ vec4 masked(vec4 x, uint i, uint n) {
   return x;
 }
 
-void main() {
-  Row row = this_row();
-  uint groups = group_count(row.n);
-  hold_row(row);
-
+// The mean, then the variance with a correction (Chan, Golub, LeVeque 1983): the mean is summed from values less the row's first
+// one, and its rounding error is found together with the variance. Rows of mean 10,000 and deviation 1 lose nothing.
+void normalize_around_mean(Row row, uint groups) {
   float shift = 0.0;
   if (row.n > 0u) {
     shift = one_x(row.x);
@@ -57,4 +53,40 @@ void main() {
     if ((FLAGS & HEED_NORM_BETA) != 0u) ADD_TO(values, load_beta(p.offset[2], p.beta_stride, i, row.n));
     store_result(row.out_at, p.out_stride[4], i, row.n, values);
   }
+}
+
+// No mean and no beta.
+void normalize_by_root(Row row, uint groups) {
+  uvec4 largest = uvec4(NEAR_ROOT_BITS(p.eps));  // eps counts, so that scaled it stays within f32 too
+  [[unroll]] for (uint g = 0u; g < groups; ++g) {
+    uint i = group_start(g);
+    if (i < row.n) largest = larger_magnitudes(largest, group_of(row, g, i));
+  }
+  float scale = row_scale(largest);
+
+  vec4 squares = vec4(0.0);
+  [[unroll]] for (uint g = 0u; g < groups; ++g) {
+    uint i = group_start(g);
+    if (i >= row.n) continue;
+    vec4 values = COARSE(MULTIPLY_FIRST(group_of(row, g, i), scale));
+    ADD_ON_GRID(squares, MULTIPLY_COARSE(values, values));
+  }
+  float inverse = INVERSE_ROOT(
+      ADD(DIVIDE_BY_COUNT(sum_of_row(squares), p.n), scaled_twice(p.eps, scale)));
+
+  [[unroll]] for (uint g = 0u; g < groups; ++g) {
+    uint i = group_start(g);
+    if (i >= row.n) continue;
+    vec4 values = MULTIPLY(MULTIPLY_FIRST(group_of(row, g, i), scale), inverse);
+    if ((FLAGS & HEED_NORM_GAMMA) != 0u) MULTIPLY_BY(values, load_gamma(p.offset[1], p.gamma_stride, i, row.n));
+    store_result(row.out_at, p.out_stride[4], i, row.n, values);
+  }
+}
+
+void main() {
+  Row row = this_row();
+  uint groups = group_count(row.n);
+  hold_row(row);
+  if ((FLAGS & HEED_NORM_ROOT) != 0u) normalize_by_root(row, groups);
+  else normalize_around_mean(row, groups);
 }
