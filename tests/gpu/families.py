@@ -5,7 +5,8 @@
   families.py check TABLE ROWS...   fails if a kernel spills or puts something into memory that did not, runs at a lower occupancy
                                     or takes over a tenth more instructions; if kernels came or went; or if a tile that heed takes
                                     for the cheaper one for each element takes more cycles for it
-  families.py compare OLD NEW       the same kernel by kernel: two folders of rows, of two commits
+  families.py compare OLD NEW       two folders of rows, of two commits: what changed of each kernel, then each family that has
+                                    more instructions or cycles, or a lower occupancy
 
 ROWS may hold figures of the sampled kernels alone (column "sampled"). The table's columns:
 
@@ -18,17 +19,25 @@ ROWS may hold figures of the sampled kernels alone (column "sampled"). The table
 """
 import collections
 import csv
+import math
 import pathlib
 import sys
 
 COLUMNS = ["chip", "family", "kernels", "registers", "spills", "scratch", "spilling", "occupancy", "hot_loop", "occupancies",
            "instructions"]
-MORE_INSTRUCTIONS = 1.1
+MORE_INSTRUCTIONS, SLOWER = 1.1, 1.05
+
+
+# Of the rows of commits whose heed_pipelines named no columns. Their examples have other names, and their kernels no constant for types.
+UNNAMED = ["chip", "kernel", "constants", "example", "registers", "scalar_registers", "spills", "scratch", "shared", "occupancy",
+           "instructions", "cycles", "multiply_add_percent", "matrix_percent"]
 
 
 def read_rows(path):
     with open(path, newline="") as file:
-        rows = list(csv.DictReader(file))
+        names = None if file.readline().startswith("chip,") else UNNAMED
+        file.seek(0)
+        rows = list(csv.DictReader(file, names))
     if not rows:
         sys.exit(f"FAIL {path} has no rows")
     return rows
@@ -151,33 +160,59 @@ def check(path, rows):
     return 0
 
 
-def numbered(rows):
-    """Rows by chip, kernel, example and their order within these, since constants may come and go."""
+def numbered(rows, by_constants):
+    """Rows by chip, kernel, example and their order within these, since constants may come and go. `by_constants`: one side has
+    unnamed columns, so that kernels are known by all constants but that of types."""
     seen, result = collections.Counter(), {}
     for row in rows:
-        key = (row["chip"], row["kernel"], row["example"])
+        what = row["example"]
+        if by_constants:
+            constants = row["constants"].split()
+            what = " ".join(constants[:3] + constants[4 if "family" in row else 3:])
+        key = (row["chip"], row["kernel"], what)
         seen[key] += 1
         result[(*key, seen[key])] = row
     return result
 
 
+def mean_ratio(pairs, column):
+    """The geometric mean of what `column` grew by; 1 where the compiler does not tell."""
+    logs = [math.log(int(new[column]) / int(old[column])) for old, new in pairs if int(old[column]) > 0 < int(new[column])]
+    return math.exp(sum(logs) / len(logs)) if logs else 1.0
+
+
+def compare_families(pairs):
+    groups = collections.defaultdict(list)
+    for before, after in pairs:
+        groups[after["chip"], after["family"]].append((before, after))
+    for (chip, family), members in sorted(groups.items()):
+        instructions, cycles = mean_ratio(members, "instructions"), mean_ratio(members, "cycles")
+        lost = sum(int(after["occupancy"]) < int(before["occupancy"]) for before, after in members)
+        if max(instructions, cycles) > SLOWER or lost > 0:
+            print(f"{chip} {family}, {len(members)} kernels: instructions {instructions:.2f}, cycles {cycles:.2f}, "
+                  f"{lost} at a lower occupancy")
+
+
 def compare(old, new):
     shown = ("registers", "spills", "scratch", "occupancy", "instructions", "hot_loop", "cycles")
-    counts = collections.Counter()
+    counts, pairs = collections.Counter(), []
     for path in sorted(new.glob("*.csv")):
         if not (old / path.name).exists():
             continue
-        before, after = numbered(read_rows(old / path.name)), numbered(read_rows(path))
+        rows = read_rows(old / path.name), read_rows(path)
+        before, after = (numbered(side, "family" not in rows[0][0]) for side in rows)
         for key, row in after.items():
             if key not in before:
                 counts["new"] += 1
             elif is_compiled(row) and is_compiled(before[key]):
+                pairs.append((before[key], row))
                 changes = [f"{column} {before[key][column]} -> {row[column]}" for column in shown
-                           if before[key][column] != row[column]]
+                           if column in before[key] and before[key][column] != row[column]]
                 counts["changed" if changes else "same"] += 1
                 if changes:
                     print(f"{key[0]} {key[1]} of {key[2]} #{key[3]} ({row['constants']}): {', '.join(changes)}")
         counts["gone"] += sum(key not in after for key in before)
+    compare_families(pairs)
     print(", ".join(f"{counts[what]} {what}" for what in ("same", "changed", "new", "gone")))
     return 0
 

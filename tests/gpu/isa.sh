@@ -6,7 +6,7 @@
 #   tests/gpu/isa.sh ... --one        compiles a third of each family for one chip of each maker, instead of one of each
 #                                     generation; kernels that are missing are found all the same
 #   tests/gpu/isa.sh ... --update     writes the table
-#   tests/gpu/isa.sh ... --against COMMIT   builds that commit, and compares kernel by kernel instead
+#   tests/gpu/isa.sh ... --against COMMIT   builds that commit, and compares kernel by kernel and family by family
 #   tests/gpu/isa.sh ... --assembly FOLDER  also writes the assembly of every kernel there
 #
 # Needs a build (build/tests/heed_pipelines and heed_warm_start, or HEED_BUILD). Two versions of Mesa are fetched from
