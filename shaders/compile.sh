@@ -119,10 +119,11 @@ list_modules() {  # list_modules FILE
   cmake "-DHEED_VARIANTS=$root/shaders/variants.txt" "-DHEED_OUTPUT=$1" -P "$root/shaders/shaders.cmake" || exit 2
 }
 
-# The passes of `glslc -O` but for inlining, which doubles a module: drivers inline anyway. Where CANON counts on NoContraction, passes
-# move and drop instructions alone: copies, as of unrolled loops, lose it.
+# The passes of `glslc -O`, of which KEEP_CALLS leaves out inlining. Where CANON counts on NoContraction, passes move and drop
+# instructions alone: copies, as of unrolled loops, lose it.
 moving_passes='--strip-debug --eliminate-local-single-block --eliminate-local-single-store --ssa-rewrite
   --eliminate-dead-code-aggressive --compact-ids'
+inlining='--wrap-opkill --eliminate-dead-branches --merge-return --inline-entry-points-exhaustive'
 all_passes='--strip-debug --eliminate-dead-branches --eliminate-dead-functions --private-to-local
   --eliminate-local-single-block --eliminate-local-single-store --eliminate-dead-code-aggressive --scalar-replacement=100
   --convert-local-access-chains --eliminate-local-single-block --eliminate-local-single-store --ssa-rewrite
@@ -137,8 +138,11 @@ compile_all() {  # compile_all DIRECTORY
     # shellcheck disable=SC2086  # one word per define
     glslc -O0 --target-env=vulkan1.1 -Werror -I "$root/shaders" $options \
       -o "$1/$name.spv" "$root/shaders/$source" || die "$name ($source) does not compile"
-    passes=$all_passes
-    case " $defines " in *' CANON '*) passes=$moving_passes ;; esac
+    case " $defines " in
+      *' CANON '*) passes=$moving_passes ;;
+      *' KEEP_CALLS '*) passes=$all_passes ;;
+      *) passes="$inlining $all_passes" ;;
+    esac
     # shellcheck disable=SC2086  # one word per pass
     tool spirv-opt $passes "$1/$name.spv" -o "$1/$name.spv" || die "$name cannot be optimized"
     validate --target-env vulkan1.1 "$1/$name.spv" || die "$name is not valid SPIR-V"
