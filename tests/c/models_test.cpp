@@ -6,8 +6,6 @@
 
 #include <heed/decoder_model.hpp>
 
-#include <filesystem>
-
 namespace heed::test {
 namespace {
 
@@ -169,10 +167,10 @@ TEST_CASE("C: BERT and its sentence give the bits of C++", "[c][models]") {
   KeptCheckpoint checkpoint(heed_checkpoint_open, folder.c_str(), nullptr);
   KeptWeights weights(heed_bert_upload, checkpoint, &config, device, nullptr);
   // One in memory, too.
-  const std::string one = (std::filesystem::temp_directory_path() / "heed_c_bert.safetensors").string();
+  const ScratchFolder scratch;
+  const std::string one = (scratch / "bert.safetensors").string();
   REQUIRE(write_safetensors(one, files.host_tensors(), {}, stderr_log()) == Status::Ok);
   const std::string bytes = read_file(one);
-  std::filesystem::remove(one);
   KeptCheckpoint in_memory(heed_checkpoint_parse, bytes.data(), bytes.size(), nullptr, nullptr);
   KeptWeights of_memory(heed_bert_upload, in_memory, &config, device, nullptr);
   KeptGraph graph(heed_graph_create);

@@ -4,10 +4,10 @@
 
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 
 #include "c/kept.hpp"
+#include "harness/files.hpp"
 
 namespace heed::test {
 namespace {
@@ -208,7 +208,8 @@ TEST_CASE("C: steps of optimizers leave the bits of C++", "[c][train]") {
     CHECK(learner.weight("b", kKinds) != learner.b);
 
     // A file brings another state to the same bits, by a checkpoint's handle.
-    const std::string file = (std::filesystem::temp_directory_path() / ("heed_c_train_" + prefix)).string();
+    const ScratchFolder folder;
+    const std::string file = (folder / "learned").string();
     done(heed_optimizer_save(learner.optimizer, learner.state, file.c_str()));
     KeptCheckpoint saved(heed_checkpoint_open, file.c_str(), nullptr);
     CHECK(heed_checkpoint_count(saved) == (rule == HEED_UPDATE_ADAMW ? 7u : 5u));
@@ -217,7 +218,6 @@ TEST_CASE("C: steps of optimizers leave the bits of C++", "[c][train]") {
     KeptBlob before(heed_state_save, learner.state);
     KeptBlob after(heed_state_save, other);
     CHECK(text_of(before) == text_of(after));
-    std::filesystem::remove(file);
   }
 }
 

@@ -1,10 +1,10 @@
 // Reads and writes whole files.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -25,14 +25,15 @@ inline void write_file(const std::filesystem::path& path, std::string_view bytes
   REQUIRE(file.good());
 }
 
-// A folder that is removed at the end.
+// A folder of its own for each object, also among processes that run at once. It is removed at the end.
 class ScratchFolder {
  public:
   ScratchFolder() {
-    static int count = 0;
-    path_ = std::filesystem::temp_directory_path() /
-            ("heed-" + std::to_string(reinterpret_cast<uintptr_t>(this)) + "-" + std::to_string(count++));
-    std::filesystem::create_directories(path_);
+    std::random_device random;
+    do {
+      path_ = std::filesystem::temp_directory_path() /
+              ("heed-" + std::to_string(random()) + "-" + std::to_string(random()));
+    } while (!std::filesystem::create_directory(path_));
   }
   ~ScratchFolder() {
     std::error_code error;

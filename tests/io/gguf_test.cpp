@@ -3,6 +3,7 @@
 
 #include "base/half.hpp"
 #include "harness/devices.hpp"
+#include "harness/files.hpp"
 #include "harness/setup.hpp"
 
 #include <filesystem>
@@ -368,7 +369,8 @@ TEST_CASE("gguf: failure leaves the target alone, success replaces it, moves wor
 }
 
 TEST_CASE("gguf: data that was released is read again, and other memory stays", "[io][gguf]") {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "heed_gguf_release_test.gguf";
+  const ScratchFolder folder;
+  const std::filesystem::path path = folder / "release.gguf";
   std::string bytes = sound_gguf().file();
   std::ofstream(path, std::ios::binary) << bytes;
   Gguf mapped, parsed;
@@ -386,11 +388,11 @@ TEST_CASE("gguf: data that was released is read again, and other memory stays", 
   for (const Gguf::Entry& entry : parsed.entries())
     CHECK(std::ranges::equal(mapped.find(entry.name)->data, entry.data));
   Gguf().release(own);
-  std::filesystem::remove(path);
 }
 
 TEST_CASE("gguf: files on disk", "[io][gguf]") {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "heed_gguf_test.gguf";
+  const ScratchFolder folder;
+  const std::filesystem::path path = folder / "sound.gguf";
   const std::string bytes = sound_gguf().file();
   std::ofstream(path, std::ios::binary) << bytes;
   Gguf file;
@@ -400,7 +402,6 @@ TEST_CASE("gguf: files on disk", "[io][gguf]") {
   CHECK(Gguf::open((path.string() + ".absent"), {}, &file) == Status::NotFound);
   CHECK(Gguf::open(path.parent_path().string(), {}, &file) == Status::NotFound);
   CHECK(file.entries().size() == 5);
-  std::filesystem::remove(path);
 }
 
 }  // namespace heed::test

@@ -1,4 +1,5 @@
 // The safetensors reader on sound, damaged and hostile files.
+#include "harness/files.hpp"
 #include "harness/setup.hpp"
 #include "models/support.hpp"
 
@@ -270,8 +271,7 @@ TEST_CASE("safetensors: what a device cannot hold is left out of what it is give
 }
 
 TEST_CASE("safetensors: files on disk", "[io]") {
-  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "heed_safetensors_test";
-  std::filesystem::create_directories(folder);
+  const test::ScratchFolder folder;
   const auto open = [](const std::filesystem::path& path) {
     Reader r;
     r.status = SafeTensors::open(path.string(), r.log(), &r.file);
@@ -286,8 +286,7 @@ TEST_CASE("safetensors: files on disk", "[io]") {
   CHECK(open(write("sound", file_of(kSound, kSoundBytes))).status == Status::Ok);
   CHECK(open(write("empty", {})).status == Status::InvalidFile);
   CHECK(open(folder / "absent").status == Status::NotFound);
-  CHECK(open(folder).status == Status::NotFound);
-  std::filesystem::remove_all(folder);
+  CHECK(open(folder.path()).status == Status::NotFound);
 }
 
 TEST_CASE("safetensors: what is no text is not written", "[io]") {

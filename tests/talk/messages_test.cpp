@@ -1,6 +1,4 @@
 // Conversations of messages: what the model reads of them, what is forgotten, and what cannot be said.
-#include <filesystem>
-#include <fstream>
 
 #include "harness/source_path.hpp"
 #include "talk/support.hpp"
@@ -33,10 +31,7 @@ std::string unknown_template() {
   std::string bytes = read_file(kTinySpeaker);
   const std::string mark = "<|im_start|>";
   for (size_t at = 0; (at = bytes.find(mark, at)) != std::string::npos;) bytes.replace(at, mark.size(), "<|an_other|>");
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("heed-talk-" + std::to_string(reinterpret_cast<uintptr_t>(&bytes)) + ".gguf");
-  write_file(path, bytes);
-  return path.string();
+  return bytes;
 }
 
 }  // namespace
@@ -360,7 +355,9 @@ TEST_CASE("weights and caches may be of other types", "[talk]") {
 }
 
 TEST_CASE("a template that is not known leaves raw text, and the host may bring one", "[talk]") {
-  const std::string path = unknown_template();
+  const ScratchFolder folder;
+  folder.write("unknown.gguf", unknown_template());
+  const std::string path = (folder / "unknown.gguf").string();
   Device cpu = open_cpu();
   Messages messages;
   TextGenerator model;
@@ -375,7 +372,6 @@ TEST_CASE("a template that is not known leaves raw text, and the host may bring 
   REQUIRE(TextGenerator::open(cpu, path, {.context = 64, .chat = ChatTemplate("ChatML")}, &model) == Status::Ok);
   conversation = begun(model, greedy(3));
   CHECK(conversation.say("x") == Status::Ok);
-  std::filesystem::remove(path);
 }
 
 }  // namespace heed::test

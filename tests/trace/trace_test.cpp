@@ -1,10 +1,10 @@
 // The trace of `heed bench --trace` is JSON as ui.perfetto.dev reads it.
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "bench_trace.hpp"
 #include "harness/devices.hpp"
+#include "harness/files.hpp"
 #include "harness/setup.hpp"
 
 using namespace heed;
@@ -30,11 +30,11 @@ TEST_CASE("trace: one complete event per pass, one thread per row, one process p
       ++rows;
     }
   }
-  const std::string path = (std::filesystem::temp_directory_path() / "heed_trace_test.json").string();
+  const test::ScratchFolder folder;
+  const std::string path = (folder / "trace.json").string();
   REQUIRE(trace.write(path));
   std::ifstream file(path);
   const nlohmann::json json = nlohmann::json::parse(file);
-  std::filesystem::remove(path);
   std::set<int> processes;
   std::set<std::pair<int, int>> threads;
   std::map<std::pair<int, int>, double> ends;

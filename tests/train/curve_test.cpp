@@ -5,6 +5,7 @@
 
 #include "harness/devices.hpp"
 #include "harness/environment.hpp"
+#include "harness/files.hpp"
 #include "harness/setup.hpp"
 #include "harness/source_path.hpp"
 #include "train/writer.hpp"
@@ -38,7 +39,8 @@ TEST_CASE("curve: 200 steps of AdamW are PyTorch's, and the same bits again and 
   const std::vector<float> losses = curve_of(file, "losses"), norms = curve_of(file, "norms"),
                            out = curve_of(file, "out");
   REQUIRE(losses.size() == static_cast<size_t>(Writer::kSteps));
-  const std::filesystem::path checkpoint = std::filesystem::temp_directory_path() / "heed-curve.safetensors";
+  const test::ScratchFolder folder;
+  const std::filesystem::path checkpoint = folder / "curve.safetensors";
   for (const ops::TestDevice& test : ops::test_devices()) {
     INFO(test.word);
     Writer writer;
@@ -85,7 +87,6 @@ TEST_CASE("curve: 200 steps of AdamW are PyTorch's, and the same bits again and 
     CHECK(whole == halves);
     CHECK(ops::take_checked_messages() == "");
   }
-  std::filesystem::remove(checkpoint);
 }
 
 // A run that goes on while the host draws frames. vulkan/train_frames_test.cpp slices it.

@@ -6,6 +6,7 @@
 
 #include "harness/counting.hpp"
 #include "harness/devices.hpp"
+#include "harness/files.hpp"
 #include "harness/reference.hpp"
 #include "harness/setup.hpp"
 
@@ -149,12 +150,6 @@ std::vector<StepNumbers> numbers_at(int64_t step, UpdateRule rule) {
   return {numbers, vectors};
 }
 
-std::filesystem::path folder() {
-  const auto path = std::filesystem::temp_directory_path() / "heed_optimizer_test";
-  std::filesystem::create_directories(path);
-  return path;
-}
-
 }  // namespace
 
 TEST_CASE("optimizers: AdamW and SGD do what PyTorch does", "[train]") {
@@ -182,7 +177,8 @@ TEST_CASE("optimizers: AdamW and SGD do what PyTorch does", "[train]") {
       for (size_t w = 0; w < kWeights.size(); ++w)
         CHECK(apart(training.weight(w), floats_of(want, row.name + std::string(".") + kWeights[w].name)) < 2e-6);
       if (row.options.rule != UpdateRule::AdamW) continue;
-      const std::string path = (folder() / "adamw.safetensors").string();
+      const test::ScratchFolder folder;
+      const std::string path = (folder / "adamw.safetensors").string();
       REQUIRE(training.optimizer.save(training.state, path) == Status::Ok);
       const SafeTensors file = opened(path);
       CHECK(floats_of(file, "optimizer.step") == Floats{static_cast<float>(kSteps)});
@@ -270,7 +266,8 @@ TEST_CASE("optimizers: a step whose gradients are no numbers is left out and tol
 
 TEST_CASE("optimizers: the same bits at every run, and after a file", "[train]") {
   ops::on_each([](Device device) {
-    const std::string path = (folder() / "resume.safetensors").string();
+    const test::ScratchFolder folder;
+    const std::string path = (folder / "resume.safetensors").string();
     Training whole(device, {}, kWeights), halves(device, {}, kWeights);
     for (int64_t step = 0; step < 6; ++step) whole.run(step, numbers_at(step, UpdateRule::AdamW));
     for (int64_t step = 0; step < 3; ++step) halves.run(step, numbers_at(step, UpdateRule::AdamW));
@@ -399,7 +396,8 @@ TEST_CASE("optimizers: files of another shape, full disks and folders that are n
     Optimizer absurd;
     for (int i = 0; i < 64; ++i)
       REQUIRE(absurd.add("w" + std::to_string(i), std::vector<int64_t>{INT32_MAX}) == Status::Ok);
-    const auto unwritten = (folder() / "unwritten.safetensors").string();
+    const test::ScratchFolder folder;
+    const auto unwritten = (folder / "unwritten.safetensors").string();
     {
       const test::LimitNews limit(size_t{1} << 20);
       CHECK(absurd.load(training.state, {}, messages.log()) == Status::ShapeMismatch);
@@ -427,11 +425,11 @@ TEST_CASE("optimizers: files of another shape, full disks and folders that are n
     CHECK(!std::filesystem::exists(unwritten));
     CHECK(training.saved() == before);
 
-    const auto nowhere = (folder() / "nowhere" / "x.safetensors").string();
+    const auto nowhere = (folder / "nowhere/x.safetensors").string();
     CHECK(training.optimizer.save(training.state, nowhere, messages.log()) == Status::FileError);
     CHECK(messages.mention("x.safetensors"));
 #if defined(__linux__)
-    const std::string path = (folder() / "full.safetensors").string();
+    const std::string path = (folder / "full.safetensors").string();
     REQUIRE(training.optimizer.save(training.state, path) == Status::Ok);
     const auto size = std::filesystem::file_size(path);
     training.run(1, numbers_at(1, UpdateRule::AdamW));
