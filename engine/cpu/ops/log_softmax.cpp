@@ -3,28 +3,25 @@
 #include <cmath>
 #include <limits>
 
+#include "cpu/ops/masking.hpp"
 #include "cpu/ops/rows.hpp"
 
 namespace heed::cpu {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// Of a row whose sum is none: the rows with NaN or infinity are NaN, and one of -infinity alone stays.
+// Writes a row whose sum is not finite: minus infinity where the row holds nothing else, and NaN otherwise.
 void fill_strange(const float* x, int64_t n, float* out) {
-  const bool hidden = std::all_of(x, x + n, [](float v) { return v == -kInfinity; });
-  std::fill_n(out, n, hidden ? -kInfinity : kNan);
-}
-
-bool is_strange(const float* x, int64_t n, float largest) {
-  return std::isinf(largest) || std::any_of(x, x + n, [](float v) { return std::isnan(v); });
+  const bool hidden = std::all_of(x, x + n, [](float v) { return v == kHidden; });
+  std::fill_n(out, n, hidden ? kHidden : kNan);
 }
 
 // `powers` has room for n floats.
 void log_softmax_row(const RowKernels& kernels, const float* x, int64_t n, float* powers, float* out) {
   const float largest = kernels.largest(x, n);
-  if (is_strange(x, n, largest)) return fill_strange(x, n, out);
-  const double log_sum = std::log(kernels.powers(x, largest, powers, n));
+  if (std::isinf(largest)) return fill_strange(x, n, out);
+  const double log_sum = std::log(kernels.powers(x, largest, powers, n));  // NaN where an element is
   for (int64_t i = 0; i < n; ++i)
     out[i] = static_cast<float>(static_cast<double>(x[i]) - static_cast<double>(largest) - log_sum);
 }
@@ -34,7 +31,8 @@ void canon_log_softmax_row(const CanonKernels& canon, const float* x, int64_t n,
   canon.flush(x, flushed, n);
   const auto stored = [](float v) { return std::fabs(v) < FLT_MIN ? 0.0f : v; };
   const float* const top = std::max_element(flushed, flushed + n);
-  if (is_strange(flushed, n, *top)) return fill_strange(flushed, n, out);
+  if (std::isinf(*top) || std::any_of(flushed, flushed + n, [](float v) { return std::isnan(v); }))
+    return fill_strange(flushed, n, out);
   const float largest = *top, log_sum = canon.loss(flushed, n, top - flushed, 0.0f);
   for (int64_t i = 0; i < n; ++i) out[i] = stored(stored(flushed[i] - largest) - log_sum);
 }
