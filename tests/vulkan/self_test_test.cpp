@@ -345,13 +345,14 @@ TEST_CASE("self-test: a wrong kernel takes no other out of use", "[vulkan][self_
   const std::string word = first_gpu();
   if (word.empty()) return;
   struct Row {
-    const char *wrong, *instead;
+    const char* wrong;
+    std::set<std::string> instead;
     DType type;
     int64_t queries, keys;
   };
-  // So many keys are split by every kernel. Without splits it goes on, be it the one for few queries or that for tiles.
-  const Row rows[] = {{"attention_combine_f32", "attention_f32", DType::F32, 1, 8200},
-                      {"attention_f16_matrix", "attention_f16 ", DType::F16, 40, 40}};
+  // Every kernel splits 8,200 keys. Without splits the same kernel runs, which on some devices is the one for few queries.
+  const Row rows[] = {{"attention_combine_f32", {"attention_f32 ", "attention_f32_vector "}, DType::F32, 1, 8200},
+                      {"attention_f16_matrix", {"attention_f16 "}, DType::F16, 40, 40}};
   for (const Row& row : rows) {
     INFO(row.wrong);
     const SetVariable wrong("HEED_SABOTAGE_WRONG", row.wrong);
@@ -369,8 +370,8 @@ TEST_CASE("self-test: a wrong kernel takes no other out of use", "[vulkan][self_
     SelfTestReport report = tested(device);
     CHECK(only(report, SelfTestVerdict::Wrong, row.wrong));
     REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
-    CHECK(kernels_of(plan).starts_with(row.instead));
-    CHECK_THAT(kernels_of(plan), !holds(row.wrong));
+    INFO(kernels_of(plan));
+    CHECK(row.instead.contains(kernels_of(plan)));
   }
 }
 
