@@ -16,7 +16,7 @@ const uint INFINITY_BITS = 0x7f800000u, NAN_BITS = 0x7fc00000u;
 
 float power_of(float value, float largest) { return is_minus_infinity(value) ? 0.0 : EXP(SUBTRACT(value, largest)); }
 
-// What a row's gradient is made of.
+// A row: its place, its label, and the values that all elements of its gradient share.
 struct Row {
   uint x, label;
   bool strange;

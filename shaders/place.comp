@@ -10,7 +10,7 @@ layout(set = 0, binding = 1) readonly buffer Places { int places[]; };
 HEED_MOVED_BITS(2, result)
 layout(set = 0, binding = 3) buffer Faults { uint faults; };
 
-// Where rows come from, go to, and find their places.
+// The first elements of a row: where it is read, where it is written, and its places.
 struct Row {
   uint from, to, places;
 };

@@ -189,7 +189,8 @@ int64_t attention_backward_bias(const Launch& l) {
 
 int64_t attention_backward_rows(const Launch& l) { return loop(l.push<AttentionBackwardRowsParams>().d_v, 1); }
 
-// Of a kernel whose name begins and goes on so, the first that fits; those that walk over rows say so in variants.txt.
+// Counts the loops of kernels whose name starts with `begins` and has `has` behind it. The first family that fits a kernel is its own.
+// Kernels that walk over rows are not here: walks= in variants.txt counts theirs.
 struct Family {
   std::string_view begins, has;
   int64_t (*rounds)(const Launch& l);

@@ -18,7 +18,7 @@ Tensor visible_weights(Backflow& flow, const Node& softmax) {
   return visible;
 }
 
-// Of rows of a tensor of any rank: softmax takes at most four axes.
+// The softmax of each row of a tensor of any rank. Graph::softmax takes at most four axes, so that the rows become one matrix.
 Tensor softmax_of_rows(Backflow& flow, Tensor x) {
   const TensorInfo info = flow.info(x);
   const auto rank = static_cast<size_t>(info.rank);

@@ -23,7 +23,7 @@ inline constexpr bool kIsHandle =
 template <class T>
 concept Complete = requires { sizeof(T); };
 
-// What stands behind the handle.
+// An argument that follows the handle: zero, or a name or a place for a new handle.
 template <class T>
 T argument(bool zeros) {
   if constexpr (std::is_same_v<T, const char*>) return zeros ? nullptr : "a";
@@ -130,7 +130,7 @@ struct Everything {
 // No status.
 bool is_flag(const Function& function) { return std::string_view(function.name) == "heed_self_test_report_passed"; }
 
-// These look at another handle or at memory first, which is NULL here.
+// Functions that first check another handle or a pointer, which is NULL here, and not the handle that they are given.
 const std::set<std::string_view> kOthersFirst = {
     "heed_decoder_model_build",  "heed_optimizer_keep",     "heed_optimizer_load_checkpoint",
     "heed_optimizer_loss_scale", "heed_optimizer_settings", "heed_optimizer_step",
@@ -145,7 +145,7 @@ TEST_CASE("C: every function refuses handles that are none", "[c][misuse]") {
     uintptr_t number;
     const char* text;
   };
-  // A handle's lowest five bits are its kind, of which there are fewer than 31.
+  // The lowest five bits of a handle number its kind. No kind has the number 31.
   const Bad handles[] = {{0, "is NULL"},
                          {4096, "is no handle of heed"},
                          {reinterpret_cast<uintptr_t>(&device), "is no handle of heed"},

@@ -22,7 +22,7 @@ template <class T, heed_status (*kDestroy)(T*)>
 class Kept {
  public:
   Kept() = default;
-  // Of a function whose last argument takes the handle.
+  // Calls `make`, whose last argument receives the new handle.
   template <class... All, class... Given>
   explicit Kept(heed_status (*make)(All...), const Given&... given) {
     done(make(given..., &handle_));

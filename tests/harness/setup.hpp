@@ -26,7 +26,7 @@ Device open_cpu(DeviceOptions options = {});
 Weights uploaded(Device device, std::span<const HostTensor> tensors, const UploadOptions& options = {});
 Plan compiled(Device device, const Graph& graph, const Weights& weights = {}, const CompileOptions& options = {});
 State state_of(Plan plan);
-// What T::open makes of these.
+// The object that T::open makes from these arguments.
 template <class T, class... All>
 T opened(const All&... all) {
   T made;

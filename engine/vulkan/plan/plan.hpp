@@ -220,7 +220,7 @@ class VulkanPlan final : public detail::PlanImpl {
   std::vector<Buffer> run_bound_;  // where host_io_ has them, the same at every run
 };
 
-// Here, since each dispatch that is recorded asks for each of its bindings.
+// It is inline, since recording a dispatch calls it for each binding.
 inline BoundRange VulkanPlan::range_of(const Binding& binding, const Slot& slot, uint32_t slot_index) const {
   switch (binding.source) {
     case Binding::Source::Host: return slot.bound[binding.index];
