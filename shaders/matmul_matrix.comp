@@ -61,12 +61,12 @@ Block block_of(uint at, uint slow_stride, uint fast_stride, uint slow_end, uint 
 
 // k0 is a multiple of 8, so that `aligned` is the same for all blocks of a tile.
 Block block_of_a(Tile tile, uint k0) {
-  uint at = tile.a + tile.m * p.a_m + k0 * p.a_k, rows = p.m - tile.m, depth = max(p.k, k0) - k0;
+  uint at = tile.a + tile.m * p.a_m + k0 * p.a_k, rows = p.m - tile.m, depth = p.k - k0;
   if (A_K_FAST) return block_of(at, p.a_m, p.a_k, rows, depth);
   return block_of(at, p.a_k, p.a_m, depth, rows);
 }
 Block block_of_b(Tile tile, uint k0) {
-  uint at = tile.b + tile.n * p.b_n + k0 * B_K, columns = p.n - tile.n, depth = max(p.k, k0) - k0;
+  uint at = tile.b + tile.n * p.b_n + k0 * B_K, columns = p.n - tile.n, depth = p.k - k0;
   if (B_K_FAST) return block_of(at, p.b_n, B_K, columns, depth);
   return block_of(at, p.b_k, p.b_n, depth, columns);
 }
@@ -83,23 +83,23 @@ layout(set = 0, binding = 1) readonly buffer BBits { uint16_t b_bits[]; };
 
 // An aligned block goes into registers by `read` and from there to shared memory by `keep`. Any other goes to shared
 // memory at once by `carry`. Blocks of A and B are both 0 past the end of k, so that an infinity of one never meets the
-// padding of the other.
+// padding of the other. `read` clamps addresses and `keep` masks, so that no load waits for a branch or for another.
 #define HEED_BLOCK(read, keep, carry, next, scalars, vectors, target, LOADS, OCTETS, FAST, ROW)           \
   uvec4 next[LOADS];                                                                                      \
   void read(Block s) {                                                                                    \
     [[unroll]] for (uint load = 0u; load < LOADS; ++load) {                                               \
       uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x;                                        \
-      uint slow = row_of(i, FAST / 8u), fast = i % (FAST / 8u) * 8u;                                      \
-      next[load] = uvec4(0u);                                                                             \
-      if ((OCTETS % gl_WorkGroupSize.x == 0u || i < OCTETS) && slow < s.slow_end && fast < s.fast_end)    \
-        next[load] = vectors[(s.at + slow * s.slow_stride + fast) / 8u];                                  \
+      uint slow = min(row_of(i, FAST / 8u), s.slow_end - 1u);                                             \
+      uint fast = min(i % (FAST / 8u) * 8u, s.fast_end - 8u);                                             \
+      next[load] = vectors[(s.at + slow * s.slow_stride + fast) / 8u];                                    \
     }                                                                                                     \
   }                                                                                                       \
-  void keep() {                                                                                           \
+  void keep(Block s) {                                                                                    \
     [[unroll]] for (uint load = 0u; load < LOADS; ++load) {                                               \
       uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x;                                        \
-      if (OCTETS % gl_WorkGroupSize.x == 0u || i < OCTETS)                                                \
-        target[row_of(i, FAST / 8u) * ROW + i % (FAST / 8u)] = next[load];                                \
+      uint slow = row_of(i, FAST / 8u), fast = i % (FAST / 8u) * 8u;                                      \
+      uint inside = uint(slow < s.slow_end) & uint(fast < s.fast_end);                                    \
+      if (OCTETS % gl_WorkGroupSize.x == 0u || i < OCTETS) target[slow * ROW + fast / 8u] = next[load] & (0u - inside); \
     }                                                                                                     \
   }                                                                                                       \
   void carry(Block s) {                                                                                   \
@@ -140,6 +140,16 @@ void multiply_blocks(uint wave_m, uint wave_n) {
 }
 #endif
 
+void read_blocks(Block from_a, Block from_b) {
+#if A_BITS == 32
+  read_a(from_a);
+  read_b(from_b);
+#else
+  if (from_a.aligned) read_a(from_a);
+  if (from_b.aligned) read_b(from_b);
+#endif
+}
+
 void main() {
   uint index = workgroup_index();
   if (index >= p.tiles) return;
@@ -154,23 +164,14 @@ void main() {
   barrier();
 #endif
   // An aligned block comes into registers while the one before is multiplied, and waits there until all are done with
-  // shared memory.
+  // shared memory. The last is multiplied behind the loop, so that loads and products of a step have no branch between them.
   Block from_a = block_of_a(tile, 0u), from_b = block_of_b(tile, 0u);
-  for (uint k0 = 0u;; k0 += BK) {
-#if A_BITS == 32
-    read_a(from_a);
-    read_b(from_b);
-#else
-    if (from_a.aligned) read_a(from_a);  // past the end this reads nothing
-    if (from_b.aligned) read_b(from_b);
-#endif
-    if (k0 > 0u) multiply_blocks(wave_m, wave_n);
-    if (k0 >= p.k) break;
+  if (p.k > 0u) read_blocks(from_a, from_b);
+  for (uint k0 = 0u; k0 < p.k;) {
 #if A_BITS == 32
     uint slot = k0 / BK & 1u;
-#ifdef BLOCKS
-    widen_b(from_b);
-#endif
+    settle_a(from_a);
+    settle_b(from_b);
     note_largest(slot);
     barrier();
     if (!scale_terms(slot)) {
@@ -181,12 +182,17 @@ void main() {
     keep_b(scale_of(exponents.y));
 #else
     barrier();
-    if (from_a.aligned) keep_a(); else carry_a(from_a);
-    if (from_b.aligned) keep_b(); else carry_b(from_b);
+    if (from_a.aligned) keep_a(from_a); else carry_a(from_a);
+    if (from_b.aligned) keep_b(from_b); else carry_b(from_b);
 #endif
     barrier();
-    from_a = block_of_a(tile, k0 + BK);
-    from_b = block_of_b(tile, k0 + BK);
+    k0 += BK;
+    if (k0 >= p.k) break;
+    from_a = block_of_a(tile, k0);
+    from_b = block_of_b(tile, k0);
+    read_blocks(from_a, from_b);
+    multiply_blocks(wave_m, wave_n);
   }
+  if (p.k > 0u) multiply_blocks(wave_m, wave_n);
   store_fragments(tile, wave_m, wave_n);
 }

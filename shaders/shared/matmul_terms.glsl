@@ -39,56 +39,64 @@ uint row_of_terms(uint i, uint octets) {
   return octets == 2u ? (row & ~7u) | (row & 3u) << 1u | (row >> 2u & 1u) : row_of(i, octets);
 }
 
-// Whether A and B can be read four elements at a time. Where that is known no load waits for a branch.
+// Whether A and B can be read four elements at a time. Where that is known no load waits for a branch: `read` clamps addresses,
+// and `settle` makes zeros of what lies outside, once the loads have arrived.
 const bool A_FOURS = (FLAGS & HEED_MATMUL_A_VEC4) != 0u && A_K_FAST;
 const bool B_FOURS = (FLAGS & HEED_MATMUL_B_VEC4) != 0u;
 
-#define HEED_READ(read, next, one, fours, FOURS, LOADS, OCTETS, FAST)                                     \
+#define HEED_READ(read, settle, next, one, fours, FOURS, LOADS, OCTETS, FAST)                             \
   vec4 next[2u * LOADS];                                                                                  \
   void read(Block s) {                                                                                    \
-    [[unroll]] for (uint load = 0u; load < LOADS; ++load) {                                               \
-      uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x;                                        \
-      uint slow = row_of_terms(i, FAST / 8u), fast = i % (FAST / 8u) * 8u;                                \
+    [[unroll]] for (uint four = 0u; four < 2u * LOADS; ++four) {                                          \
+      uint i = gl_LocalInvocationID.x + four / 2u * gl_WorkGroupSize.x;                                   \
+      uint slow = row_of_terms(i, FAST / 8u), fast = i % (FAST / 8u) * 8u + four % 2u * 4u;               \
+      if (FOURS) {                                                                                        \
+        next[four] = fours[(s.at + min(slow, s.slow_end - 1u) * s.slow_stride + min(fast, s.fast_end - 4u)) / 4u]; \
+        continue;                                                                                         \
+      }                                                                                                   \
       uint from = s.at + slow * s.slow_stride + fast * s.fast_stride;                                     \
       bool inside = (OCTETS % gl_WorkGroupSize.x == 0u || i < OCTETS) && slow < s.slow_end;               \
-      [[unroll]] for (uint half_octet = 0u; half_octet < 2u; ++half_octet) {                              \
-        vec4 four = vec4(0.0);                                                                            \
-        if (FOURS || s.aligned) {                                                                         \
-          if (inside && fast + 4u * half_octet < s.fast_end) four = fours[from / 4u + half_octet];        \
-        } else {                                                                                          \
-          [[unroll]] for (uint c = 0u; c < 4u; ++c)                                                       \
-            if (inside && fast + 4u * half_octet + c < s.fast_end)                                        \
-              four[c] = one(from + (4u * half_octet + c) * s.fast_stride);                                \
-        }                                                                                                 \
-        next[2u * load + half_octet] = four;                                                              \
+      next[four] = vec4(0.0);                                                                             \
+      if (s.aligned) {                                                                                    \
+        if (inside && fast < s.fast_end) next[four] = fours[from / 4u];                                   \
+        continue;                                                                                         \
       }                                                                                                   \
+      [[unroll]] for (uint c = 0u; c < 4u; ++c)                                                           \
+        if (inside && fast + c < s.fast_end) next[four][c] = one(from + c * s.fast_stride);               \
+    }                                                                                                     \
+  }                                                                                                       \
+  void settle(Block s) {                                                                                  \
+    if (!FOURS) return;                                                                                   \
+    [[unroll]] for (uint four = 0u; four < 2u * LOADS; ++four) {                                          \
+      uint i = gl_LocalInvocationID.x + four / 2u * gl_WorkGroupSize.x;                                   \
+      uint slow = row_of_terms(i, FAST / 8u), fast = i % (FAST / 8u) * 8u + four % 2u * 4u;               \
+      uint inside = uint(slow < s.slow_end) & uint(fast < s.fast_end) & uint(i < OCTETS);                 \
+      next[four] = uintBitsToFloat(floatBitsToUint(next[four]) & (0u - inside));                          \
     }                                                                                                     \
   }
-HEED_READ(read_a, next_a, one_a, a_fours, A_FOURS, A_LOADS, A_OCTETS, A_FAST)
+HEED_READ(read_a, settle_a, next_a, one_a, a_fours, A_FOURS, A_LOADS, A_OCTETS, A_FAST)
 #ifdef BLOCKS
-// Weights that are quantized stay in registers as they lie in memory while the block before theirs is multiplied; widen_b then makes
-// f32 of them. Zeros, which are read past an edge of b, become 0.
+// Weights that are quantized stay in registers as they lie in memory while the block before theirs is multiplied; settle_b then makes
+// f32 of them.
 Words next_words[2u * B_LOADS];
 vec4 next_b[2u * B_LOADS];
-uint at_of_b(Block s, uint four, out bool inside) {
+uint at_of_b(Block s, uint four, out uint inside) {
   uint i = gl_LocalInvocationID.x + four / 2u * gl_WorkGroupSize.x;
   uint column = row_of_terms(i, B_FAST / 8u), k = i % (B_FAST / 8u) * 8u + four % 2u * 4u;
-  inside = (B_OCTETS % gl_WorkGroupSize.x == 0u || i < B_OCTETS) && column < s.slow_end && k < s.fast_end;
-  return s.at + column * s.slow_stride + k;
+  inside = uint(i < B_OCTETS) & uint(column < s.slow_end) & uint(k < s.fast_end);
+  return s.at + min(column, s.slow_end - 1u) * s.slow_stride + min(k, s.fast_end - 4u);
 }
 void read_b(Block s) {
   [[unroll]] for (uint four = 0u; four < 2u * B_LOADS; ++four) {
-    bool inside;
-    uint at = at_of_b(s, four, inside);
-    next_words[four] = Words(uvec4(0u), uvec4(0u), uvec4(0u), 0u);
-    if (inside) next_words[four] = read_four(BLOCK_TYPE, blocks_of_b(), at / BLOCK, at % BLOCK);
+    uint inside, at = at_of_b(s, four, inside);
+    next_words[four] = read_four(BLOCK_TYPE, blocks_of_b(), at / BLOCK, at % BLOCK);
   }
 }
-void widen_b(Block s) {
+void settle_b(Block s) {
   [[unroll]] for (uint four = 0u; four < 2u * B_LOADS; ++four) {
-    bool inside;
-    uint at = at_of_b(s, four, inside);
-    next_b[four] = widen_read_four(BLOCK_TYPE, next_words[four], at / BLOCK, at % BLOCK);
+    uint inside, at = at_of_b(s, four, inside);
+    vec4 wide = widen_read_four(BLOCK_TYPE, next_words[four], at / BLOCK, at % BLOCK);
+    next_b[four] = uintBitsToFloat(floatBitsToUint(wide) & (0u - inside));
   }
 }
 float one_b(uint at) {
@@ -96,7 +104,7 @@ float one_b(uint at) {
   return widen_read_four(BLOCK_TYPE, read_four(BLOCK_TYPE, blocks_of_b(), block, first), block, first)[at & 3u];
 }
 #else
-HEED_READ(read_b, next_b, one_b, b_fours, B_FOURS, B_LOADS, B_OCTETS, B_FAST)
+HEED_READ(read_b, settle_b, next_b, one_b, b_fours, B_FOURS, B_LOADS, B_OCTETS, B_FAST)
 #endif
 
 #define HEED_KEEP(keep, largest, next, target, LOADS, OCTETS, FAST, ROW, LOW)                             \
