@@ -1,17 +1,27 @@
 # One library that needs nothing beside the C and C++ libraries: what heed links comes as archives. Read before dependencies.cmake.
-#   HEED_BUNDLE   heed::utf8proc must be an archive. Its objects become a part of a static heed, and a shared one links it
+#   HEED_BUNDLE   utf8proc and zlib must be archives. Their objects become a part of a static heed, and a shared one links them
 #   HEED_PYTHON   the wheel takes archives where the system has them
 # CMake's packages of these libraries name shared ones.
 set(CMAKE_DISABLE_FIND_PACKAGE_utf8proc ON)
 set(CMAKE_DISABLE_FIND_PACKAGE_unofficial-utf8proc ON)
-if(HEED_BUNDLE AND HEED_TEXT)
-  find_library(HEED_UTF8PROC_ARCHIVE NAMES ${CMAKE_STATIC_LIBRARY_PREFIX}utf8proc${CMAKE_STATIC_LIBRARY_SUFFIX}
-                                           ${CMAKE_STATIC_LIBRARY_PREFIX}utf8proc_static${CMAKE_STATIC_LIBRARY_SUFFIX})
-  if(NOT HEED_UTF8PROC_ARCHIVE)
-    message(FATAL_ERROR "HEED_BUNDLE=ON needs utf8proc as an archive: set HEED_UTF8PROC_ARCHIVE to its file, or HEED_TEXT=OFF")
+
+# heed_find_archive(OPTION LIBRARY VARIABLE NAME...): sets VARIABLE to the archive of a library that OPTION needs, which has one of
+# the names.
+function(heed_find_archive option library variable)
+  if(NOT HEED_BUNDLE OR NOT ${option})
+    return()
   endif()
-  set(HEED_UTF8PROC_LIBRARY ${HEED_UTF8PROC_ARCHIVE} CACHE FILEPATH "utf8proc" FORCE)
-elseif(HEED_PYTHON AND UNIX)
+  list(TRANSFORM ARGN REPLACE "(.+)" "${CMAKE_STATIC_LIBRARY_PREFIX}\\1${CMAKE_STATIC_LIBRARY_SUFFIX}" OUTPUT_VARIABLE files)
+  find_library(HEED_${library}_ARCHIVE NAMES ${files})
+  if(NOT HEED_${library}_ARCHIVE)
+    message(FATAL_ERROR "HEED_BUNDLE=ON needs an archive: set HEED_${library}_ARCHIVE to its file, or ${option}=OFF")
+  endif()
+  set(${variable} ${HEED_${library}_ARCHIVE} CACHE FILEPATH "of the bundle" FORCE)
+endfunction()
+
+heed_find_archive(HEED_TEXT UTF8PROC HEED_UTF8PROC_LIBRARY utf8proc utf8proc_static)
+heed_find_archive(HEED_VULKAN ZLIB ZLIB_LIBRARY z zlibstatic zlib)
+if(HEED_PYTHON AND UNIX AND NOT HEED_BUNDLE)
   list(PREPEND CMAKE_FIND_LIBRARY_SUFFIXES .a)
 endif()
 
@@ -32,4 +42,13 @@ function(heed_take_archive target file)
   endif()
   set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE)
   target_sources(${target} PRIVATE ${objects})
+endfunction()
+
+# heed_take_archives(TARGET): those of what heed links.
+function(heed_take_archives target)
+  foreach(library IN ITEMS UTF8PROC ZLIB)
+    if(HEED_${library}_ARCHIVE)
+      heed_take_archive(${target} ${HEED_${library}_ARCHIVE})
+    endif()
+  endforeach()
 endfunction()

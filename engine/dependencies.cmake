@@ -1,5 +1,5 @@
-# The libraries that heed links, as targets that every directory of the build sees: heed::utf8proc (with HEED_TEXT) and
-# Threads::Threads.
+# The libraries that heed links, as targets that every directory of the build sees: heed::utf8proc (with HEED_TEXT), ZLIB::ZLIB
+# (with HEED_VULKAN) and Threads::Threads. HEED_LINKED lists the first two.
 # Used by heed's own build and, installed beside it, by find_package(heed).
 
 # A target that find_package made in this directory, made visible to the directories above: whoever links heed links
@@ -17,8 +17,18 @@ macro(heed_find target)
 endmacro()
 
 heed_find(Threads::Threads Threads REQUIRED)
+set(HEED_LINKED "")
+
+# Unpacks shaders: Debian zlib1g-dev, vcpkg and Conan zlib.
+if(NOT DEFINED HEED_VULKAN OR HEED_VULKAN)
+  heed_find(ZLIB::ZLIB ZLIB REQUIRED)
+  list(APPEND HEED_LINKED ZLIB::ZLIB)
+endif()
 
 # Unicode for the tokenizers: Debian libutf8proc-dev, vcpkg and Conan utf8proc, each in its own way.
+if(NOT DEFINED HEED_TEXT OR HEED_TEXT)
+  list(APPEND HEED_LINKED heed::utf8proc)
+endif()
 if((NOT DEFINED HEED_TEXT OR HEED_TEXT) AND NOT TARGET heed::utf8proc)
   add_library(heed::utf8proc INTERFACE IMPORTED GLOBAL)
   heed_find(utf8proc::utf8proc utf8proc CONFIG QUIET)

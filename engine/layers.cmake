@@ -126,7 +126,7 @@ if(HEED_VULKAN)
 endif()
 if(HEED_VULKAN)
   find_path(HEED_VULKAN_INCLUDE vulkan/vulkan_core.h REQUIRED)
-  heed_layer(kernels ROOMS attention choose matmul rows SEES base graph)
+  heed_layer(kernels ROOMS attention choose matmul rows SEES base graph LIBRARIES ZLIB::ZLIB)
   include(${PROJECT_SOURCE_DIR}/shaders/shaders.cmake)  # embeds the committed SPIR-V: heed_embed_shaders
   get_target_property(is_taken heed_kernels IMPORTED)
   if(is_taken)

@@ -25,10 +25,11 @@ mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial" "$folder/packa
 : >"$folder/status"
 apt-get "${apt[@]}" update >&2
 # The libraries' names differ between releases, so that they are found as dependencies of the -dev packages.
-mapfile -t packages < <(apt-cache "${apt[@]}" depends libhwy-dev libutf8proc-dev |
-  awk '/^lib/ { print $1 } /Depends: lib(hwy|utf8proc)/ { print $2 }' | sort -u)
+mapfile -t packages < <(apt-cache "${apt[@]}" depends libhwy-dev libutf8proc-dev zlib1g-dev |
+  awk '/^[lz]/ { print $1 } /Depends: (lib(hwy|utf8proc)|zlib)/ { print $2 }' | sort -u)
 (cd "$folder/packages" && apt-get "${apt[@]}" download "${packages[@]}" >&2)
 for package in "$folder"/packages/*.deb; do dpkg -x "$package" "$folder/root"; done
+rm -f "$folder"/root/usr/lib/*/libz.so  # names a file of the system; the archive is taken
 
 cat >"$file.tmp" <<TEXT
 set(CMAKE_SYSTEM_NAME Linux)

@@ -31,14 +31,14 @@ set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
 TEXT
 
-# The system's own package sources, asked for source code.
+# The system's own package sources, asked for source code, too.
 rm -rf "$folder/apt"
 mkdir -p "$folder/apt/parts" "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
 for list in /etc/apt/sources.list.d/*.sources; do
-  [[ ! -f $list ]] || sed -E 's/^Types:.*/Types: deb-src/' "$list" >"$folder/apt/parts/${list##*/}"
+  [[ ! -f $list ]] || sed -E 's/^Types:.*/Types: deb deb-src/' "$list" >"$folder/apt/parts/${list##*/}"
 done
 touch "$folder/apt/sources.list"
-[[ ! -f /etc/apt/sources.list ]] || sed -nE 's/^deb /deb-src /p' /etc/apt/sources.list >"$folder/apt/sources.list"
+[[ ! -f /etc/apt/sources.list ]] || sed -nE 's/^deb (.*)/&\ndeb-src \1/p' /etc/apt/sources.list >"$folder/apt/sources.list"
 apt=(-qq -o Dir::Etc::sourcelist="$folder/apt/sources.list" -o Dir::Etc::sourceparts="$folder/apt/parts"
      -o Dir::State::lists="$folder/apt/lists" -o Dir::Cache="$folder/apt/cache" -o APT::Sandbox::User=root)
 apt-get "${apt[@]}" update >&2
@@ -56,6 +56,10 @@ for package in "${packages[@]}"; do
   cmake --build "$source/build" >&2
   cmake --install "$source/build" >&2
 done
+# Debian's sources of zlib lack the files that it is built with for Windows; there is a package of its archive.
+(cd "$folder/apt" && apt-get "${apt[@]}" download libz-mingw-w64-dev >&2 && dpkg -x libz-mingw-w64-dev_*.deb zlib)
+cp "$folder"/apt/zlib/usr/x86_64-w64-mingw32/include/z*.h "$folder/root/include/"
+cp "$folder/apt/zlib/usr/x86_64-w64-mingw32/lib/libz.a" "$folder/root/lib/"
 for headers in vulkan vk_video glm; do  # the same for every system
   [[ ! -d /usr/include/$headers ]] || ln -sfn "/usr/include/$headers" "$folder/root/include/$headers"
 done

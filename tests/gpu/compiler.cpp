@@ -100,26 +100,26 @@ Compiler::~Compiler() {
   if (device_ != VK_NULL_HANDLE) vk_.DestroyDevice(device_, nullptr);
 }
 
-bool Compiler::compile(const KernelKey& key, const KernelInfo& kernel, Compiled* result) {
+bool Compiler::compile(const KernelKey& key, const Shader& shader, Compiled* result) {
   Owned<VkShaderModule, PFN_vkDestroyShaderModule> module(device_, vk_.DestroyShaderModule);
   Owned<VkDescriptorSetLayout, PFN_vkDestroyDescriptorSetLayout> set(device_, vk_.DestroyDescriptorSetLayout);
   Owned<VkPipelineLayout, PFN_vkDestroyPipelineLayout> layout(device_, vk_.DestroyPipelineLayout);
   Owned<VkPipeline, PFN_vkDestroyPipeline> pipeline(device_, vk_.DestroyPipeline);
 
   auto code = structure<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
-  code.codeSize = kernel.word_count * sizeof(uint32_t);
-  code.pCode = kernel.words;
+  code.codeSize = shader.words.size_bytes();
+  code.pCode = shader.words.data();
   if (vk_.CreateShaderModule(device_, &code, nullptr, &module.handle) != VK_SUCCESS)
-    return failed("vkCreateShaderModule", kernel.name);
+    return failed("vkCreateShaderModule", shader.name);
 
   std::vector<VkDescriptorSetLayoutBinding> bindings;
-  for (uint32_t i = 0; i < kernel.binding_count; ++i)
+  for (uint32_t i = 0; i < shader.binding_count; ++i)
     bindings.push_back({i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
   auto sets = structure<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
-  sets.bindingCount = kernel.binding_count;
+  sets.bindingCount = shader.binding_count;
   sets.pBindings = bindings.data();
   if (vk_.CreateDescriptorSetLayout(device_, &sets, nullptr, &set.handle) != VK_SUCCESS)
-    return failed("vkCreateDescriptorSetLayout", kernel.name);
+    return failed("vkCreateDescriptorSetLayout", shader.name);
   const VkPushConstantRange push = {VK_SHADER_STAGE_COMPUTE_BIT, 0, kMaxPushBytes};
   auto layouts = structure<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
   layouts.setLayoutCount = 1;
@@ -127,13 +127,13 @@ bool Compiler::compile(const KernelKey& key, const KernelInfo& kernel, Compiled*
   layouts.pushConstantRangeCount = 1;
   layouts.pPushConstantRanges = &push;
   if (vk_.CreatePipelineLayout(device_, &layouts, nullptr, &layout.handle) != VK_SUCCESS)
-    return failed("vkCreatePipelineLayout", kernel.name);
+    return failed("vkCreatePipelineLayout", shader.name);
 
   vulkan::ComputePipelineInfo wanted(key, "main", module.handle, layout.handle, physical_.matrix_units.fixed_subgroup);
   wanted.info.flags |= kCapture;
   if (vk_.CreateComputePipelines(device_, VK_NULL_HANDLE, 1, &wanted.info, nullptr, &pipeline.handle) != VK_SUCCESS)
-    return failed("vkCreateComputePipelines", kernel.name);
-  return read(pipeline.handle, result) || failed("vkGetPipelineExecutable...", kernel.name);
+    return failed("vkCreateComputePipelines", shader.name);
+  return read(pipeline.handle, result) || failed("vkGetPipelineExecutable...", shader.name);
 }
 
 bool Compiler::read(VkPipeline pipeline, Compiled* result) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "harness/kernel_words.hpp"
 #include "kernels/dispatch.hpp"
 #include "vulkan/probe/capabilities.hpp"
 #include "vulkan/probe/instance.hpp"
@@ -27,6 +28,13 @@ struct Compiled {
   }
 };
 
+// SPIR-V whose entry point is "main".
+struct Shader {
+  const char* name;
+  std::span<const uint32_t> words;
+  uint32_t binding_count;
+};
+
 // The only device of the driver. It makes nothing but pipelines, and so works where there is no such GPU.
 class Compiler {
  public:
@@ -39,9 +47,12 @@ class Compiler {
   const vulkan::PhysicalDevice& physical() const { return physical_; }
   const Capabilities& capabilities() const { return capabilities_; }
   // False, with the reason on stderr, if the driver does not compile it.
-  bool compile(const KernelKey& key, Compiled* result) { return compile(key, kernel_info(key.id), result); }
+  bool compile(const KernelKey& key, Compiled* result) {
+    const KernelInfo& info = kernel_info(key.id);
+    return compile(key, {info.name, kernel_words(key.id), info.binding_count}, result);
+  }
   // The same with other SPIR-V and the constants and subgroup of a key.
-  bool compile(const KernelKey& key, const KernelInfo& kernel, Compiled* result);
+  bool compile(const KernelKey& key, const Shader& shader, Compiled* result);
 
  private:
   Compiler() = default;

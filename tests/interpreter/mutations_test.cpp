@@ -4,6 +4,7 @@
 //   HEED_MUTATIONS=N   tries the kernels of N random graphs; prints the barriers that nobody missed
 
 #include "harness/environment.hpp"
+#include "harness/kernel_words.hpp"
 #include "harness/setup.hpp"
 #include "interpreter/device.hpp"
 #include "interpreter/opcodes.hpp"
@@ -24,8 +25,8 @@ std::vector<size_t> barriers_of(const std::vector<uint32_t>& words) {
 }
 
 std::vector<uint32_t> words_of(KernelId id) {
-  const KernelInfo& info = kernel_info(id);
-  return {info.words, info.words + info.word_count};
+  const std::span<const uint32_t> words = kernel_words(id);
+  return {words.begin(), words.end()};
 }
 
 // Notes for each barrier of each kernel, by name and number, whether a run without it was reported.

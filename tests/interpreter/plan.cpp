@@ -8,6 +8,7 @@
 
 #include "base/arith.hpp"
 #include "base/logging.hpp"
+#include "harness/kernel_words.hpp"
 #include "kernels/loops.hpp"
 
 namespace heed::interpreter {
@@ -204,12 +205,11 @@ void InterpretedPlan::fill_last_words(const Node& pass, const RunValues& values)
 void InterpretedPlan::run_dispatch(const Node& pass, const KernelList& kernels, const Dispatch& dispatch,
                                    Memory& faults) {
   const KernelUse& use = kernels.uses[dispatch.kernel];
-  const KernelInfo& info = kernel_info(use.key.id);
   report_.where = format("%s, %s", pass.label.c_str(), kernel_name(use.key));
   std::array<Binding, kMaxBindings> bindings;
   for (uint32_t b = 0; b < use.buffer_count; ++b) bindings[b] = bind(pass, use, b, faults);
   Launch launch;
-  launch.words = {info.words, info.word_count};
+  launch.words = kernel_words(use.key.id);
   trials_->ran.insert(use.key.id);
   if (const auto found = trials_->replaced.find(use.key.id); found != trials_->replaced.end())
     launch.words = found->second;

@@ -1,6 +1,7 @@
 // Reads from the embedded SPIR-V what each kernel asks of a device.
 
 #include "harness/catch.hpp"
+#include "harness/kernel_words.hpp"
 #include "kernels/dispatch.hpp"
 
 namespace heed {
@@ -30,14 +31,14 @@ struct Module {
   bool has_source = false;
   uint32_t workgroup_variables = 0;
 
-  explicit Module(const KernelInfo& info) {
-    version = info.words[1];
-    for (size_t at = 5; at < info.word_count;) {
-      const uint32_t opcode = info.words[at] & 0xffffu, length = info.words[at] >> 16;
+  explicit Module(std::span<const uint32_t> words) {
+    version = words[1];
+    for (size_t at = 5; at < words.size();) {
+      const uint32_t opcode = words[at] & 0xffffu, length = words[at] >> 16;
       REQUIRE(length > 0);
-      if (opcode == kOpCapability) capabilities.insert(info.words[at + 1]);
+      if (opcode == kOpCapability) capabilities.insert(words[at + 1]);
       if (opcode == kOpSource) has_source = true;
-      if (opcode == kOpVariable && info.words[at + 3] == kStorageClassWorkgroup) ++workgroup_variables;
+      if (opcode == kOpVariable && words[at + 3] == kStorageClassWorkgroup) ++workgroup_variables;
       at += length;
     }
   }
@@ -82,13 +83,14 @@ TEST_CASE("every kernel is SPIR-V that asks only for what its storage and operat
     const std::string name = info.name;
     INFO(name);
     CHECK(names.insert(name).second);
-    REQUIRE(info.word_count > 5);
-    REQUIRE(info.words[0] == kMagic);
+    const std::span<const uint32_t> words = kernel_words(static_cast<KernelId>(i));
+    REQUIRE(words.size() > 5);
+    REQUIRE(words[0] == kMagic);
     CHECK(info.binding_count >= 2);
     CHECK(info.binding_count <= kMaxBindings);
     CHECK(info.push_bytes <= kMaxPushBytes);
     CHECK(info.push_bytes % 4 == 0);
-    const Module module(info);
+    const Module module(words);
     CHECK(module.version == kVersion13);
     std::set<uint32_t> expected = {kCapabilityShader};
     expected.merge(subgroup_capabilities(name));
@@ -112,31 +114,64 @@ TEST_CASE("every kernel is SPIR-V that asks only for what its storage and operat
 }
 
 TEST_CASE("kernels share modules, and know their twins") {
-  std::set<const uint32_t*> modules;
+  std::set<const PackedSpirv*> modules;
+  std::set<uint64_t> digests;
   size_t bytes = 0;
   for (uint32_t i = 0; i < kKernelCount; ++i) {
     const KernelInfo& info = kernel_info(static_cast<KernelId>(i));
-    if (modules.insert(info.words).second) bytes += info.word_count * sizeof(uint32_t);
+    digests.insert(info.module->digest);
+    if (modules.insert(info.module).second) bytes += info.module->word_count * sizeof(uint32_t);
     INFO(info.name);
     for (const auto& [twin, ending] : {std::pair{info.subgroup, "_subgroup"}, std::pair{info.canon, "_canon"}}) {
       if (twin == kNoTwin || twin == static_cast<KernelId>(i)) continue;
       CHECK(kernel_info(twin).name == info.name + std::string(ending));
       CHECK(kernel_info(twin).types == info.types);
       CHECK(kernel_info(twin).push_bytes == info.push_bytes);
-      CHECK(kernel_info(twin).words != info.words);
+      CHECK(kernel_info(twin).module != info.module);
     }
   }
   CHECK(modules.size() <= 90);
+  CHECK(digests.size() == modules.size());
   CHECK(bytes <= 3 << 20);
   // A type that is read, that of results, and that of weights.
-  CHECK(kernel_info(KernelId::LayernormBf16).words == kernel_info(KernelId::LayernormF32).words);
+  CHECK(kernel_info(KernelId::LayernormBf16).module == kernel_info(KernelId::LayernormF32).module);
   CHECK(kernel_info(KernelId::LayernormBf16).types == 0x020202);
-  CHECK(kernel_info(KernelId::RmsnormF16).words == kernel_info(KernelId::LayernormF16).words);
-  CHECK(kernel_info(KernelId::ElementwiseBf16).words == kernel_info(KernelId::ElementwiseF32F16).words);
-  CHECK(kernel_info(KernelId::ElementwiseBf16).words != kernel_info(KernelId::ElementwiseBf16F32).words);
+  CHECK(kernel_info(KernelId::RmsnormF16).module == kernel_info(KernelId::LayernormF16).module);
+  CHECK(kernel_info(KernelId::ElementwiseBf16).module == kernel_info(KernelId::ElementwiseF32F16).module);
+  CHECK(kernel_info(KernelId::ElementwiseBf16).module != kernel_info(KernelId::ElementwiseBf16F32).module);
   CHECK(kernel_info(KernelId::ElementwiseF16Bf16).types == 0x010201);
   CHECK(kernel_info(KernelId::ProjectionF32Narrow).types == 0x010000);
   CHECK(kernel_info(KernelId::PlaceU8).canon == KernelId::PlaceU8);
+}
+
+TEST_CASE("a damaged module is a Status, and leaves no words") {
+  const PackedSpirv& whole = *kernel_info(KernelId::MatmulF32).module;
+  std::vector<uint32_t> words;
+  REQUIRE(unpack(whole, &words) == Status::Ok);
+  REQUIRE(words.size() == whole.word_count);
+  const auto refused = [&](const PackedSpirv& damaged) {
+    CHECK(unpack(damaged, &words) == Status::InvalidFile);
+    CHECK(words.empty());
+  };
+  std::vector<unsigned char> bytes(whole.bytes, whole.bytes + whole.byte_count);
+  PackedSpirv copy = whole;
+  copy.bytes = bytes.data();
+  for (size_t at = 0; at < bytes.size(); at += bytes.size() / 64) {
+    INFO("byte " << at);
+    bytes[at] ^= 0x10;
+    refused(copy);
+    bytes[at] ^= 0x10;
+  }
+  for (const uint32_t fewer : {0u, 1u, whole.byte_count / 2, whole.byte_count - 1}) {
+    copy.byte_count = fewer;
+    refused(copy);
+  }
+  copy = whole;
+  for (const uint32_t other : {1u, whole.word_count - 1, whole.word_count + 1}) {
+    copy.word_count = other;
+    refused(copy);
+  }
+  CHECK(unpack(whole, &words) == Status::Ok);
 }
 
 TEST_CASE("the enumerators of KernelId name the kernels of the table") {

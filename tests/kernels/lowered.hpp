@@ -2,6 +2,7 @@
 #pragma once
 
 #include "graph/schedule/schedule.hpp"
+#include "harness/kernel_words.hpp"
 #include "harness/setup.hpp"
 #include "interpreter/module.hpp"
 #include "kernels/dispatch.hpp"
@@ -91,9 +92,8 @@ struct Lowered {
 
 // Bytes of shared memory that the kernel's SPIR-V declares.
 inline uint32_t shared_bytes(const KernelKey& key) {
-  const KernelInfo& info = kernel_info(key.id);
   const uint32_t subgroup = key.subgroup != 0 ? key.subgroup : 32;
-  return interpreter::Module({info.words, info.word_count}, {key.spec.data(), key.spec_count}, subgroup).shared_bytes();
+  return interpreter::Module(kernel_words(key.id), {key.spec.data(), key.spec_count}, subgroup).shared_bytes();
 }
 
 template <class T>

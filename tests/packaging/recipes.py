@@ -16,9 +16,9 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 RECIPES = os.path.join(ROOT, "engine", "packaging")
 # heed's CMake finds these, by the names that each tool has for them.
 NEEDS = {
-    "vcpkg": {"cpu": {"highway"}, "text": {"utf8proc"}, "vulkan": {"vulkan-headers"}, "": {"nlohmann-json"}},
-    "conan": {"cpu": {"highway"}, "text": {"utf8proc"}, "vulkan": {"vulkan-headers"}, "": {"nlohmann_json"}},
-    "xmake": {"cpu": {"highway"}, "text": {"utf8proc"}, "vulkan": {"vulkan-headers"}, "": {"nlohmann_json"}},
+    "vcpkg": {"cpu": {"highway"}, "text": {"utf8proc"}, "vulkan": {"vulkan-headers", "zlib"}, "": {"nlohmann-json"}},
+    "conan": {"cpu": {"highway"}, "text": {"utf8proc"}, "vulkan": {"vulkan-headers", "zlib"}, "": {"nlohmann_json"}},
+    "xmake": {"cpu": {"highway"}, "text": {"utf8proc"}, "vulkan": {"vulkan-headers", "zlib"}, "": {"nlohmann_json"}},
 }
 
 
@@ -79,13 +79,14 @@ def check_conan():
     text = read(RECIPES, "conan", "conanfile.py")
     compile(text, "conanfile.py", "exec")
     told = {"": set()}
-    part = ""  # what the line above asks for
+    part = ""  # the option that the block is about
     for line in text.splitlines():
+        condition = re.match(r"        if self\.options\.(\w+):$", line)
+        if condition or not line.startswith(" " * 12):
+            part = condition.group(1) if condition else ""
         asked = re.search(r"self\.requires\(\"([\w-]+)/", line)
         if asked:
             told.setdefault(part, set()).add(asked.group(1))
-        condition = re.match(r"        if self\.options\.(\w+):$", line)
-        part = condition.group(1) if condition else ""
     check("conan: what it requires", "" if told == NEEDS["conan"] else f"{told}")
     given = set(re.findall(r"\"(HEED_\w+)\"", text)) - {"HEED_SHARED"}
     check("conan: options of CMake", differences("options", given & cmake_options(), given))
@@ -95,9 +96,9 @@ def check_xmake():
     text = read(RECIPES, "xmake", "xmake.lua")
     told = {"": set()}
     for line in text.splitlines():
-        found = re.match(r"\s+(?:if package:config\(\"(\w+)\"\) then )?package:add\(\"deps\", \"([\w-]+)\"\)", line)
+        found = re.match(r"\s+(?:if package:config\(\"(\w+)\"\) then )?package:add\(\"deps\", ([\w\", -]+)\)", line)
         if found:
-            told.setdefault(found.group(1) or "", set()).add(found.group(2))
+            told.setdefault(found.group(1) or "", set()).update(re.findall(r"[\w-]+", found.group(2)))
     check("xmake: what it depends on", "" if told == NEEDS["xmake"] else f"{told}")
     given = set(re.findall(r"-D(HEED_[A-Z]\w+)=", text)) - {"HEED_OBJECTS_OF"}
     check("xmake: options of CMake", differences("options", given & cmake_options(), given))

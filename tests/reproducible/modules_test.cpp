@@ -2,7 +2,7 @@
 #include <set>
 
 #include "harness/catch.hpp"
-#include "kernels/kernel_table.hpp"
+#include "harness/kernel_words.hpp"
 
 namespace heed::reproducible {
 namespace {
@@ -20,11 +20,11 @@ struct Module {
   std::set<uint32_t> uncontracted, modes, functions;
   std::vector<std::pair<uint32_t, uint32_t>> operations;  // opcode, result
 
-  explicit Module(const KernelInfo& info) {
-    for (size_t at = 5; at < info.word_count;) {
-      const uint32_t opcode = info.words[at] & 0xffffu, length = info.words[at] >> 16;
+  explicit Module(std::span<const uint32_t> whole) {
+    for (size_t at = 5; at < whole.size();) {
+      const uint32_t opcode = whole[at] & 0xffffu, length = whole[at] >> 16;
       REQUIRE(length > 0);
-      const uint32_t* const words = info.words + at;
+      const std::span<const uint32_t> words = whole.subspan(at);
       if (opcode == kOpDecorate && words[2] == kNoContraction) uncontracted.insert(words[1]);
       if (opcode == kOpExecutionMode && length > 3 && words[3] == 32) modes.insert(words[2]);
       if (opcode == kOpExtInst) functions.insert(words[4]);
@@ -44,7 +44,7 @@ TEST_CASE("reproducible: kernels have exact operations alone, and tell drivers t
     if (!std::string_view(info.name).ends_with("_canon")) continue;
     INFO(info.name);
     ++kernels;
-    const Module module(info);
+    const Module module(kernel_words(static_cast<KernelId>(i)));
     CHECK(module.modes.contains(kRoundsToEven));
     CHECK(module.modes.contains(kKeepsInfinities));
     for (const uint32_t function : module.functions) {

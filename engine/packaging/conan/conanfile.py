@@ -38,6 +38,7 @@ class Heed(ConanFile):
             self.requires("highway/[>=1.0.3]")
         if self.options.vulkan:
             self.requires("vulkan-headers/[>=1.3]", transitive_headers=True)
+            self.requires("zlib/[>=1.2.11]")
         if self.options.text:
             self.requires("utf8proc/[>=2.8]")
 
@@ -69,7 +70,8 @@ class Heed(ConanFile):
         self.cpp_info.libs = ["heed"]
         if self.options.shared:
             self.cpp_info.defines = ["HEED_SHARED"]
-        elif self.options.system and self.options.text:
-            self.cpp_info.system_libs.append("utf8proc")
+        elif self.options.system:
+            parts = {"utf8proc": self.options.text, "z": self.options.vulkan}
+            self.cpp_info.system_libs += [library for library, wanted in parts.items() if wanted]
         if self.settings.os in ("Linux", "FreeBSD"):
             self.cpp_info.system_libs += ["dl", "pthread", "m"]

@@ -14,10 +14,11 @@ package("heed")
         if not package:config("system") then
             package:add("deps", "nlohmann_json")
             if package:config("cpu") then package:add("deps", "highway") end
-            if package:config("vulkan") then package:add("deps", "vulkan-headers") end
+            if package:config("vulkan") then package:add("deps", "vulkan-headers", "zlib") end
             if package:config("text") then package:add("deps", "utf8proc") end
-        elseif package:config("text") and not package:config("shared") then
-            package:add("syslinks", "utf8proc")
+        elseif not package:config("shared") then
+            if package:config("text") then package:add("syslinks", "utf8proc") end
+            if package:config("vulkan") then package:add("syslinks", "z") end
         end
         if package:config("shared") then package:add("defines", "HEED_SHARED") end
         if package:is_plat("linux", "bsd") then package:add("syslinks", "dl", "pthread", "m") end

@@ -91,30 +91,39 @@ Status Pipelines::build(Pipeline& pipeline) {
   return status;
 }
 
-Status Pipelines::create_module(const KernelInfo& kernel, VkShaderModule* module) {
+Status Pipelines::create_module(const KernelKey& key, VkShaderModule* module) {
+  std::vector<uint32_t> unpacked;
+  std::span<const uint32_t> words;
+  if (key.custom != nullptr) {
+    words = key.custom->spirv;
+  } else {
+    const Status status = unpack(*kernel_info(key.id).module, &unpacked);
+    if (status != Status::Ok) {
+      log(context_.log, LogLevel::Error, format("unpacking %s: %s", kernel_name(key), to_string(status)));
+      return status;
+    }
+    words = unpacked;
+  }
   auto code = structure<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
-  code.codeSize = size_t{kernel.word_count} * sizeof(uint32_t);
-  code.pCode = kernel.words;
-  return context_.check(format("vkCreateShaderModule of %s", kernel.name).c_str(),
+  code.codeSize = words.size_bytes();
+  code.pCode = words.data();
+  return context_.check(format("vkCreateShaderModule of %s", kernel_name(key)).c_str(),
                         context_.vk.CreateShaderModule(context_.device, &code, context_.allocator, module));
 }
 
 Status Pipelines::create_pipeline(const KernelKey& key, uint32_t binding_count, VkPipeline* pipeline) {
-  const KernelInfo kernel = key.custom == nullptr ? kernel_info(key.id)
-                                                  : KernelInfo{key.custom->name.c_str(), key.custom->spirv.data(),
-                                                               key.custom->spirv.size(), binding_count, kMaxPushBytes};
   VkShaderModule module = VK_NULL_HANDLE;
-  Status status = create_module(kernel, &module);
+  Status status = create_module(key, &module);
   if (status != Status::Ok) return status;
 
   const char* entry_point = key.custom == nullptr ? "main" : key.custom->entry_point.c_str();
-  const ComputePipelineInfo pipeline_info(key, entry_point, module, layouts_[kernel.binding_count],
+  const ComputePipelineInfo pipeline_info(key, entry_point, module, layouts_[binding_count],
                                           context_.physical.matrix_units.fixed_subgroup);
-  status = context_.check(format("vkCreateComputePipelines of %s", kernel.name).c_str(),
+  status = context_.check(format("vkCreateComputePipelines of %s", kernel_name(key)).c_str(),
                           context_.vk.CreateComputePipelines(context_.device, cache_, 1, &pipeline_info.info,
                                                              context_.allocator, pipeline));
   context_.vk.DestroyShaderModule(context_.device, module, context_.allocator);
-  if (status == Status::Ok) context_.name(VK_OBJECT_TYPE_PIPELINE, *pipeline, kernel.name);
+  if (status == Status::Ok) context_.name(VK_OBJECT_TYPE_PIPELINE, *pipeline, kernel_name(key));
   return status;
 }
 

@@ -52,7 +52,7 @@ class Pipelines {
 
  private:
   Status create_layouts();
-  Status create_module(const KernelInfo& kernel, VkShaderModule* module);
+  Status create_module(const KernelKey& key, VkShaderModule* module);
   Status create_pipeline(const KernelKey& key, uint32_t binding_count, VkPipeline* pipeline);
 
   Context& context_;

@@ -154,8 +154,7 @@ bool HeedWork::measure(const Node& pass, const KernelUse& use, const Dispatch& d
     return true;
   }
   Measured& fresh = result_->kernels.back();
-  const KernelInfo& info = kernel_info(use.key.id);
-  fresh.kernel = info.name;
+  fresh.kernel = kernel_info(use.key.id).name;
   for (uint32_t i = 0; i < use.key.spec_count; ++i)
     fresh.constants.append(i == 0 ? "" : " ").append(std::to_string(use.key.spec[i]));
   fresh.groups = dispatch.groups;
@@ -165,7 +164,7 @@ bool HeedWork::measure(const Node& pass, const KernelUse& use, const Dispatch& d
   if (!compiler_.compile(use.key, &compiled)) return false;
   fresh.figures = figures_of(compiler_.physical().driver, compiled);
   return interpret(interpreter_,
-                   {.words = {info.words, info.word_count},
+                   {.words = kernel_words(use.key.id),
                     .constants = {use.key.spec.data(), use.key.spec_count},
                     .subgroup = fresh.subgroup,
                     .bindings = {bindings.data(), use.buffer_count},

@@ -110,10 +110,9 @@ bool Trace::dispatch(std::istream& line) {
   std::vector<std::byte> push;
   for (size_t i = 0; i + 1 < all.size(); i += 2)
     push.push_back(static_cast<std::byte>(std::stoul(all.substr(i, 2), nullptr, 16)));
-  // More room for push constants and bindings than heed's own kernels need.
-  const KernelInfo info = {fresh.kernel.c_str(), pipeline.words.data(), pipeline.words.size(), 12, kMaxPushBytes};
   Compiled compiled;
-  if (compiler_.compile(pipeline.key, info, &compiled))
+  constexpr uint32_t kBindings = 12;  // more than heed's own kernels have
+  if (compiler_.compile(pipeline.key, {fresh.kernel.c_str(), pipeline.words, kBindings}, &compiled))
     fresh.figures = figures_of(compiler_.physical().driver, compiled);
   // Its kernels may break rules that heed's keep; their counts are good all the same.
   interpret(interpreter_,
