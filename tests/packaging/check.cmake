@@ -1,6 +1,6 @@
 # One way of getting heed into a program, from start to end: cmake -DHOW=... -P check.cmake
 #   HOW      static        install, move the folder, find_package
-#            shared        the same with a shared library; its exported symbols are checked
+#            shared        the same with a shared library; its exported symbols and its size are checked
 #            fetch         FetchContent, which ends in add_subdirectory, with a shared library
 #   SOURCE   heed's source folder
 #   BUILD    heed's build folder; for HOW=shared and fetch, empty where its objects cannot be taken
@@ -10,6 +10,9 @@ cmake_minimum_required(VERSION 3.21)
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
+
+# What games ship, with the kernels of all instruction sets; HOW=shared prints what the library takes.
+set(most_bytes 5500000)
 
 # Every exported function must be heed's own and marked for export, and those of the C interface are the committed ones.
 function(check_exports)
@@ -50,7 +53,10 @@ function(check_exports)
     message(FATAL_ERROR "the library reads the environment")
   endif()
   stripped_bytes(bytes ${library})
-  message(STATUS "${count} exported symbols, ${bytes} bytes stripped")
+  message(STATUS "${count} exported symbols, ${bytes} bytes stripped of at most ${most_bytes}")
+  if(bytes GREATER most_bytes)
+    message(FATAL_ERROR "the stripped library is too large")
+  endif()
 endfunction()
 
 if(HOW STREQUAL "static")
