@@ -48,6 +48,14 @@ vec4 widen_b(uvec4 bits) {
 }
 #endif
 
+// No load is behind a branch, where a compiler would wait for each: addresses are clamped, and what lies outside of the operands
+// becomes 0 when it is stored. Blocks of A and B are both 0 past the end of k, so that an infinity of one never meets the padding
+// of the other.
+vec4 masked(vec4 x, bool in_row, uint k) {
+  uvec4 inside = uvec4(lessThan(uvec4(k, k + 1u, k + 2u, k + 3u), uvec4(p.k))) & (0u - uint(in_row));
+  return uintBitsToFloat(floatBitsToUint(x) & (0u - inside));
+}
+
 // Where a load lies in its block: row of A or column of B, and k / 4. Neighbouring invocations take neighbouring
 // memory: along k where that is contiguous, else across rows. The loads of an invocation lie whole rows, or whole fours
 // of k, apart, since INVOCATIONS is a multiple of both.
@@ -80,50 +88,42 @@ bool has_load_of_b(uint load) {
   return count % INVOCATIONS == 0u || gl_LocalInvocationID.x + load * INVOCATIONS < count;
 }
 
-// Blocks of A and B are both 0 past the end of k, so that an infinity of one never meets the padding of the other.
 uvec4 read_a(Tile tile, uint load, uint k0) {
   Place place = place_of_a(load);
-  uint m = tile.m + place.row, k = k0 + 4u * place.quad;
-  uint at = tile.a + m * p.a_m + k * p.a_k;
-  if (!has_load_of_a(load) || m >= p.m || k >= p.k) return uvec4(0u);
-  if (A_FOURS && A_WIDE) return a16[at / 4u];
-  if (A_FOURS) return padded(a_pairs[at / 4u]);
-  vec4 quad = vec4(one_a(at), 0.0, 0.0, 0.0);
-  if (k + 1u < p.k) quad.y = one_a(at + p.a_k);
-  if (k + 2u < p.k) quad.z = one_a(at + 2u * p.a_k);
-  if (k + 3u < p.k) quad.w = one_a(at + 3u * p.a_k);
-  return floatBitsToUint(quad);
+  uint row = tile.a + min(tile.m + place.row, p.m - 1u) * p.a_m, k = k0 + 4u * place.quad, last = p.k - 1u;
+  uint at = (row + min(k, last & ~3u) * p.a_k) / 4u;
+  if (A_FOURS && A_WIDE) return a16[at];
+  if (A_FOURS) return padded(a_pairs[at]);
+  return floatBitsToUint(vec4(one_a(row + min(k, last) * p.a_k), one_a(row + min(k + 1u, last) * p.a_k),
+                              one_a(row + min(k + 2u, last) * p.a_k), one_a(row + min(k + 3u, last) * p.a_k)));
 }
 
 #ifdef BLOCKS
 // Where a load lies in the quantized weight: a block, and the first of the load's elements in it.
 uvec2 block_of_load(Tile tile, Place place, uint k0) {
-  uint at = tile.b + (tile.n + place.row) * p.b_n + k0 + 4u * place.quad;
+  uint at = tile.b + min(tile.n + place.row, p.n - 1u) * p.b_n + min(k0 + 4u * place.quad, p.k - 4u);
   return uvec2(at / BLOCK, at % BLOCK);
 }
 Words read_b(Tile tile, uint load, uint k0) {
-  Place place = place_of_b(load);
-  if (!has_load_of_b(load) || tile.n + place.row >= p.n || k0 + 4u * place.quad >= p.k)
-    return Words(uvec4(0u), uvec4(0u), uvec4(0u), 0u);
-  uvec2 from = block_of_load(tile, place, k0);
+  uvec2 from = block_of_load(tile, place_of_b(load), k0);
   return read_four(BLOCK_TYPE, blocks_of_b(), from.x, from.y);
 }
 #else
 // `read` is the number of the read within the load.
 uvec4 read_b(Tile tile, uint load, uint read, uint k0) {
   Place place = place_of_b(load);
-  uint n = tile.n + place.row, k = k0 + 4u * place.quad + read;
-  uint at = tile.b + n * p.b_n + k * p.b_k;
-  if (!has_load_of_b(load) || n >= p.n || k >= p.k) return uvec4(0u);
-  if (B_TURNED && B_WIDE) return padded(b_pairs[at / 2u]);
-  if (B_TURNED) return padded(b_words[at / 2u]);
-  if (B_FOURS && B_WIDE) return b16[at / 4u];
-  if (B_FOURS) return padded(b_pairs[at / 4u]);
-  vec4 quad = vec4(one_b(at), 0.0, 0.0, 0.0);
-  if (k + 1u < p.k) quad.y = one_b(at + p.b_k);
-  if (k + 2u < p.k) quad.z = one_b(at + 2u * p.b_k);
-  if (k + 3u < p.k) quad.w = one_b(at + 3u * p.b_k);
-  return floatBitsToUint(quad);
+  uint k = k0 + 4u * place.quad + read, last = p.k - 1u, n = tile.n + place.row;
+  if (B_TURNED) {  // pairs of columns
+    uint at = (tile.b + min(n, p.n - 2u) * p.b_n + min(k, last) * p.b_k) / 2u;
+    if (B_WIDE) return padded(b_pairs[at]);
+    return padded(b_words[at]);
+  }
+  uint column = tile.b + min(n, p.n - 1u) * p.b_n;
+  uint at = (column + min(k, last & ~3u) * p.b_k) / 4u;
+  if (B_FOURS && B_WIDE) return b16[at];
+  if (B_FOURS) return padded(b_pairs[at]);
+  return floatBitsToUint(vec4(one_b(column + min(k, last) * p.b_k), one_b(column + min(k + 1u, last) * p.b_k),
+                              one_b(column + min(k + 2u, last) * p.b_k), one_b(column + min(k + 3u, last) * p.b_k)));
 }
 #endif
 
@@ -148,23 +148,27 @@ void read_blocks(Tile tile, uint k0) {
 void store_blocks(Tile tile, uint k0) {
   [[unroll]] for (uint i = 0u; i < A_LOADS; ++i) {
     Place to = place_of_a(i);
-    if (has_load_of_a(i)) sh_a[to.row * ROW + to.quad] = COARSE(widen_a(next_a[i]));
+    if (has_load_of_a(i))
+      sh_a[to.row * ROW + to.quad] = COARSE(masked(widen_a(next_a[i]), tile.m + to.row < p.m, k0 + 4u * to.quad));
   }
   [[unroll]] for (uint i = 0u; i < B_LOADS; ++i) {
     Place to = place_of_b(i);
     if (!has_load_of_b(i)) continue;
+    bool in_row = tile.n + to.row < p.n;
+    uint k = k0 + 4u * to.quad;
 #ifdef BLOCKS
     uvec2 from = block_of_load(tile, to, k0);
-    sh_b[to.row * ROW + to.quad] = COARSE(widen_read_four(BLOCK_TYPE, next_b[i], from.x, from.y));
+    vec4 quad = widen_read_four(BLOCK_TYPE, next_b[i], from.x, from.y);
+    sh_b[to.row * ROW + to.quad] = COARSE(masked(quad, in_row, k));
 #else
     if (!B_TURNED) {
-      sh_b[to.row * ROW + to.quad] = COARSE(widen_b(next_b[i]));
+      sh_b[to.row * ROW + to.quad] = COARSE(masked(widen_b(next_b[i]), in_row, k));
       continue;
     }
     mat4x2 pairs;
     [[unroll]] for (uint j = 0u; j < 4u; ++j) pairs[j] = widen_pair_of_b(next_b[i * B_READS + j]);
     mat2x4 columns = transpose(pairs);
-    [[unroll]] for (uint j = 0u; j < 2u; ++j) sh_b[(to.row + j) * ROW + to.quad] = COARSE(columns[j]);
+    [[unroll]] for (uint j = 0u; j < 2u; ++j) sh_b[(to.row + j) * ROW + to.quad] = COARSE(masked(columns[j], in_row, k));
 #endif
   }
 }
@@ -186,7 +190,7 @@ void multiply_blocks(uint row, uint column) {
           sums[i * TN + j] = sum_of(product, sums[i * TN + j]);
         }
 #else
-        sums[i * TN + j] += dot(a_quad, b_quads[j]);
+        [[unroll]] for (uint c = 0u; c < 4u; ++c) sums[i * TN + j] = fma(a_quad[c], b_quads[j][c], sums[i * TN + j]);
 #endif
     }
   }
@@ -201,14 +205,15 @@ void main() {
   [[unroll]] for (uint i = 0u; i < TM * TN; ++i) sums[i] = 0.0;
 
   // Each block comes into registers while the one before is multiplied, and waits there until all are done with shared
-  // memory, since the smallest devices have room for one block only.
-  for (uint k0 = 0u;; k0 += BK) {
-    read_blocks(tile, k0);  // past the end this reads nothing
-    if (k0 > 0u) multiply_blocks(row, column);
-    if (k0 >= p.k) break;
+  // memory, since the smallest devices have room for one block only. The last block is read twice, so that loads and products
+  // have no branch between them.
+  if (p.k > 0u) read_blocks(tile, 0u);
+  for (uint k0 = 0u; k0 < p.k; k0 += BK) {
     barrier();
     store_blocks(tile, k0);
     barrier();
+    read_blocks(tile, k0 + BK < p.k ? k0 + BK : k0);
+    multiply_blocks(row, column);
   }
   store_sums(tile, row, column);
 }
