@@ -24,9 +24,6 @@ Status inflate_all(const PackedSpirv& module, std::vector<uint32_t>* words) {
   return result == Z_STREAM_END && is_whole ? Status::Ok : Status::InvalidFile;
 }
 
-// The files are little-endian.
-uint32_t swapped(uint32_t word) { return word << 24 | (word & 0xff00u) << 8 | (word >> 8 & 0xff00u) | word >> 24; }
-
 }  // namespace
 
 Status unpack(const PackedSpirv& module, std::vector<uint32_t>* words) {
@@ -34,8 +31,8 @@ Status unpack(const PackedSpirv& module, std::vector<uint32_t>* words) {
   if (!try_resize(words, module.word_count)) return Status::OutOfMemory;
   const Status status = inflate_all(module, words);
   if (status != Status::Ok) words->clear();
-  if constexpr (std::endian::native == std::endian::big)
-    for (uint32_t& word : *words) word = swapped(word);
+  if constexpr (std::endian::native == std::endian::big)  // the files are little-endian
+    for (uint32_t& word : *words) word = word << 24 | (word & 0xff00u) << 8 | (word >> 8 & 0xff00u) | word >> 24;
   return status;
 }
 
