@@ -12,7 +12,7 @@ uint64_t Weights::bytes() const { return impl_ == nullptr ? 0 : impl_->bytes(); 
 const DeviceInfo& Device::info() const { return impl_->info(); }
 
 Status Device::upload(std::span<const HostTensor> tensors, Weights* weights, const UploadOptions& options) {
-  if (impl_ == nullptr || weights == nullptr) return Status::InvalidArgument;
+  if (impl_ == nullptr || weights == nullptr) return refuse("Device::upload: the Device is empty, or weights is null");
   for (const HostTensor& tensor : tensors)
     if (tensor.data.data() == nullptr && !tensor.data.empty())
       return fail(impl_->log(), Status::InvalidArgument, "upload: '" + std::string(tensor.name) + "' is null");
@@ -35,7 +35,7 @@ uint64_t Device::upload_bytes(std::span<const HostTensor> tensors, const UploadO
 uint64_t Device::scratch_bytes() const { return impl_ == nullptr ? 0 : impl_->scratch_bytes(); }
 
 Status Device::compile(const Graph& graph, const Weights& weights, Plan* plan, const CompileOptions& options) {
-  if (impl_ == nullptr || plan == nullptr) return Status::InvalidArgument;
+  if (impl_ == nullptr || plan == nullptr) return refuse("Device::compile: the Device is empty, or plan is null");
   if (options.record_slots < 1 || options.record_slots > 16)
     return fail(impl_->log(), Status::InvalidArgument,
                 format("compile: record_slots is %u; it must be 1 to 16", options.record_slots));
@@ -51,13 +51,14 @@ Status Device::compile(const Graph& graph, const Weights& weights, Plan* plan, c
 }
 
 Status Device::pipeline_cache(std::vector<std::byte>* blob) const {
-  return impl_ == nullptr || blob == nullptr ? Status::InvalidArgument : impl_->pipeline_cache(blob);
+  return impl_ == nullptr || blob == nullptr ? refuse("Device::pipeline_cache: the Device is empty, or blob is null")
+                                             : impl_->pipeline_cache(blob);
 }
 
 namespace {
 
 Status make_state(detail::PlanImpl* plan, const std::span<std::byte>* memory, State* state) {
-  if (plan == nullptr || state == nullptr) return Status::InvalidArgument;
+  if (plan == nullptr || state == nullptr) return refuse("Plan::make_state: the Plan is empty, or state is null");
   std::shared_ptr<detail::StateImpl> made;
   const Status status = plan->make_state(memory, &made);
   if (status == Status::Ok) *state = State(std::move(made));
@@ -78,11 +79,14 @@ uint32_t Plan::pipeline_count() const { return impl_ == nullptr ? 0 : impl_->pip
 std::vector<PipelineInfo> Plan::pipelines() const {
   return impl_ == nullptr ? std::vector<PipelineInfo>() : impl_->pipelines();
 }
-Status Plan::prepare(uint32_t index) { return impl_ == nullptr ? Status::InvalidArgument : impl_->prepare(index); }
+Status Plan::prepare(uint32_t index) {
+  return impl_ == nullptr ? refuse("Plan::prepare: the Plan is empty") : impl_->prepare(index);
+}
 bool Plan::ready() const { return impl_ != nullptr && impl_->ready(); }
 std::vector<PassInfo> Plan::passes() const { return impl_ == nullptr ? std::vector<PassInfo>() : impl_->passes(); }
 Status Plan::timings(std::vector<PassTime>* times, uint32_t slot) const {
-  return impl_ == nullptr || times == nullptr ? Status::InvalidArgument : impl_->timings(times, slot);
+  return impl_ == nullptr || times == nullptr ? refuse("Plan::timings: the Plan is empty, or times is null")
+                                              : impl_->timings(times, slot);
 }
 
 }  // namespace heed

@@ -88,14 +88,14 @@ Status open_best(const DeviceOptions& options, const std::vector<DeviceInfo>& de
 }  // namespace
 
 Status Device::list(const DeviceOptions& options, std::vector<DeviceInfo>* devices) {
-  if (devices == nullptr) return Status::InvalidArgument;
+  if (devices == nullptr) return refuse("Device::list: devices is null");
   *devices = gpus(options);
   list_cpu_device(options, devices);
   return Status::Ok;
 }
 
 Status Device::open(const DeviceOptions& options, Device* device) {
-  if (device == nullptr) return Status::InvalidArgument;
+  if (device == nullptr) return refuse("Device::open: device is null");
   if (options.select == "cpu") return open_cpu_device(options, device);
   std::vector<DeviceInfo> devices;
   const Status status = list(options, &devices);

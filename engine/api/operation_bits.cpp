@@ -71,7 +71,7 @@ bool can_store(const Device& device, const Probe& probe) {
 }  // namespace
 
 Status operation_bits(Device& device, std::vector<OperationBits>* operations) {
-  if (!device.valid() || operations == nullptr) return Status::InvalidArgument;
+  if (!device.valid() || operations == nullptr) return refuse("operation_bits: device is empty, or operations is null");
   std::vector<OperationBits> found;
   std::vector<Fingerprint> fingerprints;
   for (const Probe& probe : reproducible_probes()) {

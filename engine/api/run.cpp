@@ -78,7 +78,7 @@ std::span<const T> span_of(std::initializer_list<T> list) {
 }  // namespace
 
 Status Plan::run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents, const RunOptions& options) {
-  if (impl_ == nullptr) return Status::InvalidArgument;
+  if (impl_ == nullptr) return refuse("Plan::run: the Plan is empty");
   detail::RunImpl run(impl_, options.state);
   const Status status = run.check("run");
   return status == Status::Ok ? run.run(buffers, extents, options) : status;
@@ -90,7 +90,7 @@ Status Plan::run(std::initializer_list<HostBuffer> buffers, std::initializer_lis
 
 Status Plan::start(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents, const RunOptions& options,
                    StartedRun* started) {
-  if (impl_ == nullptr || started == nullptr) return Status::InvalidArgument;
+  if (impl_ == nullptr || started == nullptr) return refuse("Plan::start: the Plan is empty, or started is null");
   if (started->impl_ != nullptr && started->impl_->is_going())
     return fail(impl_->host_log(), Status::InvalidArgument,
                 "start: *started holds a run that is not known to be done; wait for it first");
@@ -110,6 +110,8 @@ StartedRun::~StartedRun() = default;
 StartedRun::StartedRun(StartedRun&&) noexcept = default;
 StartedRun& StartedRun::operator=(StartedRun&&) noexcept = default;
 bool StartedRun::done() { return impl_ == nullptr || impl_->is_done(); }
-Status StartedRun::wait() { return impl_ == nullptr ? Status::InvalidArgument : impl_->wait(); }
+Status StartedRun::wait() {
+  return impl_ == nullptr ? refuse("StartedRun::wait: the StartedRun is empty") : impl_->wait();
+}
 
 }  // namespace heed

@@ -292,7 +292,7 @@ Status test_layer(Device& device, const Log& log) {
 }
 
 Status self_test(Device& device, const SelfTestOptions& options, SelfTestReport* report) {
-  if (!device.valid() || report == nullptr) return Status::InvalidArgument;
+  if (!device.valid() || report == nullptr) return refuse("self_test: device is empty, or report is null");
   if (options.time_limit_ms == 0)
     return fail(device.impl()->log(), Status::InvalidArgument, "self-test: time_limit_ms is 0; at least 1 is needed");
   *report = {};

@@ -10,7 +10,7 @@ namespace {
 // Calls body(state) unless the State is in use.
 template <class Body>
 Status use(const std::shared_ptr<detail::StateImpl>& impl, const char* call, const Body& body) {
-  if (impl == nullptr) return Status::InvalidArgument;
+  if (impl == nullptr) return refuse((std::string(call) + ": the State is empty").c_str());
   const std::shared_ptr<detail::StateImpl> state = impl;  // the host may drop the handle meanwhile
   const detail::Claim claim(&state->running);
   if (claim.is_mine()) return body(*state);
@@ -33,7 +33,7 @@ Status State::reset() {
 }
 
 Status State::copy(const State& from) {
-  if (from.impl_ == nullptr) return Status::InvalidArgument;
+  if (from.impl_ == nullptr) return refuse("copy: the State that is copied is empty");
   if (from.impl_ == impl_) return Status::Ok;
   return use(from.impl_, "copy", [&](detail::StateImpl& source) {
     return use(impl_, "copy", [&](detail::StateImpl& state) {
@@ -44,7 +44,7 @@ Status State::copy(const State& from) {
 }
 
 Status State::copy_row(const State& from, int64_t from_row, int64_t to_row) {
-  if (from.impl_ == nullptr) return Status::InvalidArgument;
+  if (from.impl_ == nullptr) return refuse("copy_row: the State that is copied is empty");
   const auto copy = [&](detail::StateImpl& source, detail::StateImpl& state) {
     std::vector<detail::StateRange> old_ranges, new_ranges;
     Status status = detail::ranges_of_row(*source.layout, from_row, "copy_row", state.log(), &old_ranges);
@@ -63,7 +63,7 @@ Status State::copy_row(const State& from, int64_t from_row, int64_t to_row) {
 }
 
 Status State::save(std::vector<std::byte>* blob) const {
-  if (blob == nullptr) return Status::InvalidArgument;
+  if (blob == nullptr) return refuse("State::save: blob is null");
   return use(impl_, "save", [&](detail::StateImpl& state) { return detail::save_state(state, blob); });
 }
 

@@ -10,7 +10,7 @@
 namespace heed {
 
 Status tune(Device& device, const TuningOptions& options, TuningReport* report) {
-  if (!device.valid() || report == nullptr) return Status::InvalidArgument;
+  if (!device.valid() || report == nullptr) return refuse("tune: device is empty, or report is null");
   if (options.time_limit_ms == 0)
     return fail(device.impl()->log(), Status::InvalidArgument, "tune: time_limit_ms is 0; at least 1 is needed");
   *report = {};
@@ -21,7 +21,7 @@ Status tune(Device& device, const TuningOptions& options, TuningReport* report) 
 }
 
 Status use_tuning(Device& device, std::span<const std::byte> blob) {
-  if (!device.valid()) return Status::InvalidArgument;
+  if (!device.valid()) return refuse("use_tuning: device is empty");
 #ifdef HEED_VULKAN
   if (device.impl()->backend() == detail::Backend::Vulkan) return vulkan::use_tuning(device, blob);
 #endif

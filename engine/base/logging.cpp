@@ -1,9 +1,26 @@
 #include "base/logging.hpp"
 
+#include <algorithm>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 
 namespace heed {
+namespace {
+
+thread_local constinit LastMessage last;
+
+}  // namespace
+
+void LastMessage::keep(std::string_view message) {
+  size_t length = std::min(message.size(), sizeof(text) - 1);
+  while (length < message.size() && length > 0 && (static_cast<uint8_t>(message[length]) & 0xc0) == 0x80) --length;
+  std::memcpy(text, message.data(), length);
+  text[length] = 0;
+}
+
+const char* last_message() { return last.text; }
 
 std::string format(const char* pattern, ...) {
   va_list args;
@@ -32,16 +49,18 @@ void log(const Log& log, LogLevel level, const std::string& message) {
 }
 
 Status fail(const Log& target, Status status, const std::string& message) {
+  last.keep(message);
   log(target, LogLevel::Error, message);
   return status;
 }
 
-Log stderr_log(LogLevel minimum) {
-  const auto write = [](void*, LogLevel level, const char* message) {
-    static constexpr const char* kNames[] = {"debug", "info", "warning", "error"};
-    std::fprintf(stderr, "heed: %s: %s\n", kNames[static_cast<int>(level)], message);
-  };
-  return {write, nullptr, minimum};
+Status refuse(const char* message) { return fail({}, Status::InvalidArgument, message); }
+
+void write_to_stderr(void*, LogLevel level, const char* message) {
+  static constexpr const char* kNames[] = {"debug", "info", "warning", "error"};
+  std::fprintf(stderr, "heed: %s: %s\n", kNames[static_cast<int>(level)], message);
 }
+
+Log stderr_log(LogLevel minimum) { return {write_to_stderr, nullptr, minimum}; }
 
 }  // namespace heed

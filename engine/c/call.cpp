@@ -5,22 +5,15 @@
 namespace heed::c {
 namespace {
 
-// Plain memory, since a library runs no code at a thread's exit that its host did not ask for.
-constexpr size_t kMessageBytes = 4096;
-thread_local constinit char message[kMessageBytes] = "";
+// Apart from C++'s, which calls that succeed may change.
+thread_local constinit LastMessage last;
 thread_local constinit Call* current = nullptr;
 
-void keep(std::string_view text) {
-  size_t length = std::min(text.size(), kMessageBytes - 1);
-  // A cut goes before a character of UTF-8, never into it.
-  while (length < text.size() && length > 0 && (static_cast<uint8_t>(text[length]) & 0xc0) == 0x80) --length;
-  std::memcpy(message, text.data(), length);
-  message[length] = 0;
-}
+void keep(std::string_view text) { last.keep(text); }
 
 }  // namespace
 
-const char* last_message() { return message; }
+const char* last_message() { return last.text; }
 
 Host::Host(const heed_log* given) {
   if (given != nullptr) host = *given;

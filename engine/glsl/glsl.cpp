@@ -39,7 +39,7 @@ long version_of(const std::string& source) {
 }  // namespace
 
 Status compile_glsl(std::string_view source, const GlslOptions& options, std::vector<uint32_t>* words) {
-  if (words == nullptr) return Status::InvalidArgument;
+  if (words == nullptr) return fail(options.log, Status::InvalidArgument, "compile_glsl: words is null");
   const std::string name(options.name);
   // 310 is the oldest version with compute shaders. On older ones (110 is the default) glslang writes thousands of lines to
   // stdout.

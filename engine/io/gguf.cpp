@@ -39,7 +39,7 @@ int64_t Gguf::Entry::elements() const {
 }
 
 Status Gguf::open(std::string_view path, const Log& log, Gguf* file) {
-  if (file == nullptr) return Status::InvalidArgument;
+  if (file == nullptr) return refuse("Gguf::open: file is null");
   auto contents = std::make_unique<Contents>();
   contents->name = path;
   Status status = MappedFile::open(contents->name, log, &contents->file);
@@ -49,7 +49,7 @@ Status Gguf::open(std::string_view path, const Log& log, Gguf* file) {
 }
 
 Status Gguf::parse(std::span<const std::byte> bytes, std::string_view name, const Log& log, Gguf* file) {
-  if (file == nullptr) return Status::InvalidArgument;
+  if (file == nullptr) return refuse("Gguf::parse: file is null");
   auto contents = std::make_unique<Contents>();
   contents->name = name;
   const Status status = contents->read(bytes, log);

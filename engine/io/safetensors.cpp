@@ -171,7 +171,7 @@ int64_t SafeTensors::Entry::elements() const {
 }
 
 Status SafeTensors::open(std::string_view path, const Log& log, SafeTensors* file) {
-  if (file == nullptr) return Status::InvalidArgument;
+  if (file == nullptr) return refuse("SafeTensors::open: file is null");
   const std::string name(path);
   auto contents = std::make_unique<Contents>();
   Status status = MappedFile::open(name, log, &contents->file);
@@ -182,7 +182,7 @@ Status SafeTensors::open(std::string_view path, const Log& log, SafeTensors* fil
 }
 
 Status SafeTensors::parse(std::span<const std::byte> bytes, std::string_view name, const Log& log, SafeTensors* file) {
-  if (file == nullptr) return Status::InvalidArgument;
+  if (file == nullptr) return refuse("SafeTensors::parse: file is null");
   auto contents = std::make_unique<Contents>();
   const Status status = read_contents(bytes, {std::string(name), log}, &contents->entries, &contents->metadata);
   if (status == Status::Ok) file->contents_ = std::move(contents);

@@ -39,7 +39,7 @@ Status narrow(const SafeTensors::Entry& entry, const Log& log, std::vector<int32
 }  // namespace
 
 Status read_f32(const SafeTensors::Entry& entry, const Log& log, std::vector<float>* values) {
-  if (values == nullptr) return Status::InvalidArgument;
+  if (values == nullptr) return refuse("read_f32: values is null");
   DType dtype;
   if (!storage_type(entry.type, &dtype) || dtype == DType::I32 || dtype == DType::U8)
     return wrong_type(entry, log, "F32, F16 or BF16");
@@ -50,7 +50,7 @@ Status read_f32(const SafeTensors::Entry& entry, const Log& log, std::vector<flo
 }
 
 Status read_i32(const SafeTensors::Entry& entry, const Log& log, std::vector<int32_t>* values) {
-  if (values == nullptr) return Status::InvalidArgument;
+  if (values == nullptr) return refuse("read_i32: values is null");
   using Type = SafeTensors::Type;
   std::vector<int32_t> read(static_cast<size_t>(entry.elements()));
   switch (entry.type) {

@@ -131,7 +131,7 @@ Checkpoint::Checkpoint(Checkpoint&&) noexcept = default;
 Checkpoint& Checkpoint::operator=(Checkpoint&&) noexcept = default;
 
 Status Checkpoint::open(std::string_view path, const Log& log, Checkpoint* checkpoint) {
-  if (checkpoint == nullptr) return Status::InvalidArgument;
+  if (checkpoint == nullptr) return refuse("Checkpoint::open: checkpoint is null");
   auto contents = std::make_unique<Contents>();
   const fs::path file = choose(fs::path(path));
   const Status status = file.extension() == ".json" ? open_shards(file, log, &contents->files, &contents->entries)

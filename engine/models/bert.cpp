@@ -52,7 +52,7 @@ void refuse_others(Fields* fields) {
 }  // namespace
 
 Status parse_bert_config(std::string_view json, std::string_view name, const Log& log, BertConfig* config) {
-  if (config == nullptr) return Status::InvalidArgument;
+  if (config == nullptr) return refuse("parse_bert_config: config is null");
   JsonFile object;
   const Status status = parse_object(json, name, log, &object);
   if (status != Status::Ok) return status;
@@ -76,7 +76,7 @@ Status parse_bert_config(std::string_view json, std::string_view name, const Log
 }
 
 Status read_bert_config(std::string_view path, const Log& log, BertConfig* config) {
-  if (config == nullptr) return Status::InvalidArgument;
+  if (config == nullptr) return refuse("read_bert_config: config is null");
   std::string text;
   const Status status = read_text(std::string(path), kMaxConfigBytes, log, &text);
   return status == Status::Ok ? parse_bert_config(text, path, log, config) : status;
@@ -179,7 +179,7 @@ DType BertWeights::dtype() const {
 
 Status BertWeights::load(std::span<const SafeTensors::Entry> entries, const BertConfig& config, const Log& log,
                          BertWeights* weights) {
-  if (weights == nullptr) return Status::InvalidArgument;
+  if (weights == nullptr) return refuse("BertWeights::load: weights is null");
   BertWeights fresh;
   const Status status = BertLoader(entries, config, log, &fresh).run();
   if (status == Status::Ok) *weights = std::move(fresh);

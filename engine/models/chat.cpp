@@ -134,7 +134,7 @@ std::string_view ChatTemplate::family() const { return format_ != nullptr ? form
 std::string_view ChatTemplate::answer_end() const { return format_ != nullptr ? format_->answer_end : ""; }
 
 Status ChatTemplate::recognize(std::string_view jinja, std::string_view name, const Log& log, ChatTemplate* chat) {
-  if (chat == nullptr) return Status::InvalidArgument;
+  if (chat == nullptr) return refuse("ChatTemplate::recognize: chat is null");
   if (jinja.size() > kMaxBytes)
     return fail(log, Status::Unsupported,
                 format("%s: the chat template has %zu bytes, at most %zu are read", std::string(name).c_str(),
@@ -157,7 +157,7 @@ Status ChatTemplate::recognize(std::string_view jinja, std::string_view name, co
 
 Status ChatTemplate::render(std::span<const ChatMessage> messages, const ChatOptions& options, const Log& log,
                             std::vector<ChatPart>* parts) const {
-  if (parts == nullptr) return Status::InvalidArgument;
+  if (parts == nullptr) return refuse("ChatTemplate::render: parts is null");
   if (!valid()) return fail(log, Status::InvalidArgument, "chat: the template is of no family");
   parts->clear();
   models::ChatWriter writer(*format_, variant_, messages, options, log, parts);
@@ -169,7 +169,7 @@ Status ChatTemplate::render(std::span<const ChatMessage> messages, const ChatOpt
 
 Status ChatTemplate::render(std::span<const ChatMessage> messages, const ChatOptions& options, const Log& log,
                             std::string* text) const {
-  if (text == nullptr) return Status::InvalidArgument;
+  if (text == nullptr) return refuse("ChatTemplate::render: text is null");
   std::vector<ChatPart> parts;
   const Status status = render(messages, options, log, &parts);
   if (status != Status::Ok) return status;

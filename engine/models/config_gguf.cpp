@@ -5,6 +5,7 @@
 
 #include <heed/decoder_model.hpp>
 
+#include "base/logging.hpp"
 #include "io/safetensors_header.hpp"
 #include "models/config.hpp"
 #include "models/family.hpp"
@@ -178,7 +179,7 @@ void GgufConfig::warn_of_unknown() const {
 }  // namespace models
 
 Status read_decoder_config(const Gguf& file, const Log& log, DecoderConfig* config) {
-  if (config == nullptr) return Status::InvalidArgument;
+  if (config == nullptr) return refuse("read_decoder_config: config is null");
   GgufFields fields(file, {}, log);
   const std::string architecture = fields.text("general.architecture");
   if (fields.status() != Status::Ok) return fields.status();

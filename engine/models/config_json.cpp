@@ -1,6 +1,7 @@
 // config.json of decoders.
 #include <heed/decoder_model.hpp>
 
+#include "base/logging.hpp"
 #include "models/config.hpp"
 #include "models/family.hpp"
 
@@ -78,7 +79,7 @@ const DecoderFamily* family_of(Fields* fields) {
 }  // namespace models
 
 Status parse_decoder_config(std::string_view json, std::string_view name, const Log& log, DecoderConfig* config) {
-  if (config == nullptr) return Status::InvalidArgument;
+  if (config == nullptr) return refuse("parse_decoder_config: config is null");
   JsonFile object;
   const Status status = parse_object(json, name, log, &object);
   if (status != Status::Ok) return status;

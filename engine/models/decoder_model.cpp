@@ -64,7 +64,7 @@ DecoderModel::DecoderModel(DecoderModel&&) noexcept = default;
 DecoderModel& DecoderModel::operator=(DecoderModel&&) noexcept = default;
 
 Status DecoderModel::open(std::string_view path, const Log& log, DecoderModel* model) {
-  if (model == nullptr) return Status::InvalidArgument;
+  if (model == nullptr) return refuse("DecoderModel::open: model is null");
   std::error_code error;
   const fs::path folder(path);
   if (!fs::is_directory(folder, error)) {
@@ -82,7 +82,7 @@ Status DecoderModel::open(std::string_view path, const Log& log, DecoderModel* m
 }
 
 Status DecoderModel::open(Gguf file, const Log& log, DecoderModel* model) {
-  if (model == nullptr) return Status::InvalidArgument;
+  if (model == nullptr) return refuse("DecoderModel::open: model is null");
   auto contents = std::make_unique<Contents>();
   contents->gguf = std::move(file);
   contents->is_gguf = true;
@@ -137,7 +137,7 @@ std::span<const HostTensor> DecoderModel::tensors() const {
 
 Status DecoderModel::upload(Device& device, const DecoderOptions& options, Weights* weights,
                             UploadProgress progress) const {
-  if (!valid() || !device.valid()) return Status::InvalidArgument;
+  if (!valid() || !device.valid()) return refuse("DecoderModel::upload: the DecoderModel is empty, or device is empty");
   UploadOptions upload;
   upload.progress = progress;
   if (contents_->is_gguf)

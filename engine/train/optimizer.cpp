@@ -31,13 +31,28 @@ std::vector<int64_t> shape_of(const Graph& g, Tensor t) {
 
 }  // namespace
 
+namespace {
+
+// What is wrong with the numbers, or null.
+const char* mistake_in(UpdateRule rule, const StepNumbers& numbers) {
+  const bool adam = rule == UpdateRule::AdamW;
+  if (!is_amount(numbers.rate)) return "rate must be 0 or more";
+  if (!is_amount(numbers.weight_decay)) return "weight_decay must be 0 or more";
+  if (!is_share(numbers.beta1) || (adam && numbers.beta1 == 0.0f)) return "beta1 is outside its range";
+  if (!is_share(numbers.beta2) || (adam && numbers.beta2 == 0.0f)) return "beta2 is outside its range";
+  if (!is_amount(numbers.eps)) return "eps must be 0 or more";
+  if (numbers.runs < 1) return "runs must be 1 or more";
+  if (!is_amount(numbers.max_norm)) return "max_norm must be 0 or more";
+  if (!is_amount(numbers.loss_scale) || numbers.loss_scale == 0.0f) return "loss_scale must be more than 0";
+  return nullptr;
+}
+
+}  // namespace
+
 Status step_words(UpdateRule rule, const StepNumbers& numbers, StepWords* words) {
   const bool adam = rule == UpdateRule::AdamW;
-  if (words == nullptr || !is_amount(numbers.rate) || !is_amount(numbers.weight_decay) || !is_share(numbers.beta1) ||
-      !is_share(numbers.beta2) || !is_amount(numbers.eps) || numbers.runs < 1 || !is_amount(numbers.max_norm) ||
-      !is_amount(numbers.loss_scale) || numbers.loss_scale == 0.0f ||
-      (adam && (numbers.beta1 == 0.0f || numbers.beta2 == 0.0f)))
-    return Status::InvalidArgument;
+  if (words == nullptr) return refuse("step_words: words is null");
+  if (const char* mistake = mistake_in(rule, numbers)) return refuse((std::string("step_words: ") + mistake).c_str());
   const UsualFloats floats;
   // volatile keeps the arithmetic between the ends of `floats`.
   const volatile double rate = numbers.rate, decay = numbers.weight_decay, beta1 = numbers.beta1, beta2 = numbers.beta2,
@@ -100,10 +115,20 @@ std::string Optimizer::state_name(int group, std::string_view what) const {
 Status Optimizer::add(std::string_view name, std::span<const int64_t> shape, int group) {
   int64_t elements = 1;
   for (const int64_t dim : shape)
-    if (dim < 1 || !checked_mul(elements, dim, &elements) || elements > INT32_MAX) return Status::InvalidArgument;
+    if (dim < 1 || !checked_mul(elements, dim, &elements) || elements > INT32_MAX)
+      return refuse(format("Optimizer::add: '%s' has shape %s; sizes are at least 1, and elements fewer than 2^31",
+                           std::string(name).c_str(), shape_text(shape).c_str())
+                        .c_str());
   const bool known =
       std::any_of(parameters_.begin(), parameters_.end(), [&](const Parameter& one) { return one.name == name; });
-  if (known || name.empty() || shape.empty() || group < 0 || group >= kMostGroups) return Status::InvalidArgument;
+  if (known || name.empty() || shape.empty() || group < 0 || group >= kMostGroups)
+    return refuse(format("Optimizer::add: '%s' %s", std::string(name).c_str(),
+                         known          ? "was added before"
+                         : name.empty() ? "is no name"
+                         : shape.empty()
+                             ? "has no sizes"
+                             : format("is put into group %d; there are 0 to %d", group, kMostGroups - 1).c_str())
+                      .c_str());
   parameters_.push_back({std::string(name), {shape.begin(), shape.end()}, group, group_size(group)});
   return Status::Ok;
 }

@@ -69,7 +69,7 @@ constexpr int64_t kOne[] = {1};
 
 // The State and the tensors are asked what they have before anything is written, or memory is taken for it.
 Status Optimizer::load(State& state, std::span<const HostTensor> tensors, const Log& log) const {
-  if (!state.valid()) return Status::InvalidArgument;
+  if (!state.valid()) return refuse("Optimizer::load: state is empty");
   const auto has = [&](const std::string& name) { return state.impl()->layout->find(name) != nullptr; };
   std::vector<Row> rows;
   std::vector<std::string> kinds = moments();
@@ -118,7 +118,7 @@ Status Optimizer::load(State& state, std::span<const HostTensor> tensors, const 
 }
 
 Status Optimizer::save(const State& state, std::string_view path, const Log& log) const {
-  if (!state.valid()) return Status::InvalidArgument;
+  if (!state.valid()) return refuse("Optimizer::save: state is empty");
   std::vector<std::string> kinds = moments();
   kinds.insert(kinds.begin(), std::string());
   std::vector<Row> rows;

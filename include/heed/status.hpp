@@ -1,10 +1,11 @@
 // Error and logging contract of heed.
 //
 // Every call that can fail returns a Status. heed never throws, aborts or exits; the text that belongs to a
-// failure (operation, tensor name, both shapes, the VkResult by name) goes to the Log that the host gave.
+// failure (operation, tensor name, both shapes, the VkResult by name) goes to the Log that the host gave, by default
+// stderr, and to last_message().
 //
 //   heed::Status s = plan.run(buffers);
-//   if (s != heed::Status::Ok) std::fprintf(stderr, "attention: %s\n", heed::to_string(s));
+//   if (s != heed::Status::Ok) show(heed::to_string(s), heed::last_message());
 #pragma once
 
 #include <cstdint>
@@ -40,15 +41,26 @@ HEED_API const char* to_string(Status status);
 
 enum class LogLevel : uint8_t { Debug, Info, Warning, Error };
 
-// Where messages go. A plain value that may be copied. `callback` may be called from any thread that calls heed and
-// from heed's own worker threads; `message` is only valid during the call. If it is null, messages are discarded.
+// The message of the last failure on this thread: operation, names, both values. "" if none has failed. Never null; valid
+// until the next failure on this thread, and cut off after 4095 bytes. A call that succeeds may change it, too, where it
+// tried something else first.
+HEED_API const char* last_message();
+
+// Writes "heed: warning: ..." and a line's end to stderr. `user` is not used.
+HEED_API void write_to_stderr(void* user, LogLevel level, const char* message);
+
+// Where messages go: by default warnings and errors to stderr. A plain value that may be copied. `callback` may be called
+// from any thread that calls heed and from heed's own worker threads; `message` is only valid during the call. If it is
+// null, messages are discarded.
 struct Log {
-  void (*callback)(void* user, LogLevel level, const char* message) = nullptr;
+  void (*callback)(void* user, LogLevel level, const char* message) = write_to_stderr;
   void* user = nullptr;
   LogLevel minimum = LogLevel::Warning;
 };
 
-// A Log that writes "heed: warning: ..." lines to stderr.
+// A Log that writes to stderr what is at least of this level.
 HEED_API Log stderr_log(LogLevel minimum = LogLevel::Warning);
+// A Log that discards everything.
+constexpr Log no_log() { return {nullptr, nullptr, LogLevel::Error}; }
 
 }  // namespace heed

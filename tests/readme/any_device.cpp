@@ -20,7 +20,7 @@ heed::Status attend(std::vector<float>* y) {
   heed::Device device;
   heed::Weights weights;
   heed::Plan plan;
-  heed::Status s = heed::Device::open({.log = heed::stderr_log()}, &device);  // or {.select = "cpu"}
+  heed::Status s = heed::Device::open({}, &device);  // or {.select = "cpu"}
   if (s == heed::Status::Ok) s = device.upload(tensors, &weights);
   if (s == heed::Status::Ok) s = device.compile(g, weights, &plan);
   y->resize(x.size());

@@ -18,7 +18,7 @@ heed::Status fit(std::string_view device_name, const std::vector<float>& x, cons
   heed::Device device;
   heed::Plan plan;
   heed::State state;  // zeros at first
-  heed::Status s = heed::Device::open({.select = device_name, .log = heed::stderr_log()}, &device);
+  heed::Status s = heed::Device::open({.select = device_name}, &device);
   if (s == heed::Status::Ok) s = device.compile(g, {}, &plan, {.training = true});
   if (s == heed::Status::Ok) s = plan.make_state(&state);
   for (; s == heed::Status::Ok && steps > 0; --steps) {

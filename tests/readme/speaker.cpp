@@ -18,7 +18,7 @@ heed::Status speak(std::string_view device_name, const heed::DecoderConfig& conf
   heed::Weights weights;
   heed::Plan plan;
   heed::State conversation;  // keys and values; each conversation has its own
-  heed::Status s = heed::Device::open({.select = device_name, .log = heed::stderr_log()}, &device);
+  heed::Status s = heed::Device::open({.select = device_name}, &device);
   if (s == heed::Status::Ok) s = device.upload(tensors, &weights);
   if (s == heed::Status::Ok) s = device.compile(g, weights, &plan);
   if (s == heed::Status::Ok) s = plan.make_state(&conversation);

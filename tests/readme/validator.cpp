@@ -9,7 +9,7 @@ heed::Status run_on(std::string_view name, const heed::Graph& g, std::span<const
   heed::Device device;
   heed::Weights weights;
   heed::Plan plan;
-  heed::Status s = heed::Device::open({.select = name, .log = heed::stderr_log()}, &device);
+  heed::Status s = heed::Device::open({.select = name}, &device);
   if (s == heed::Status::Ok) s = device.upload(tensors, &weights);
   if (s == heed::Status::Ok) s = device.compile(g, weights, &plan);
   if (s == heed::Status::Ok) s = plan.run({{"x", x}, {"y", *y}});

@@ -1,6 +1,7 @@
 // Labels and names that a capture shows, and what heed tells when the device is lost.
 
 #include "vulkan/host_plan.hpp"
+#include "vulkan/probe/instance.hpp"
 
 using namespace heed;
 using namespace heed::test;
@@ -48,6 +49,19 @@ TEST_CASE("observe: a recording carries the labels of its passes, and pipelines 
   REQUIRE(vulkan::record(plan, commands, {.buffers = buffers}) == Status::Ok);
   host->end(commands);
   CHECK(take_labels() == wanted_labels);
+}
+
+TEST_CASE("observe: messages of the validation layer name the pass that was being recorded", "[vulkan][observe]") {
+  VkDebugUtilsMessengerCallbackDataEXT data{};
+  CHECK(vulkan::text_of(data).empty());
+  data.pMessage = "vkCmdDispatch(): it is wrong";
+  CHECK(vulkan::text_of(data) == "vkCmdDispatch(): it is wrong");
+  VkDebugUtilsLabelEXT labels[2] = {};
+  labels[0].pLabelName = "encoder.0.softmax";
+  labels[1].pLabelName = "frame";
+  data.cmdBufLabelCount = 2;
+  data.pCmdBufLabels = labels;
+  CHECK(vulkan::text_of(data) == "vkCmdDispatch(): it is wrong (in the pass 'encoder.0.softmax')");
 }
 
 TEST_CASE("observe: the last finished pass of a recording is known", "[vulkan][observe]") {

@@ -66,7 +66,7 @@ MEMBERS = {
 # their getters, callbacks, arrays and reports.
 BY_HAND = {
     # Values and views
-    "TypeBlock", "Dim", "Shape", "Tensor", "Mask", "HostTensor", "ParallelFor", "UploadProgress", "UploadRelease", "Log", "stderr_log",
+    "TypeBlock", "Dim", "Shape", "Tensor", "Mask", "HostTensor", "ParallelFor", "UploadProgress", "UploadRelease", "Log", "stderr_log", "write_to_stderr", "last_message",
     "to_string", "kDTypes", "kMaxRank",
     # Graphs
     "Graph", "CustomResult", "sample_words", "kSampleWords", "Graph::constant", "Graph::custom", "Graph::shape", "Graph::dtype",

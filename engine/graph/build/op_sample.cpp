@@ -112,7 +112,8 @@ Tensor settings_of(Build& build, const SampleOptions& options) {
 }  // namespace
 
 Status sample_words(const SampleOptions& options, SampleWords* words) {
-  if (words == nullptr || mistake_in(options) != nullptr) return Status::InvalidArgument;
+  if (words == nullptr) return refuse("sample_words: words is null");
+  if (const char* mistake = mistake_in(options)) return refuse((std::string("sample_words: ") + mistake).c_str());
   *words = words_of(options);
   return Status::Ok;
 }

@@ -10,6 +10,7 @@
 #include <heed/device.hpp>
 #include <heed/plan.hpp>
 
+#include "base/logging.hpp"
 #include "graph/schedule/schedule.hpp"
 #include "graph/schedule/state.hpp"
 
@@ -71,7 +72,7 @@ class PlanImpl {
   // Devices without pipelines are always ready.
   virtual uint32_t pipeline_count() const { return 0; }
   virtual std::vector<PipelineInfo> pipelines() const { return {}; }
-  virtual Status prepare(uint32_t) { return Status::InvalidArgument; }
+  virtual Status prepare(uint32_t) { return refuse("prepare: the plan has no pipelines"); }
   virtual bool ready() const { return true; }
   virtual std::vector<PassInfo> passes() const = 0;
   virtual Status timings(std::vector<PassTime>* times, uint32_t slot) const = 0;

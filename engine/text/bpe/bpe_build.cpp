@@ -232,7 +232,7 @@ class Builder {
 }  // namespace
 
 Status Bpe::make(BpeVocabulary vocabulary, std::string_view name, const Log& log, Bpe* bpe) {
-  if (bpe == nullptr) return Status::InvalidArgument;
+  if (bpe == nullptr) return refuse("Bpe::make: bpe is null");
   auto data = std::make_shared<Data>();
   data->vocabulary = std::move(vocabulary);
   const Status status = Builder(name, log, data.get()).build();

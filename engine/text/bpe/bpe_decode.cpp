@@ -1,6 +1,7 @@
 // Turns ids into text, all at once or as they come.
 #include <utility>
 
+#include "base/logging.hpp"
 #include "text/bpe/bpe_data.hpp"
 #include "text/wordpiece/tokenizer_unicode.hpp"
 
@@ -32,7 +33,7 @@ void move_characters(size_t count, std::string* pending, std::string* text) {
 }  // namespace
 
 Status Bpe::decode(std::span<const int32_t> ids, const DecodeOptions& options, std::string* text) const {
-  if (data_ == nullptr || text == nullptr) return Status::InvalidArgument;
+  if (data_ == nullptr || text == nullptr) return refuse("Bpe::decode: the tokenizer is empty, or text is null");
   text->clear();
   bool at_start = options.begins_text;
   for (const int32_t id : ids) {
@@ -46,7 +47,7 @@ BpeStream::BpeStream(Bpe bpe, const DecodeOptions& options)
     : bpe_(std::move(bpe)), options_(options), at_start_(options.begins_text) {}
 
 Status BpeStream::add(int32_t id, std::string* text) {
-  if (!bpe_.valid() || text == nullptr) return Status::InvalidArgument;
+  if (!bpe_.valid() || text == nullptr) return refuse("BpeStream::add: the tokenizer is empty, or text is null");
   if (!bpe_.data().has(id)) return Status::IndexOutOfRange;
   append_token(bpe_.data(), id, options_.show_special, &at_start_, &pending_);
   move_characters(whole_characters(pending_), &pending_, text);

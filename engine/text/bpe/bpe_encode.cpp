@@ -1,6 +1,7 @@
 // Turns text into ids: finds special tokens, and splits and merges what lies between them.
 #include <algorithm>
 
+#include "base/logging.hpp"
 #include "text/bpe/bpe_data.hpp"
 #include "text/wordpiece/tokenizer_unicode.hpp"
 
@@ -163,10 +164,12 @@ Status Bpe::encode(std::string_view text, const BpeOptions& options, std::vector
 }
 
 Status Bpe::encode(std::span<const TextPart> parts, bool add_special, std::vector<int32_t>* ids, size_t* lost) const {
-  if (data_ == nullptr || ids == nullptr) return Status::InvalidArgument;
+  if (data_ == nullptr || ids == nullptr) return refuse("Bpe::encode: the tokenizer is empty, or ids is null");
   size_t size = 0;
   for (const TextPart& part : parts) {
-    if (part.text.size() > kMaxTextBytes - size) return Status::InvalidArgument;
+    if (part.text.size() > kMaxTextBytes - size)
+      return refuse(
+          format("Bpe::encode: the text has more than %zu bytes", static_cast<size_t>(kMaxTextBytes)).c_str());
     size += part.text.size();
   }
   const BpeVocabulary& vocabulary = data_->vocabulary;

@@ -108,7 +108,7 @@ class GgufVocabulary {
 }  // namespace
 
 Status Bpe::from_gguf(const Gguf& file, const Log& log, Bpe* bpe) {
-  if (bpe == nullptr) return Status::InvalidArgument;
+  if (bpe == nullptr) return refuse("Bpe::from_gguf: bpe is null");
   BpeVocabulary vocabulary;
   const Status status = GgufVocabulary(file, log, &vocabulary).read();
   return status == Status::Ok ? make(std::move(vocabulary), file.name(), log, bpe) : status;

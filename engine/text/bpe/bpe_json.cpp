@@ -307,14 +307,14 @@ Status read_config(const std::string& path, const Log& log, BpeVocabulary* vocab
 }  // namespace
 
 Status Bpe::from_json(std::string_view text, std::string_view name, const Log& log, Bpe* bpe) {
-  if (bpe == nullptr) return Status::InvalidArgument;
+  if (bpe == nullptr) return refuse("Bpe::from_json: bpe is null");
   BpeVocabulary vocabulary;
   const Status status = read_vocabulary(text, name, log, &vocabulary);
   return status == Status::Ok ? make(std::move(vocabulary), name, log, bpe) : status;
 }
 
 Status Bpe::open(std::string_view path, const Log& log, Bpe* bpe) {
-  if (bpe == nullptr) return Status::InvalidArgument;
+  if (bpe == nullptr) return refuse("Bpe::open: bpe is null");
   std::error_code error;
   std::filesystem::path file(path);
   if (std::filesystem::is_directory(file, error)) file /= "tokenizer.json";

@@ -64,7 +64,7 @@ uint64_t text_memory_bytes(const TextGenerator& model) {
 Status record_step(const TextGenerator& model, VkCommandBuffer cmd, const TextMemory& memory, double budget_ms,
                    TextPart* part) {
   TextGenerator::Shared* s = TextAccess::shared_of(model);
-  if (s == nullptr || part == nullptr) return Status::InvalidArgument;
+  if (s == nullptr || part == nullptr) return refuse("record_step: s is null, or part is null");
   *part = {};
   TextRun& run = s->run;
   const bool begins = run.members.empty();
@@ -105,7 +105,7 @@ Status record_step(const TextGenerator& model, VkCommandBuffer cmd, const TextMe
 
 Status finish_step(const TextGenerator& model) {
   TextGenerator::Shared* s = TextAccess::shared_of(model);
-  if (s == nullptr) return Status::InvalidArgument;
+  if (s == nullptr) return refuse("finish_step: s is null");
   TextRun& run = s->run;
   const auto* recording = static_cast<const Recording*>(run.recording.get());
   if (recording == nullptr || !recording->cursor.done())

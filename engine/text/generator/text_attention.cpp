@@ -48,7 +48,8 @@ Status look(TextGenerator::Shared& s, std::span<const int32_t> ids, TokenAttenti
 }  // namespace
 
 Status TextGenerator::attention(std::span<const int32_t> ids, TokenAttention* attention) {
-  if (!valid() || attention == nullptr) return Status::InvalidArgument;
+  if (!valid() || attention == nullptr)
+    return refuse("TextGenerator::attention: the TextGenerator is empty, or attention is null");
   Shared& s = *shared_;
   if (ids.empty()) return fail(s.log, Status::InvalidArgument, "the attention of no tokens");
   Status status = s.check_ids(ids, "the attention of a text");

@@ -55,7 +55,8 @@ TextConversation& TextConversation::operator=(TextConversation&& other) noexcept
 }
 
 Status TextGenerator::begin(const TextConversationOptions& options, TextConversation* conversation) const {
-  if (!valid() || conversation == nullptr) return Status::InvalidArgument;
+  if (!valid() || conversation == nullptr)
+    return refuse("TextGenerator::begin: the TextGenerator is empty, or conversation is null");
   const Log& log = shared_->log;
   Status status = check(options, shared_->context, log);
   if (status != Status::Ok) return status;
@@ -71,7 +72,7 @@ Status TextGenerator::begin(const TextConversationOptions& options, TextConversa
 }
 
 Status TextConversation::say(std::string_view text) {
-  if (!valid()) return Status::InvalidArgument;
+  if (!valid()) return refuse("TextConversation::say: the TextConversation is empty");
   impl_->stop_reading();
   std::vector<TextMessage>& messages = impl_->messages;
   const std::vector<TextMessage> before = messages;
@@ -86,7 +87,7 @@ Status TextConversation::say(std::string_view text) {
 }
 
 Status TextConversation::add(std::string_view role, std::string_view text) {
-  if (!valid()) return Status::InvalidArgument;
+  if (!valid()) return refuse("TextConversation::add: the TextConversation is empty");
   Impl& c = *impl_;
   c.stop_reading();
   if (c.answering) return fail(c.log(), Status::InvalidArgument, "an answer goes on; cancel() ends it");
@@ -100,7 +101,7 @@ Status TextConversation::add(std::string_view role, std::string_view text) {
 }
 
 Status TextConversation::prompt(std::string_view text, const BpeOptions& options) {
-  if (!valid()) return Status::InvalidArgument;
+  if (!valid()) return refuse("TextConversation::prompt: the TextConversation is empty");
   const Impl& c = *impl_;
   Status status = c.check_text(text, "a prompt");
   std::vector<int32_t> more;
@@ -111,7 +112,7 @@ Status TextConversation::prompt(std::string_view text, const BpeOptions& options
 }
 
 Status TextConversation::prompt(std::span<const int32_t> ids) {
-  if (!valid()) return Status::InvalidArgument;
+  if (!valid()) return refuse("TextConversation::prompt: the TextConversation is empty");
   Impl& c = *impl_;
   c.stop_reading();
   if (c.answering) return fail(c.log(), Status::InvalidArgument, "an answer goes on; cancel() ends it");
@@ -126,7 +127,7 @@ Status TextConversation::prompt(std::span<const int32_t> ids) {
 }
 
 Status TextConversation::answer_now() {
-  if (!valid()) return Status::InvalidArgument;
+  if (!valid()) return refuse("TextConversation::answer_now: the TextConversation is empty");
   Impl& c = *impl_;
   c.stop_reading();
   if (c.answering) return fail(c.log(), Status::InvalidArgument, "an answer goes on already");
@@ -135,7 +136,7 @@ Status TextConversation::answer_now() {
 }
 
 Status TextConversation::read_ahead() {
-  if (!valid()) return Status::InvalidArgument;
+  if (!valid()) return refuse("TextConversation::read_ahead: the TextConversation is empty");
   Impl& c = *impl_;
   if (c.ahead) return Status::Ok;
   if (c.answering) return fail(c.log(), Status::InvalidArgument, "an answer goes on already");
@@ -149,7 +150,8 @@ Status TextConversation::read_ahead() {
 }
 
 Status TextConversation::step(TextPiece* piece) {
-  if (!valid() || piece == nullptr) return Status::InvalidArgument;
+  if (!valid() || piece == nullptr)
+    return refuse("TextConversation::step: the TextConversation is empty, or piece is null");
   Impl& c = *impl_;
   *piece = {};
   if (!c.answering) return fail(c.log(), Status::InvalidArgument, "there is no answer to go on with");
@@ -164,7 +166,8 @@ Status TextConversation::step(TextPiece* piece) {
 }
 
 Status TextConversation::poll(TextPiece* piece) {
-  if (!valid() || piece == nullptr) return Status::InvalidArgument;
+  if (!valid() || piece == nullptr)
+    return refuse("TextConversation::poll: the TextConversation is empty, or piece is null");
   Impl& c = *impl_;
   TextGenerator::Shared& s = *c.shared;
   *piece = {};
@@ -199,7 +202,8 @@ const std::string& TextConversation::answer() const {
 TextEnd TextConversation::end() const { return valid() ? impl_->end : TextEnd::None; }
 
 Status TextConversation::fork(TextConversation* other) const {
-  if (!valid() || other == nullptr) return Status::InvalidArgument;
+  if (!valid() || other == nullptr)
+    return refuse("TextConversation::fork: the TextConversation is empty, or other is null");
   Status status = impl_->free_room();
   if (status != Status::Ok) return status;
   TextConversation fresh;
@@ -228,7 +232,7 @@ void TextConversation::reset() {
 }
 
 Status TextConversation::set_sampling(const TextSampling& sampling) {
-  if (!valid()) return Status::InvalidArgument;
+  if (!valid()) return refuse("TextConversation::set_sampling: the TextConversation is empty");
   const Status status = settings_of(sampling, impl_->log(), &impl_->settings);
   if (status == Status::Ok) impl_->options.sampling = sampling;
   return status;

@@ -173,7 +173,8 @@ DecoderOptions TextGenerator::Shared::with_cache(Dim past) const {
 
 Status TextGenerator::open(Device& device, std::string_view path, const TextGeneratorOptions& options,
                            TextGenerator* generator) {
-  if (!device.valid() || generator == nullptr) return Status::InvalidArgument;
+  if (!device.valid() || generator == nullptr)
+    return refuse("TextGenerator::open: device is empty, or generator is null");
   auto shared = std::make_shared<Shared>();
   shared->device = device;
   shared->path = std::string(path);

@@ -69,7 +69,7 @@ class Scorer {
 }  // namespace
 
 Status TextGenerator::loss(std::span<const int32_t> ids, double* mean, size_t* count) {
-  if (!valid() || mean == nullptr) return Status::InvalidArgument;
+  if (!valid() || mean == nullptr) return refuse("TextGenerator::loss: the TextGenerator is empty, or mean is null");
   Shared& s = *shared_;
   if (ids.size() < 2) return fail(s.log, Status::InvalidArgument, "the loss of fewer than two tokens");
   Status status = s.check_ids(ids, "the loss of a text");

@@ -303,7 +303,7 @@ class SchemaWriter {
 }  // namespace
 
 Status grammar_of_json_schema(std::string_view schema, const Log& log, std::string* gbnf) {
-  if (gbnf == nullptr) return Status::InvalidArgument;
+  if (gbnf == nullptr) return refuse("grammar_of_json_schema: gbnf is null");
   JsonTree tree;
   const Status status = parse_tree(schema, "schema", log, &tree);
   return status == Status::Ok ? SchemaWriter(log).write(tree, gbnf) : status;

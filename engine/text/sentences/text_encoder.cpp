@@ -121,7 +121,7 @@ Graph sentence_graph(const BertConfig& config, DType dtype, DType weight_dtype, 
 Status TextEncoder::open(Device& device, std::string_view directory, const TextEncoderOptions& options,
                          TextEncoder* encoder) {
   const Log& log = options.log;
-  if (!device.valid() || encoder == nullptr) return Status::InvalidArgument;
+  if (!device.valid() || encoder == nullptr) return refuse("TextEncoder::open: device is empty, or encoder is null");
   if (!is_float(options.dtype))
     return fail(log, Status::InvalidArgument,
                 format("dtype is %s; it must be f32, f16 or bf16", to_string(options.dtype)));
@@ -189,7 +189,11 @@ Status TextEncoder::encode(const TokenBatch& batch, std::span<float> vectors) {
 Status TextEncoder::encode(std::span<const std::string_view> texts, std::span<float> vectors, size_t* truncated,
                            EncodeProgress progress, size_t* done) {
   const size_t width = static_cast<size_t>(config_.width);
-  if (!valid() || vectors.size() / width < texts.size()) return Status::InvalidArgument;
+  if (!valid()) return refuse("TextEncoder::encode: the TextEncoder is empty");
+  if (vectors.size() / width < texts.size())
+    return refuse(format("TextEncoder::encode: %zu texts need %zu numbers; there is room for %zu", texts.size(),
+                         texts.size() * width, vectors.size())
+                      .c_str());
   size_t cut = 0, finished = 0;
   std::vector<std::vector<int32_t>> ids(texts.size());
   for (size_t i = 0; i < texts.size(); ++i)
@@ -219,7 +223,8 @@ Status TextEncoder::encode(std::span<const std::string_view> texts, std::span<fl
 }
 
 Status TextEncoder::attention(std::string_view text, TextAttention* attention) {
-  if (!valid() || attention == nullptr) return Status::InvalidArgument;
+  if (!valid() || attention == nullptr)
+    return refuse("TextEncoder::attention: the TextEncoder is empty, or attention is null");
   std::vector<int32_t> ids;
   tokenizer_.encode(text, static_cast<size_t>(max_tokens_), &ids);
   const int64_t tokens = static_cast<int64_t>(ids.size());

@@ -75,7 +75,7 @@ void put_longest_first(Data* data) {
 
 Status WordPiece::from_vocabulary(std::string_view text, std::string_view name, const Log& log, WordPiece* tokenizer,
                                   const WordPieceOptions& options) {
-  if (tokenizer == nullptr) return Status::InvalidArgument;
+  if (tokenizer == nullptr) return refuse("WordPiece::from_vocabulary: tokenizer is null");
   if (options.max_word < 1 || options.max_word > kMaxWord)
     return fail(log, Status::InvalidArgument, format("max_word is %d; it must be 1 to %d", options.max_word, kMaxWord));
   auto data = std::make_shared<Data>();
@@ -293,7 +293,7 @@ class TokenizerJson {
 }  // namespace
 
 Status WordPiece::from_json(std::string_view text, std::string_view name, const Log& log, WordPiece* tokenizer) {
-  if (tokenizer == nullptr) return Status::InvalidArgument;
+  if (tokenizer == nullptr) return refuse("WordPiece::from_json: tokenizer is null");
   JsonFile object;
   Status status = parse_object(text, name, log, &object);
   if (status != Status::Ok) return status;
@@ -309,7 +309,7 @@ Status WordPiece::from_json(std::string_view text, std::string_view name, const 
 // --- Files -----------------------------------------------------------------------------------------------------------
 
 Status WordPiece::open(std::string_view path, const Log& log, WordPiece* tokenizer, const WordPieceOptions& options) {
-  if (tokenizer == nullptr) return Status::InvalidArgument;
+  if (tokenizer == nullptr) return refuse("WordPiece::open: tokenizer is null");
   std::error_code error;
   fs::path file(path);
   WordPieceOptions own = options;

@@ -45,7 +45,7 @@ Status check_host(const HostDevice& host) {
 }  // namespace
 
 Status adopt(const HostDevice& host, Device* device) {
-  if (device == nullptr) return Status::InvalidArgument;
+  if (device == nullptr) return refuse("vulkan::adopt: device is null");
   Status status = check_host(host);
   if (status != Status::Ok) return status;
   auto fresh = std::make_shared<VulkanDevice>();
@@ -56,7 +56,7 @@ Status adopt(const HostDevice& host, Device* device) {
 
 Status device_gone(const Device& device) {
   detail::DeviceImpl* impl = device.impl().get();
-  if (impl == nullptr) return Status::InvalidArgument;
+  if (impl == nullptr) return refuse("vulkan::device_gone: the device is empty");
   if (impl->backend() != detail::Backend::Vulkan || !static_cast<VulkanDevice*>(impl)->adopted())
     return fail(impl->log(), Status::InvalidArgument,
                 "device_gone: " + impl->info().word + " is no device that heed adopted from a host");

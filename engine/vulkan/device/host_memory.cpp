@@ -17,13 +17,16 @@ VulkanDevice* device_of(const Device& device) {
 Status upload_needs(const Device& device, std::span<const HostTensor> tensors, BufferNeeds* needs,
                     const UploadOptions& options) {
   VulkanDevice* impl = device_of(device);
-  return impl == nullptr || needs == nullptr ? Status::InvalidArgument : impl->upload_needs(tensors, options, needs);
+  return impl == nullptr || needs == nullptr
+             ? refuse("vulkan::upload_needs: the device is no Vulkan device, or needs is null")
+             : impl->upload_needs(tensors, options, needs);
 }
 
 Status upload(const Device& device, std::span<const HostTensor> tensors, const WeightTarget& target, Weights* weights,
               const UploadOptions& options) {
   VulkanDevice* impl = device_of(device);
-  if (impl == nullptr || weights == nullptr) return Status::InvalidArgument;
+  if (impl == nullptr || weights == nullptr)
+    return refuse("vulkan::upload: the device is no Vulkan device, or weights is null");
   std::shared_ptr<detail::WeightsImpl> uploaded;
   const Status status = impl->upload_to(target, tensors, options, &uploaded);
   if (status == Status::Ok) *weights = Weights(std::move(uploaded));
@@ -32,7 +35,8 @@ Status upload(const Device& device, std::span<const HostTensor> tensors, const W
 
 Status memory_budget(const Device& device, std::vector<HeapBudget>* heaps) {
   VulkanDevice* impl = device_of(device);
-  if (impl == nullptr || heaps == nullptr) return Status::InvalidArgument;
+  if (impl == nullptr || heaps == nullptr)
+    return refuse("vulkan::memory_budget: the device is no Vulkan device, or heaps is null");
   const Context& context = impl->context();
   if (!context.memory_budget)
     return fail(context.log, Status::Unsupported,

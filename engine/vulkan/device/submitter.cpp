@@ -73,7 +73,8 @@ Submitter::Submitter(Submitter&&) noexcept = default;
 Submitter& Submitter::operator=(Submitter&&) noexcept = default;
 
 Status Submitter::create(const Device& device, const SubmitterOptions& options, Submitter* submitter) {
-  if (device.impl() == nullptr || submitter == nullptr) return Status::InvalidArgument;
+  if (device.impl() == nullptr || submitter == nullptr)
+    return refuse("Submitter::create: device is empty, or submitter is null");
   const Log& log = device.impl()->log();
   if (device.impl()->backend() != detail::Backend::Vulkan)
     return fail(log, Status::InvalidArgument, "Submitter: the device is the CPU's, which only Plan::run and start use");
@@ -93,9 +94,10 @@ Status Submitter::create(const Device& device, const SubmitterOptions& options, 
 }
 
 Status Submitter::submit(const Plan& plan, const RecordInfo& info, uint32_t* slot) {
-  if (impl_ == nullptr || slot == nullptr || !plan.valid()) return Status::InvalidArgument;
+  if (impl_ == nullptr || slot == nullptr || !plan.valid())
+    return refuse("Submitter::submit: the Submitter or the plan is empty, or slot is null");
   const VulkanPlan* own_plan = plan_of(plan, "submit");
-  if (own_plan == nullptr) return Status::InvalidArgument;
+  if (own_plan == nullptr) return Status::InvalidArgument;  // plan_of has told
   Status status = impl_->context().alive("submit");
   if (status != Status::Ok) return status;
   if (!own_plan->is_of(impl_->context()))
@@ -117,13 +119,13 @@ Status Submitter::submit(const Plan& plan, const RecordInfo& info, uint32_t* slo
 }
 
 Status Submitter::poll(uint32_t slot) {
-  if (impl_ == nullptr || slot >= impl_->slots.size()) return Status::InvalidArgument;
+  if (impl_ == nullptr || slot >= impl_->slots.size()) return refuse("Submitter::poll: there is no such slot");
   if (impl_->in_flight(slot) && !impl_->slots[slot].submission.ended()) return Status::NotReady;
   return impl_->finish(slot);
 }
 
 Status Submitter::wait(uint32_t slot) {
-  if (impl_ == nullptr || slot >= impl_->slots.size()) return Status::InvalidArgument;
+  if (impl_ == nullptr || slot >= impl_->slots.size()) return refuse("Submitter::wait: there is no such slot");
   return impl_->finish(slot);
 }
 

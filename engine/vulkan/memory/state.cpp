@@ -88,9 +88,11 @@ class Transfers {
 
 VulkanState* state_of(const State& state, const char* call) {
   detail::StateImpl* impl = state.impl().get();
-  if (impl == nullptr) return nullptr;
-  if (impl->backend() == detail::Backend::Vulkan) return static_cast<VulkanState*>(impl);
-  heed::log(impl->log(), LogLevel::Error, std::string(call) + ": this State is no Vulkan device's");
+  if (impl != nullptr && impl->backend() == detail::Backend::Vulkan) return static_cast<VulkanState*>(impl);
+  if (impl == nullptr)
+    (void)refuse((std::string(call) + ": the State is empty").c_str());
+  else
+    (void)fail(impl->log(), Status::InvalidArgument, std::string(call) + ": this State is no Vulkan device's");
   return nullptr;
 }
 
@@ -205,7 +207,8 @@ Status VulkanState::write(std::span<const detail::StateRange> ranges, const std:
 
 Status record_reset(const State& state, VkCommandBuffer commands) {
   VulkanState* impl = state_of(state, "record_reset");
-  if (impl == nullptr || commands == VK_NULL_HANDLE) return Status::InvalidArgument;
+  if (impl == nullptr) return Status::InvalidArgument;  // state_of has told
+  if (commands == VK_NULL_HANDLE) return refuse("record_reset: the command buffer is null");
   const Status status = impl->alive("record_reset");
   if (status == Status::Ok && impl->layout->bytes != 0) impl->record_clear(commands);
   return status;
@@ -213,7 +216,8 @@ Status record_reset(const State& state, VkCommandBuffer commands) {
 
 Status record_copy(const State& to, const State& from, VkCommandBuffer commands) {
   VulkanState *target = state_of(to, "record_copy"), *source = state_of(from, "record_copy");
-  if (target == nullptr || source == nullptr || commands == VK_NULL_HANDLE) return Status::InvalidArgument;
+  if (target == nullptr || source == nullptr) return Status::InvalidArgument;  // state_of has told
+  if (commands == VK_NULL_HANDLE) return refuse("record_copy: the command buffer is null");
   if (target->home() != source->home())
     return fail(target->log(), Status::InvalidArgument, "record_copy: the States belong to different devices");
   Status status = target->alive("record_copy");

@@ -1,6 +1,7 @@
 // Estimates what a run takes, from measured times and the cost model.
 #include <algorithm>
 
+#include "base/logging.hpp"
 #include "vulkan/plan/plan.hpp"
 #include "vulkan/recording/split.hpp"
 
@@ -8,7 +9,8 @@ namespace heed::vulkan {
 
 Status estimate(const Plan& plan, std::span<const ExtentValue> extents, const Cursor& cursor, Estimate* result) {
   const VulkanPlan* impl = plan_of(plan, "estimate");
-  return impl == nullptr || result == nullptr ? Status::InvalidArgument : impl->estimate(extents, cursor, result);
+  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
+  return result == nullptr ? refuse("estimate: result is null") : impl->estimate(extents, cursor, result);
 }
 
 Status VulkanPlan::estimate(std::span<const ExtentValue> extents, const Cursor& cursor, Estimate* result) const {

@@ -38,7 +38,7 @@ uint64_t VulkanPlan::buffers_of(const Slot& slot) const {
 
 Status record(const Plan& plan, VkCommandBuffer commands, const RecordInfo& info) {
   VulkanPlan* impl = plan_of(plan, "record");
-  if (impl == nullptr) return Status::InvalidArgument;
+  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
   const Status status = check_slot_free(*impl, info.slot, "record");
   return status == Status::Ok ? impl->record(commands, info) : status;
 }
@@ -46,7 +46,8 @@ Status record(const Plan& plan, VkCommandBuffer commands, const RecordInfo& info
 Status record_some(const Plan& plan, VkCommandBuffer commands, const RecordInfo& info, double budget_ms,
                    Cursor* cursor) {
   VulkanPlan* impl = plan_of(plan, "record_some");
-  if (impl == nullptr || cursor == nullptr) return Status::InvalidArgument;
+  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
+  if (cursor == nullptr) return refuse("record_some: cursor is null");
   const Status status = check_slot_free(*impl, info.slot, "record_some");
   return status == Status::Ok ? impl->record_some(commands, info, budget_ms, cursor) : status;
 }

@@ -24,11 +24,13 @@ void append_use(PassInfo* pass, const KernelUse& use) {
 
 VulkanPlan* plan_of(const Plan& plan, const char* call) {
   detail::PlanImpl* impl = plan.impl().get();
-  if (impl == nullptr) return nullptr;
-  if (impl->backend() == detail::Backend::Vulkan) return static_cast<VulkanPlan*>(impl);
-  if (call != nullptr)
-    log(impl->host_log(), LogLevel::Error,
-        std::string(call) + ": this plan is of the CPU device; only Plan::run runs it");
+  if (impl != nullptr && impl->backend() == detail::Backend::Vulkan) return static_cast<VulkanPlan*>(impl);
+  if (call == nullptr) return nullptr;
+  if (impl == nullptr)
+    (void)refuse((std::string(call) + ": the plan is empty").c_str());
+  else
+    (void)fail(impl->host_log(), Status::InvalidArgument,
+               std::string(call) + ": this plan is of the CPU device; only Plan::run runs it");
   return nullptr;
 }
 
@@ -39,14 +41,15 @@ Status check_slot_free(const VulkanPlan& plan, uint32_t slot, const char* call) 
 
 Status take_faults(const Plan& plan, uint32_t slot) {
   VulkanPlan* impl = plan_of(plan, "take_faults");
-  if (impl == nullptr) return Status::InvalidArgument;
+  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
   const Status status = check_slot_free(*impl, slot, "take_faults");
   return status == Status::Ok ? impl->take_faults(slot) : status;
 }
 
 Status last_completed(const Plan& plan, uint32_t slot, int32_t* pass) {
   VulkanPlan* impl = plan_of(plan, "last_completed");
-  return impl == nullptr || pass == nullptr ? Status::InvalidArgument : impl->last_completed(slot, pass);
+  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
+  return pass == nullptr ? refuse("last_completed: pass is null") : impl->last_completed(slot, pass);
 }
 
 Status VulkanPlan::last_completed(uint32_t slot, int32_t* pass) {

@@ -7,12 +7,13 @@ namespace heed::vulkan {
 
 Status scratch_needs(const Plan& plan, BufferNeeds* needs) {
   VulkanPlan* impl = plan_of(plan, "scratch_needs");
-  return impl == nullptr || needs == nullptr ? Status::InvalidArgument : impl->scratch_needs(needs);
+  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
+  return needs == nullptr ? refuse("scratch_needs: needs is null") : impl->scratch_needs(needs);
 }
 
 Status bind_scratch(const Plan& plan, const BufferRange& range) {
   VulkanPlan* impl = plan_of(plan, "bind_scratch");
-  if (impl == nullptr) return Status::InvalidArgument;
+  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
   const Status status = check_slot_free(*impl, 0, "bind_scratch");
   return status == Status::Ok ? impl->bind_scratch(range) : status;
 }

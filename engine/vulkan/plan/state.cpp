@@ -10,12 +10,14 @@ namespace heed::vulkan {
 
 Status state_needs(const Plan& plan, BufferNeeds* needs) {
   VulkanPlan* impl = plan_of(plan, "state_needs");
-  return impl == nullptr || needs == nullptr ? Status::InvalidArgument : impl->state_needs(needs);
+  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
+  return needs == nullptr ? refuse("state_needs: needs is null") : impl->state_needs(needs);
 }
 
 Status make_state(const Plan& plan, const BufferRange& range, State* state) {
   VulkanPlan* impl = plan_of(plan, "make_state");
-  if (impl == nullptr || state == nullptr) return Status::InvalidArgument;
+  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
+  if (state == nullptr) return refuse("make_state: state is null");
   std::shared_ptr<detail::StateImpl> made;
   const Status status = impl->make_state_in(&range, &made);
   if (status == Status::Ok) *state = State(std::move(made));

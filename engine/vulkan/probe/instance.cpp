@@ -47,15 +47,22 @@ VkDebugUtilsMessengerCreateInfoEXT messenger_info(PFN_vkDebugUtilsMessengerCallb
 
 }  // namespace
 
+std::string text_of(const VkDebugUtilsMessengerCallbackDataEXT& data) {
+  std::string text = data.pMessage != nullptr ? data.pMessage : "";
+  // Recording opens a label for each pass; the innermost one comes first.
+  if (data.cmdBufLabelCount != 0 && data.pCmdBufLabels[0].pLabelName != nullptr)
+    text += std::string(" (in the pass '") + data.pCmdBufLabels[0].pLabelName + "')";
+  return text;
+}
+
 // Messages of the validation layer are errors, whatever their severity: heed is to be silent under it. What
 // the loader says about other drivers and layers of the machine is of no consequence here.
 VkBool32 Instance::on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT types,
                               const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
   const auto* self = static_cast<const Instance*>(user);
   const bool general = types == VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT;
-  const char* text = data->pMessage != nullptr ? data->pMessage : "";
   log(self->log_, general ? LogLevel::Debug : LogLevel::Error,
-      std::string(general ? "loader: " : "validation: ") + text);
+      std::string(general ? "loader: " : "validation: ") + text_of(*data));
   return VK_FALSE;
 }
 

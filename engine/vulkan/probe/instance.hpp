@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <heed/status.hpp>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct InstanceOptions {
   bool debug_utils = false;  // labels and names, if VK_EXT_debug_utils is there
   std::string_view loader = {};
 };
+
+// What the layer or the loader says, with the pass that was being recorded, if one was.
+std::string text_of(const VkDebugUtilsMessengerCallbackDataEXT& data);
 
 class Instance {
  public:
