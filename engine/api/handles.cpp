@@ -43,6 +43,8 @@ Status Device::compile(const Graph& graph, const Weights& weights, Plan* plan, c
   const std::unique_ptr<const detail::PlanningDevice> planning = impl_->planning();
   Status status = make_schedule(graph.data(), {options, planning.get(), weights.impl().get()}, impl_->log(), &schedule);
   if (status == Status::Ok && options.reproducible) status = check_reproducible(schedule, impl_->log());
+  if (status == Status::Ok)
+    status = check_weights(graph.data(), schedule, weights.impl().get(), impl_.get(), options.strict, impl_->log());
   if (status != Status::Ok) return status;
   std::shared_ptr<detail::PlanImpl> compiled;
   status = impl_->compile(std::move(schedule), weights.impl(), options, &compiled);

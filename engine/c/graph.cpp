@@ -71,6 +71,29 @@ heed_status heed_graph_dtype(heed_graph* handle, heed_tensor x, heed_dtype* dtyp
   return call.status();
 }
 
+size_t heed_graph_weight_count(heed_graph* handle) {
+  Call call(__func__);
+  const Pin<Graph> graph(call, handle);
+  return graph ? graph->it.weights().size() : 0;
+}
+
+heed_status heed_graph_get_weight(heed_graph* handle, size_t index, heed_weight_info* info) {
+  Call call(__func__);
+  const Pin<Graph> graph(call, handle);
+  Wanted<heed_weight_info> wanted(call, info, "heed_weight_info");
+  if (call.failed()) return call.status();
+  const std::vector<heed::WeightInfo> all = graph->it.weights();
+  if (!call.has_index(index, all.size())) return call.status();
+  const heed::WeightInfo& weight = all[index];
+  heed_weight_info found{};
+  found.name = weight.name.data();  // which ends with a zero, as it is that of the graph's string
+  found.rank = static_cast<size_t>(weight.shape.rank);
+  for (size_t i = 0; i < found.rank; ++i) found.shape[i] = weight.shape.dims[i].value;
+  found.dtype = to_c(weight.dtype);
+  wanted.set(found);
+  return call.status();
+}
+
 heed_status heed_graph_dim_max(heed_graph* handle, heed_dim dim, int64_t* most) {
   Call call(__func__);
   const Pin<Graph> graph(call, handle);

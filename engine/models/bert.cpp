@@ -103,7 +103,7 @@ class BertLoader {
     (void)nn::bert(g, g.input("ids", {1, 1}, DType::I32), {}, config_, options);
     if (g.status() != Status::Ok) return fail(log_, g.status(), std::string(g.error()));
     std::vector<Found> found;
-    for (const WeightInfo& weight : weights_of(g))
+    for (const WeightInfo& weight : g.weights())
       found.push_back({weight.name, finder.take(wrapper_ + std::string(weight.name), weight.shape, false)});
     // Old checkpoints carry a table of 0, 1, 2, ... that no network reads.
     const NameList others =

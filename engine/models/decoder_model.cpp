@@ -103,7 +103,7 @@ Status DecoderModel::finish(std::unique_ptr<Contents> contents, const Log& log, 
   if (g.status() != Status::Ok) return fail(log, g.status(), file + ": " + std::string(g.error()));
   const std::string wrapped = std::string(family.wrapper).append(family.names.tokens);
   const std::string_view wrapper = finder.has(wrapped) ? family.wrapper : "";
-  for (const WeightInfo& weight : weights_of(g)) {
+  for (const WeightInfo& weight : g.weights()) {
     const bool is_head = weight.name == family.names.head;
     const std::string stored_name =
         c.is_gguf ? models::gguf_name(family, weight.name) : std::string(is_head ? "" : wrapper).append(weight.name);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <heed/gguf.hpp>
-#include <heed/graph_weights.hpp>
+#include <heed/graph.hpp>
 #include <heed/safetensors.hpp>
 
 #include "io/name_list.hpp"

@@ -140,6 +140,9 @@ enum class PipelineCreation : uint8_t { Now, Deferred, Background };
 struct CompileOptions {
   bool training = false;    // dropout acts; without it, dropout leaves no dispatch in the plan
   bool timestamps = false;  // measure GPU time per pass (Plan::timings, vulkan::record_some)
+  // An uploaded weight that neither this graph nor one that was compiled before with the same Weights declares is an error
+  // (InvalidArgument), not a warning in the log.
+  bool strict = false;
   // A plan that needs more device memory than this is refused before anything is allocated: OutOfDeviceMemory, on the
   // CPU OutOfMemory, with both numbers in the log. Weights and States are not counted.
   uint64_t memory_limit = UINT64_MAX;
@@ -212,6 +215,10 @@ class HEED_API Device {
 
   // Checks the graph, chooses kernels, lays out memory, builds pipelines. `weights` may be empty if the graph
   // names none. On failure *plan is unchanged.
+  //
+  // One message names every weight that is missing (MissingWeight) or has another shape or type than the graph says
+  // (ShapeMismatch, DTypeMismatch). Weights that were uploaded and that no graph has declared so far are named once, as a
+  // warning; see CompileOptions::strict.
   Status compile(const Graph& graph, const Weights& weights, Plan* plan, const CompileOptions& options = {});
 
   // CPU device: the scratch that its plans share now. That is what the plan with the most needs (Plan::scratch_bytes),

@@ -20,6 +20,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include <heed/export.hpp>
 #include <heed/status.hpp>
@@ -177,6 +178,12 @@ struct AttentionResult {
   // of attentions over parts of the keys, weighted by exp(log_sum_exp), average to the output over all keys. On Vulkan
   // d_k must be a constant up to 256, and not all of key_padding, mask and bias may be given beside lengths or positions.
   Tensor log_sum_exp;
+};
+
+struct WeightInfo {
+  std::string_view name;  // valid until the graph changes
+  Shape shape;            // of constants
+  DType dtype = DType::F32;
 };
 
 struct CustomResult {
@@ -372,6 +379,8 @@ class HEED_API Graph {
   CustomResult custom(const CustomPass& pass, std::initializer_list<Tensor> inputs);
 
   // --- Asking --------------------------------------------------------------------------------------------
+  // The weights that the graph asks for, in the order of their first declaration, to look them up in files.
+  std::vector<WeightInfo> weights() const;
   Shape shape(Tensor x) const;  // rank 0 if x is invalid
   DType dtype(Tensor x) const;
   Status status() const;      // Ok, or the first mistake

@@ -12,7 +12,6 @@
 #include <heed/gguf.hpp>
 #include <heed/grammar.hpp>
 #include <heed/graph.hpp>
-#include <heed/graph_weights.hpp>
 #include <heed/lora.hpp>
 #include <heed/nn.hpp>
 #include <heed/optimizer.hpp>

@@ -65,11 +65,10 @@ void Tensors::add(const std::string& name, std::vector<int64_t> shape, std::vect
 
 void Tensors::add_weights_of(const Graph& graph) {
   uint32_t seed = 1;
-  for (const detail::NamedTensor& weight : graph.data().weights) {
-    const Shape shape = graph.shape({weight.tensor});
+  for (const WeightInfo& weight : graph.weights()) {
     std::vector<int64_t> sizes;
-    for (int i = 0; i < shape.rank; ++i) sizes.push_back(shape[i].value);
-    add(weight.name, std::move(sizes), seed++);
+    for (int i = 0; i < weight.shape.rank; ++i) sizes.push_back(weight.shape[i].value);
+    add(std::string(weight.name), std::move(sizes), seed++);
   }
 }
 

@@ -49,12 +49,10 @@ class InterpretedDevice final : public detail::DeviceImpl {
 
   Status compile(Schedule&& schedule, std::shared_ptr<WeightsImpl> weights, const CompileOptions&,
                  std::shared_ptr<detail::PlanImpl>* plan) override {
-    std::vector<const WeightsImpl::Entry*> entries;
-    Status status = detail::match_weights(schedule, weights.get(), this, log_, &entries);
-    if (status != Status::Ok) return status;
+    const auto entries = detail::find_weights(schedule, weights.get());
     auto fresh = std::make_shared<InterpretedPlan>(shared_from_this(), machine, &trials, std::move(schedule),
                                                    std::static_pointer_cast<InterpretedWeights>(weights));
-    status = fresh->build(entries);
+    const Status status = fresh->build(entries);
     if (status == Status::Ok) *plan = std::move(fresh);
     return status;
   }

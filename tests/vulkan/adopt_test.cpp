@@ -185,6 +185,7 @@ TEST_CASE("adopt: large uploads pass through bounded staging", "[vulkan][upload]
   Graph g;
   g.output("big_out", g.scale(g.weight("big", {kCount}), 1.0f));
   g.output("small_out", g.scale(g.weight("small", {3}), 1.0f));
+  (void)g.weight("bytes", {7}, DType::U8);
   Plan plan = compiled(device, g, weights);
   std::vector<float> big_out(big.size()), small_out(3);
   REQUIRE(plan.run({{"big_out", big_out}, {"small_out", small_out}}) == Status::Ok);
@@ -196,6 +197,7 @@ TEST_CASE("adopt: large uploads pass through bounded staging", "[vulkan][upload]
     REQUIRE(device.upload(tensors, &weights, {.keep_dtype = false, .dtype = DType::F16}) == Status::Ok);
     Graph half;
     half.output("big_out", half.cast(half.weight("big", {kCount}, DType::F16), DType::F32));
+    (void)half.weight("bytes", {7}, DType::U8), (void)half.weight("small", {3}, DType::F16);
     REQUIRE(device.compile(half, weights, &plan) == Status::Ok);
     REQUIRE(plan.run({{"big_out", big_out}}) == Status::Ok);
     size_t wrong = 0;

@@ -518,6 +518,7 @@ heed::CompileOptions read(Call& call, const heed_compile_options* given) {
   if (given == nullptr || !check_struct(call, given, sizeof(*given), "heed_compile_options")) return made;
   made.training = given->training != 0;
   made.timestamps = given->timestamps != 0;
+  made.strict = given->strict != 0;
   made.memory_limit = given->memory_limit;
   made.host_scratch = given->host_scratch != 0;
   made.record_slots = given->record_slots;
@@ -534,6 +535,7 @@ heed_compile_options to_c(const heed::CompileOptions& from) {
   to.size = sizeof(to);
   to.training = from.training;
   to.timestamps = from.timestamps;
+  to.strict = from.strict;
   to.memory_limit = from.memory_limit;
   to.host_scratch = from.host_scratch;
   to.record_slots = from.record_slots;

@@ -70,7 +70,7 @@ BY_HAND = {
     "to_string", "kDTypes", "kMaxRank",
     # Graphs
     "Graph", "CustomResult", "sample_words", "kSampleWords", "Graph::constant", "Graph::custom", "Graph::shape", "Graph::dtype",
-    "Graph::status", "Graph::error", "Graph::fail", "Graph::data", "nn::kMaxLayers",
+    "Graph::status", "Graph::error", "Graph::fail", "Graph::data", "Graph::weights", "WeightInfo", "nn::kMaxLayers",
     # Devices
     "Device", "Weights", "DeviceInfo", "SelfTestOptions", "KernelTest", "SelfTestReport", "self_test",
     # Training

@@ -124,13 +124,11 @@ class CpuDevice final : public detail::DeviceImpl {
 
   Status compile(Schedule&& schedule, std::shared_ptr<detail::WeightsImpl> weights, const CompileOptions& options,
                  std::shared_ptr<detail::PlanImpl>* plan) override {
-    std::vector<const detail::WeightsImpl::Entry*> entries;
-    Status status = detail::match_weights(schedule, weights.get(), this, log(), &entries);
-    if (status != Status::Ok) return status;
-    // match_weights has checked that the weights are of this device, so they are CpuWeights.
+    const auto entries = detail::find_weights(schedule, weights.get());
+    // Device::compile has checked that the weights are of this device, so they are CpuWeights.
     auto fresh =
         std::make_shared<CpuPlan>(shared_, std::move(schedule), std::static_pointer_cast<CpuWeights>(weights), options);
-    status = fresh->build(entries);
+    const Status status = fresh->build(entries);
     if (status == Status::Ok) *plan = std::move(fresh);
     return status;
   }

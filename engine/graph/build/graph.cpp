@@ -196,6 +196,16 @@ Tensor Graph::find_weight(std::string_view name) const {
   return known == nullptr ? Tensor{} : Tensor{known->tensor};
 }
 
+std::vector<WeightInfo> Graph::weights() const {
+  std::vector<WeightInfo> all;
+  for (const auto* list : {&data_->weights, &data_->kept_weights})
+    for (const NamedTensor& weight : *list) {
+      const Tensor tensor{weight.tensor};
+      all.push_back({weight.name, shape(tensor), dtype(tensor)});
+    }
+  return all;
+}
+
 Tensor Graph::constant(std::string_view name, const Shape& shape, std::span<const float> values) {
   Build build(*data_, "constant");
   return copy_constant(build, name, shape, DType::F32, values);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,13 @@ class WeightsImpl {
   const Entry* find(std::string_view name) const;
 
   std::vector<Entry> entries;  // sorted by name
+
+  // Whether a graph that was compiled with these has declared each entry, or a warning has named it as unused.
+  struct Known {
+    bool declared = false, told = false;
+  };
+  std::mutex known_mutex;
+  std::vector<Known> known;
 };
 
 // Sizes, checks (duplicate names, sizes that do not match the data, dtypes that cannot be stored) and places
@@ -37,9 +45,12 @@ Status place_weights(std::span<const HostTensor> tensors, const UploadOptions& o
 // Writes one source tensor as its entry's dtype.
 void convert_weight(const HostTensor& from, const WeightsImpl::Entry& to, std::byte* target);
 
-// Finds the weights of a schedule; names what is missing or misshapen. found[i] belongs to schedule.weights[i].
-Status match_weights(const Schedule& schedule, const WeightsImpl* weights, const DeviceImpl* device, const Log& log,
-                     std::vector<const WeightsImpl::Entry*>* found);
+// Compares what a graph declares with what was uploaded: one message names all weights of the schedule that are missing or
+// misshapen, and another those that no graph has declared so far, which is an error if `strict`.
+Status check_weights(const GraphData& graph, const Schedule& schedule, WeightsImpl* weights, const DeviceImpl* device,
+                     bool strict, const Log& log);
+// The weights of a schedule that check_weights has passed; the i-th belongs to schedule.weights[i].
+std::vector<const WeightsImpl::Entry*> find_weights(const Schedule& schedule, const WeightsImpl* weights);
 
 // Finds the host's buffer of every input and output of a schedule and checks names, types and sizes at the
 // given sizes. found[0..inputs) then outputs; every one must be given. Allocates only to log a failure.

@@ -1,4 +1,4 @@
-// Finds a plan's weights and buffers by name, and places weights, for all devices.
+// Places weights, and finds a plan's buffers by name, for all devices.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -62,10 +62,6 @@ void write_widened(const HostTensor& from, DType type, std::byte* target) {
 
 }  // namespace
 
-const WeightsImpl::Entry* WeightsImpl::find(std::string_view name) const {
-  return find_by_name(std::span<const Entry>(entries), name);
-}
-
 Status place_weights(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment,
                      const Log& log, std::vector<WeightsImpl::Entry>* entries, std::vector<size_t>* order,
                      uint64_t* bytes) {
@@ -104,29 +100,6 @@ void convert_weight(const HostTensor& from, const WeightsImpl::Entry& to, std::b
     write_widened(from, to.dtype, target);
   else
     convert_floats(from.data.data(), from.dtype, target, to.dtype, from.data.size() / size_of(from.dtype));
-}
-
-Status match_weights(const Schedule& schedule, const WeightsImpl* weights, const DeviceImpl* device, const Log& log,
-                     std::vector<const WeightsImpl::Entry*>* found) {
-  found->clear();
-  if (weights != nullptr && weights->device() != device)
-    return fail(log, Status::InvalidArgument, "compile: the weights were uploaded to another device");
-  for (const NamedTensor& wanted : schedule.weights) {
-    const TensorInfo& info = schedule.tensors[wanted.tensor];
-    const std::vector<int64_t> shape = schedule.max_shape(info);
-    const WeightsImpl::Entry* entry = weights == nullptr ? nullptr : weights->find(wanted.name);
-    if (entry == nullptr)
-      return fail(log, Status::MissingWeight,
-                  format("compile: there is no weight '%s' (%s %s is needed)", wanted.name.c_str(),
-                         to_string(info.dtype), shape_text(shape).c_str()));
-    if (entry->shape != shape || entry->dtype != info.dtype)
-      return fail(
-          log, entry->shape != shape ? Status::ShapeMismatch : Status::DTypeMismatch,
-          format("compile: weight '%s' is %s %s; the graph says %s %s", wanted.name.c_str(), to_string(entry->dtype),
-                 shape_text(entry->shape).c_str(), to_string(info.dtype), shape_text(shape).c_str()));
-    found->push_back(entry);
-  }
-  return Status::Ok;
 }
 
 namespace {

@@ -401,6 +401,9 @@ class UploadOptions:
 class CompileOptions:
     training: bool = False  # dropout acts; without it, dropout leaves no dispatch in the plan
     timestamps: bool = False  # measure GPU time per pass (Plan.timings, vulkan.record_some)
+    # An uploaded weight that neither this graph nor one that was compiled before with the same Weights declares is an error
+    # (InvalidArgument), not a warning in the log.
+    strict: bool = False
     # A plan that needs more device memory than this is refused before anything is allocated: OutOfDeviceMemory, on the CPU
     # OutOfMemory, with both numbers in the log. Weights and States are not counted.
     memory_limit: int = 2**64 - 1
@@ -455,9 +458,9 @@ class CompileOptions:
     progress: bool = False
 
     _ctype: ClassVar[str] = "heed_compile_options"
-    _kinds: ClassVar[Dict[str, Any]] = {"training": "bool", "timestamps": "bool", "memory_limit": "int", "host_scratch": "bool",
-        "record_slots": "int", "pipelines": _words.PIPELINE_CREATION, "round_rows": "bool", "emulate_f32": "bool",
-        "reproducible": "bool", "progress": "bool"}
+    _kinds: ClassVar[Dict[str, Any]] = {"training": "bool", "timestamps": "bool", "strict": "bool", "memory_limit": "int",
+        "host_scratch": "bool", "record_slots": "int", "pipelines": _words.PIPELINE_CREATION, "round_rows": "bool",
+        "emulate_f32": "bool", "reproducible": "bool", "progress": "bool"}
 
 
 @dataclass

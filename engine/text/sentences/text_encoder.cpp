@@ -153,15 +153,16 @@ Status TextEncoder::open(Device& device, std::string_view directory, const TextE
   upload.dtype = fresh.weight_dtype_;
   upload.only_matrices = fresh.weight_dtype_ != options.dtype;  // all other weights are F32, like activations
   upload.progress = options.progress;
-  status = fresh.device_.upload(loaded.tensors(), &fresh.weights_, upload);
+  const Graph graph =
+      sentence_graph(fresh.config_, options.dtype, fresh.weight_dtype_, options.max_batch, fresh.max_tokens_);
+  std::vector<HostTensor> read;  // a pooler, for one, is not
+  for (const HostTensor& tensor : loaded.tensors())
+    if (graph.find_weight(tensor.name).valid()) read.push_back(tensor);
+  status = fresh.device_.upload(read, &fresh.weights_, upload);
   CompileOptions compile;
   compile.timestamps = options.timestamps;
   compile.reproducible = options.reproducible;
-  if (status == Status::Ok) {
-    const Graph graph =
-        sentence_graph(fresh.config_, options.dtype, fresh.weight_dtype_, options.max_batch, fresh.max_tokens_);
-    status = fresh.device_.compile(graph, fresh.weights_, &fresh.plan_, compile);
-  }
+  if (status == Status::Ok) status = fresh.device_.compile(graph, fresh.weights_, &fresh.plan_, compile);
   if (status == Status::Ok) *encoder = std::move(fresh);
   return status;
 }

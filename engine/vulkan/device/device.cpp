@@ -48,11 +48,10 @@ Status VulkanDevice::upload_needs(std::span<const HostTensor> tensors, const Upl
 
 Status VulkanDevice::compile(Schedule&& schedule, std::shared_ptr<detail::WeightsImpl> weights,
                              const CompileOptions& options, std::shared_ptr<detail::PlanImpl>* plan) {
-  std::vector<const detail::WeightsImpl::Entry*> entries;
   Status status = context_.alive("compile");
-  if (status == Status::Ok) status = detail::match_weights(schedule, weights.get(), this, log(), &entries);
   if (status != Status::Ok) return status;
-  // match_weights has checked that they are of this device, hence of this type.
+  const auto entries = detail::find_weights(schedule, weights.get());
+  // Device::compile has checked that they are of this device, hence of this type.
   auto fresh =
       std::make_shared<VulkanPlan>(shared_from_this(), context_, *pipelines_,
                                    std::static_pointer_cast<VulkanWeights>(weights), std::move(schedule), options);

@@ -38,6 +38,17 @@ HEED_API heed_status heed_graph_fail(heed_graph* graph, heed_status status, cons
 // *rank sizes of a tensor. HEED_MAX_RANK sizes are always enough for `shape`.
 HEED_API heed_status heed_graph_shape(heed_graph* graph, heed_tensor x, heed_dim* shape, size_t capacity, size_t* rank);
 HEED_API heed_status heed_graph_dtype(heed_graph* graph, heed_tensor x, heed_dtype* dtype);
+// A weight that the graph has declared, in the order of the declarations; index is below heed_graph_weight_count.
+typedef struct heed_weight_info {
+  size_t size;       // sizeof(heed_weight_info)
+  const char* name;  // valid until the graph changes
+  int64_t shape[HEED_MAX_RANK];
+  size_t rank;
+  heed_dtype dtype;
+  int32_t reserved;
+} heed_weight_info;
+HEED_API size_t heed_graph_weight_count(heed_graph* graph);
+HEED_API heed_status heed_graph_get_weight(heed_graph* graph, size_t index, heed_weight_info* info);
 // The largest value that a size can take; of a constant, itself.
 HEED_API heed_status heed_graph_dim_max(heed_graph* graph, heed_dim dim, int64_t* most);
 // The value of a size in a run with these extents, for the memory of outputs. Extents that are not given take their maximum,
