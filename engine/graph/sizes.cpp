@@ -77,8 +77,26 @@ SizeId SizeTable::at_most(SizeId a, int64_t limit) {
   return intern({Kind::AtMost, a, limit});
 }
 
-SizeId SizeTable::less_one(SizeId a) {
-  return is_constant(a) ? constant(entries_[static_cast<size_t>(a)].a - 1) : intern({Kind::LessOne, a, 0});
+SizeId SizeTable::less(SizeId a, int64_t n) {
+  if (is_constant(a)) return constant(std::max<int64_t>(entries_[static_cast<size_t>(a)].a - n, 0));
+  return n == 0 ? a : intern({Kind::Less, a, n});
+}
+
+std::optional<SizeId> SizeTable::quotient(SizeId a, SizeId b) {
+  int64_t dividend = 1, divisor = 1;
+  bool overflow = false;
+  std::vector<SizeId> factors, others;
+  flatten(a, Kind::Mul, &dividend, &overflow, &factors);
+  flatten(b, Kind::Mul, &divisor, &overflow, &others);
+  for (const SizeId other : others) {
+    const auto found = std::find(factors.begin(), factors.end(), other);
+    if (found == factors.end()) return {};
+    factors.erase(found);
+  }
+  if (overflow || divisor == 0 || dividend % divisor != 0) return {};
+  SizeId result = constant(dividend / divisor);
+  for (const SizeId factor : factors) result = mul(result, factor);
+  return result;
 }
 
 bool SizeTable::is_multiple(SizeId id, int64_t n) const {
@@ -88,7 +106,7 @@ bool SizeTable::is_multiple(SizeId id, int64_t n) const {
     case Kind::Constant: return entry.a % n == 0;
     case Kind::Extent:
     case Kind::AtMost:
-    case Kind::LessOne: return n == 1;
+    case Kind::Less: return n == 1;
     case Kind::Add: return operand(entry.a) && operand(entry.b);
     case Kind::Mul: return operand(entry.a) || operand(entry.b);
   }
@@ -108,7 +126,7 @@ bool SizeTable::evaluate(std::span<const int64_t> extents, std::span<int64_t> va
       case Kind::Add: entry_fits = checked_add(value(entry.a), value(entry.b), &values[i]); break;
       case Kind::Mul: entry_fits = checked_mul(value(entry.a), value(entry.b), &values[i]); break;
       case Kind::AtMost: values[i] = std::min(value(entry.a), entry.b); break;
-      case Kind::LessOne: values[i] = value(entry.a) - 1; break;
+      case Kind::Less: values[i] = std::max<int64_t>(value(entry.a) - entry.b, 0); break;
     }
     if (!entry_fits) {
       values[i] = INT64_MAX;
@@ -128,7 +146,7 @@ int64_t SizeTable::evaluate(SizeId id, std::span<const int64_t> extents) const {
     case Kind::Add: return checked_add(operand(entry.a), operand(entry.b), &result) ? result : INT64_MAX;
     case Kind::Mul: return checked_mul(operand(entry.a), operand(entry.b), &result) ? result : INT64_MAX;
     case Kind::AtMost: return std::min(operand(entry.a), entry.b);
-    case Kind::LessOne: return operand(entry.a) - 1;
+    case Kind::Less: return std::max<int64_t>(operand(entry.a) - entry.b, 0);
   }
   return result;
 }

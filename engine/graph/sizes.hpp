@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,7 +19,10 @@ class SizeTable {
   SizeId add(SizeId a, SizeId b);
   SizeId mul(SizeId a, SizeId b);
   SizeId at_most(SizeId a, int64_t limit);  // the lesser of both
-  SizeId less_one(SizeId a);                // a - 1, of a size that is at least 1 at every run
+  // max(a - n, 0). Where a run could make a less than n, a bound refuses it.
+  SizeId less(SizeId a, int64_t n);
+  // a / b where the factors of b are among those of a; nothing where that is not known.
+  std::optional<SizeId> quotient(SizeId a, SizeId b);
 
   size_t count() const { return entries_.size(); }
   bool is_constant(SizeId id) const { return entries_[static_cast<size_t>(id)].kind == Kind::Constant; }
@@ -34,11 +38,11 @@ class SizeTable {
   int64_t evaluate(SizeId id, std::span<const int64_t> extents) const;  // saturates on overflow
 
  private:
-  enum class Kind : uint8_t { Constant, Extent, Add, Mul, AtMost, LessOne };
+  enum class Kind : uint8_t { Constant, Extent, Add, Mul, AtMost, Less };
   struct Entry {
     Kind kind;
     int64_t a = 0;  // constant's value, extent's index, or left operand
-    int64_t b = 0;  // right operand, or AtMost's limit
+    int64_t b = 0;  // right operand, AtMost's limit, or what Less takes away
     bool operator==(const Entry&) const = default;
   };
   SizeId intern(const Entry& entry);

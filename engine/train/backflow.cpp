@@ -109,8 +109,22 @@ void Backflow::spread(std::span<const Node> nodes) {
   }
 }
 
+// The view without the copies that expand shows: axes of stride 0 have size 1.
+Tensor Backflow::unexpanded(Tensor view) {
+  TensorInfo once = info(view);
+  bool is_expanded = false;
+  for (size_t i = 0; i < static_cast<size_t>(once.rank); ++i) {
+    if (!data().sizes.is_constant(once.strides[i], 0) || data().sizes.is_constant(once.dims[i], 1)) continue;
+    once.dims[i] = data().sizes.constant(1);
+    is_expanded = true;
+  }
+  once.name.clear();
+  return is_expanded ? build_.add_view(once, once.storage) : view;
+}
+
 void Backflow::add(Tensor input, Tensor gradient) {
   if (!gradient.valid() || !wants(input) || build_.failed()) return;
+  input = unexpanded(input);
   const TensorInfo target = info(input);
   gradient = summed_to(*this, gradient, target);
   if (gradient.valid() && info(gradient).dtype != target.dtype) gradient = g_.cast(gradient, target.dtype);

@@ -60,6 +60,7 @@ class Backflow {
   // The sum of what flows to the memory of a tensor, with the dims of the tensor that owns it; invalid if nothing does.
   Tensor gathered(Tensor t);
   Tensor as_owner(const Part& part, Tensor owner);
+  Tensor unexpanded(Tensor view);
   // Sums the gradients of parts that are the same view, which leaves one part for each view.
   std::vector<Part> by_view(const std::vector<Part>& parts);
   // The parts side by side, if their views are slices that make up all of the owner; otherwise invalid.

@@ -10,7 +10,7 @@
 // Graph calls cannot fail at the call: the first mistake is kept with its message (status(), error()), later
 // calls return an invalid Tensor quietly, and Device::compile returns that first mistake. Not thread-safe.
 //
-// Shapes are written [outer, ..., inner]. "Broadcast" means numpy's rule: right-aligned, sizes equal or 1.
+// Axes below 0 count from the end. Shapes are written [outer, ..., inner]. "Broadcast" means numpy's rule: right-aligned, sizes equal or 1.
 #pragma once
 
 #include <array>
@@ -263,15 +263,28 @@ class HEED_API Graph {
   Tensor assign(Tensor state, Tensor value);
 
   // --- Views: neither dispatch nor copy, wherever the layout allows --------------------------------------
-  Tensor reshape(Tensor x, const Shape& shape);  // same number of elements; copies only if x is not contiguous
-  Tensor permute(Tensor x, std::initializer_list<int> axes);
+  // Same number of elements; copies only if the layout of x asks for it. One size may be -1: what the others leave.
+  Tensor reshape(Tensor x, const Shape& shape);
+  // Axis i of the result is axis axes[i] of x.
   Tensor permute(Tensor x, std::span<const int> axes);
-  Tensor transpose(Tensor x, int axis_a, int axis_b);  // negative axes count from the end
-  // Elements begin .. begin + size. Where one of them is only known at a run, a run for which they do not fit answers
-  // ExtentOutOfRange.
+  Tensor permute(Tensor x, std::initializer_list<int> axes);
+  Tensor transpose(Tensor x, int axis_a, int axis_b);  // x with two axes swapped
+  // Elements begin .. begin + size of an axis. A negative begin counts from the end. A negative size ends there: -1 takes
+  // all behind begin, -2 all but the last one, and so on. Where one of them is only known at a run, a run for which they do
+  // not fit answers ExtentOutOfRange.
   Tensor slice(Tensor x, int axis, Dim begin, Dim size);
-  Tensor last(Tensor x, int axis);                   // the last element of an axis, as a slice of size 1
-  Tensor select(Tensor x, int axis, int64_t index);  // slice of size 1, with the axis removed
+  // Every step-th element of an axis, from index 0 on: (S - 1) / step + 1 of its S, which must be constant unless step is 1.
+  Tensor stride(Tensor x, int axis, int64_t step);
+  // The elements of an axis in the reverse order. Not a view but a pass; the axis must be constant.
+  Tensor flip(Tensor x, int axis);
+  // x broadcast to a shape by numpy's rule: all copies show the same memory. A state cannot be written through it.
+  Tensor expand(Tensor x, const Shape& shape);
+  // Slices of these sizes along an axis, one behind the other, which together are the whole axis (ShapeMismatch).
+  std::vector<Tensor> split(Tensor x, int axis, std::span<const Dim> sizes);
+  std::vector<Tensor> split(Tensor x, int axis, std::initializer_list<Dim> sizes);
+  Tensor last(Tensor x, int axis);  // the last element of an axis, as a slice of size 1
+  // A slice of size 1, with the axis removed. A negative index counts from the end.
+  Tensor select(Tensor x, int axis, int64_t index);
 
   // Elements at places that differ from row to row: places, I32, has the dims of x up to the axis (or less of the outer ones),
   // where 1 is broadcast, on either side; along the axis, the result is as long as `places`. x [B, S, C], axis 1 and places
@@ -362,14 +375,16 @@ class HEED_API Graph {
   // x [..., S, C] plus the sinusoidal table (Vaswani et al. 2017, section 3.5), which is computed in double. C must be
   // even.
   Tensor positional_encoding(Tensor x);
-  Tensor add(Tensor a, Tensor b);  // broadcast; also of I32, where sums wrap around
-  Tensor mul(Tensor a, Tensor b);  // broadcast
-  Tensor scale(Tensor x, float factor);
-  Tensor activation(Tensor x, Activation kind);
-  Tensor cast(Tensor x, DType dtype);  // among F32, F16 and BF16; rounds to nearest even
+  Tensor add(Tensor a, Tensor b);                // broadcast; also of I32, where sums wrap around
+  Tensor mul(Tensor a, Tensor b);                // broadcast
+  Tensor scale(Tensor x, float factor);          // x * factor, in x's type
+  Tensor activation(Tensor x, Activation kind);  // of each element, in x's type
+  Tensor cast(Tensor x, DType dtype);            // among F32, F16 and BF16; rounds to nearest even
   // The mean over one axis, which is removed. For x [B, S, C] and axis 1, a mask [B, S] leaves tokens out; the result
   // is zero if no token is kept.
   Tensor mean(Tensor x, int axis, Mask mask = {});
+  // The sum over one axis, which is removed, in F32 and rounded once to x's type: F32, F16 or BF16.
+  Tensor sum(Tensor x, int axis);
   // Joins parts of one type (DTypeMismatch) along an axis; their other sizes must be the same (ShapeMismatch).
   Tensor concat(std::span<const Tensor> parts, int axis);
   Tensor concat(std::initializer_list<Tensor> parts, int axis);

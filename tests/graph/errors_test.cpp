@@ -51,6 +51,32 @@ TEST_CASE("graph: the first mistake sticks, names both values, and compile retur
           [](Graph& g) { g.output("y", g.scale(g.input("x", {1}), 2)), (void)g.input("y", {1}); });
   refuses("weight declared with two shapes", Status::ShapeMismatch, {"'w' f32 [2]", "[3]"},
           [](Graph& g) { (void)g.weight("w", {2}), (void)g.weight("w", {3}); });
+  refuses("two sizes are -1", Status::InvalidArgument, {"reshape", "dims 0 and 2 are -1"},
+          [](Graph& g) { (void)g.reshape(g.input("x", {4, 3}), {-1, 2, -1}); });
+  refuses("-1 of no whole number", Status::ShapeMismatch, {"reshape", "[4, 3]", "[1, 5]"},
+          [](Graph& g) { (void)g.reshape(g.input("x", {4, 3}), {-1, 5}); });
+  refuses("-1 of another extent", Status::ShapeMismatch, {"reshape", "m<=8"},
+          [](Graph& g) { (void)g.reshape(g.input("x", {g.extent("n", 8), 3}), {-1, g.extent("m", 8)}); });
+  refuses("a begin before the axis", Status::InvalidArgument, {"slice", "from -5 on", "axis 1", "'x' f32 [2, 4]"},
+          [](Graph& g) { (void)g.slice(g.input("x", {2, 4}), 1, -5, 1); });
+  refuses("an end before the begin", Status::InvalidArgument, {"slice", "not within it"},
+          [](Graph& g) { (void)g.slice(g.input("x", {2, 4}), 1, 2, -3); });
+  refuses("an index before the axis", Status::InvalidArgument, {"from -3 on"},
+          [](Graph& g) { (void)g.select(g.input("x", {2, 4}), 0, -3); });
+  refuses("the least begin", Status::InvalidArgument, {"not within it"},
+          [](Graph& g) { (void)g.slice(g.input("x", {2, 4}), 1, INT64_MIN, INT64_MIN); });
+  refuses("a step of 0", Status::InvalidArgument, {"stride", "the step is 0"},
+          [](Graph& g) { (void)g.stride(g.input("x", {2, 4}), 1, 0); });
+  refuses("steps along an extent", Status::Unsupported, {"stride", "axis 0", "n<=8"},
+          [](Graph& g) { (void)g.stride(g.input("x", {g.extent("n", 8)}), 0, 2); });
+  refuses("an expansion that is none", Status::ShapeMismatch, {"expand", "[2, 4]", "[4, 4]"},
+          [](Graph& g) { (void)g.expand(g.input("x", {2, 4}), {4, 4}); });
+  refuses("parts that are not the whole", Status::ShapeMismatch, {"split", "3 together", "axis 1"},
+          [](Graph& g) { CHECK(g.split(g.input("x", {2, 4}), 1, {1, 2}).size() == 2); });
+  refuses("a write to an expanded state", Status::InvalidArgument, {"assign", "several times"}, [](Graph& g) {
+    const Tensor all = g.expand(g.state("s", {1, 4}), {3, 4});
+    (void)g.assign(all, g.input("x", {3, 4}));
+  });
   refuses("reshape changes the count", Status::ShapeMismatch, {"reshape", "[2, 3]", "[7]"},
           [](Graph& g) { (void)g.reshape(g.input("a", {2, 3}), {7}); });
   refuses("slice beyond the end", Status::InvalidArgument, {"slice", "5 + 3", "[7]"},

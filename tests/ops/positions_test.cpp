@@ -116,7 +116,8 @@ TEST_CASE("positions: mistakes are named") {
   CHECK(says("declared from 0", [](Graph& g) { (void)g.position("p", 3), (void)g.extent("p", 3); }));
   CHECK(says("at most 2", [](Graph& g) { (void)g.sum(g.extent("n", 4), 2, 2); }));
   CHECK(says("negative", [](Graph& g) { (void)g.sum(g.extent("n", 4), -2, 9); }));
-  CHECK(says("begins at -1", [](Graph& g) { (void)g.slice(g.input("x", {7}), 0, -1, 2); }));
+  CHECK(says("not within it", [](Graph& g) { (void)g.slice(g.input("x", {7}), 0, -1, 2); }));
+  CHECK(says("begins at -1", [](Graph& g) { (void)g.append(g.state("s", {7}), g.input("x", {2}), 0, -1); }));
   CHECK(says("not within it", [](Graph& g) { (void)g.slice(g.input("x", {7}), 0, g.position("p", 5), 8); }));
   CHECK(says("not within it", [](Graph& g) { (void)g.slice(g.input("x", {g.extent("n", 7)}), 0, 1, 2); }));
   CHECK(says("another graph", [](Graph& g) {

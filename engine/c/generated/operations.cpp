@@ -85,6 +85,21 @@ heed_tensor heed_graph_slice(heed_graph* graph, heed_tensor x, int32_t axis, hee
   return on.add([&](heed::Graph& g) { return g.slice(on.tensor(x, "x"), axis, on.dim(begin), on.dim(size)); });
 }
 
+heed_tensor heed_graph_stride(heed_graph* graph, heed_tensor x, int32_t axis, int64_t step) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.stride(on.tensor(x, "x"), axis, step); });
+}
+
+heed_tensor heed_graph_flip(heed_graph* graph, heed_tensor x, int32_t axis) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.flip(on.tensor(x, "x"), axis); });
+}
+
+heed_tensor heed_graph_expand(heed_graph* graph, heed_tensor x, const heed_dim* shape, size_t rank) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.expand(on.tensor(x, "x"), on.shape(shape, rank)); });
+}
+
 heed_tensor heed_graph_last(heed_graph* graph, heed_tensor x, int32_t axis) {
   Building on(__func__, graph);
   return on.add([&](heed::Graph& g) { return g.last(on.tensor(x, "x"), axis); });
@@ -211,6 +226,11 @@ heed_tensor heed_graph_mean(heed_graph* graph, heed_tensor x, int32_t axis, heed
     heed_mask_meaning mask_meaning) {
   Building on(__func__, graph);
   return on.add([&](heed::Graph& g) { return g.mean(on.tensor(x, "x"), axis, on.mask(mask, mask_meaning, "mask")); });
+}
+
+heed_tensor heed_graph_sum_axis(heed_graph* graph, heed_tensor x, int32_t axis) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.sum(on.tensor(x, "x"), axis); });
 }
 
 heed_tensor heed_graph_concat(heed_graph* graph, const heed_tensor* parts, size_t parts_count, int32_t axis) {

@@ -38,7 +38,7 @@ STRUCTS = {"TextConversationOptions": "heed_conversation_options"}
 RESULTS = ["AttentionResult", "nn::TransformerResult"]
 
 # Functions that have the name of another.
-OVERLOADS = {"Graph::append(Tensor, Tensor, int, Tensor)": "append_at"}
+OVERLOADS = {"Graph::append(Tensor, Tensor, int, Tensor)": "append_at", "Graph::sum(Tensor, int)": "sum_axis"}
 
 # Defaults that C++ has not: of tensors that may be invalid, and of what follows them.
 DEFAULTS = {("Graph::layernorm", "gamma"): "{}", ("Graph::layernorm", "beta"): "{}", ("Graph::layernorm", "eps"): "1e-5f",
@@ -70,7 +70,7 @@ BY_HAND = {
     "to_string", "kDTypes", "kMaxRank",
     # Graphs
     "Graph", "CustomResult", "sample_words", "kSampleWords", "Graph::constant", "Graph::custom", "Graph::shape", "Graph::dtype",
-    "Graph::status", "Graph::error", "Graph::fail", "Graph::data", "Graph::weights", "WeightInfo", "nn::kMaxLayers",
+    "Graph::status", "Graph::error", "Graph::fail", "Graph::data", "Graph::weights", "Graph::split", "WeightInfo", "nn::kMaxLayers",
     # Devices
     "Device", "Weights", "DeviceInfo", "SelfTestOptions", "KernelTest", "SelfTestReport", "self_test",
     # Training

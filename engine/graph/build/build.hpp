@@ -88,6 +88,8 @@ class Build {
   Tensor add_view(TensorInfo info, uint32_t storage);
   // Elements begin .. begin + size of an axis. Invalid, with the mistake recorded, if they can never be within it.
   Tensor add_slice(Tensor x, int axis, Dim begin, Dim size);
+  // The same where they are known to be within it.
+  Tensor add_range(Tensor x, int axis, SizeId begin, SizeId size);
   // A view of x with two axes swapped.
   Tensor add_transposed(Tensor x, int axis_a, int axis_b);
   Node& add_node(Op op, std::initializer_list<Tensor> inputs, Tensor output, Attrs attrs);

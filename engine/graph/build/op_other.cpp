@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "graph/build/backward.hpp"
 #include "graph/build/build.hpp"
 #include "graph/build/op_softmax.hpp"
 
@@ -177,6 +178,18 @@ Tensor Graph::mean(Tensor x, int axis, Mask mask) {
   const Tensor result = build.add_like(out, info.dtype);
   build.add_node(Op::Mean, {dense, dense_mask}, result, MeanAttrs{counted, mask.meaning});
   return result;
+}
+
+Tensor Graph::sum(Tensor x, int axis) {
+  Build build(*data_, "sum");
+  if (!build.needs({x})) return {};
+  const TensorInfo& info = build.info(x);
+  const int counted = build.axis_of(axis, info.rank);
+  if (counted < 0) return {};
+  if (!is_float(info.dtype) || info.rank < 2)
+    return build.fail(Status::DTypeMismatch,
+                      format("%s: f32, f16 or bf16 of rank 2 or more is needed", build.text(x).c_str()));
+  return detail::sum(*data_, x, counted);
 }
 
 Tensor Graph::concat(std::initializer_list<Tensor> parts, int axis) {

@@ -1,5 +1,7 @@
 // Views: other shapes and strides on the same memory.
 
+#include <algorithm>
+
 #include "graph/build/build.hpp"
 
 namespace heed {
@@ -55,10 +57,32 @@ bool detail::shows_heads(Build& build, const TensorInfo& made, const TensorInfo&
          (one_batch || heads.strides[0] == sizes.mul(length, width));
 }
 
+namespace {
+
+// Turns the shape of a reshape into sizes. One of them may be -1: what the others leave of the elements.
+bool fill_shape(Build& build, const TensorInfo& from, Shape shape, TensorInfo* to) {
+  int rest = -1;
+  for (int i = 0; i < std::min(shape.rank, kMaxRank); ++i) {
+    if (shape[i] != Dim(-1)) continue;
+    if (rest >= 0) return build.refuse(Status::InvalidArgument, format("dims %d and %d are -1; one may be", rest, i));
+    rest = i;
+    shape[i] = 1;
+  }
+  if (!build.sizes_of(shape, "shape", to) || rest < 0) return !build.failed();
+  const auto size = build.data().sizes.quotient(build.elements(from), build.elements(*to));
+  if (!size)
+    return build.refuse(Status::ShapeMismatch, format("the elements of %s are no whole multiple of those of %s",
+                                                      build.shape_text(from).c_str(), build.shape_text(*to).c_str()));
+  to->dims[static_cast<size_t>(rest)] = *size;
+  return true;
+}
+
+}  // namespace
+
 Tensor Graph::reshape(Tensor x, const Shape& shape) {
   Build build(*data_, "reshape");
   TensorInfo view;
-  if (!build.needs_of_any_type({x}) || !build.sizes_of(shape, "shape", &view)) return {};
+  if (!build.needs_of_any_type({x}) || !fill_shape(build, build.info(x), shape, &view)) return {};
   view.dtype = build.info(x).dtype;
   if (build.elements(build.info(x)) != build.elements(view))
     return build.fail(Status::ShapeMismatch, format("%s does not hold the elements of %s", build.text(x).c_str(),
@@ -140,16 +164,151 @@ Tensor Build::add_slice(Tensor x, int axis, Dim begin, Dim size) {
   };
   if (!fits_slice(*this, first, part.dims[0], view.dims[at], what))
     return fail(Status::InvalidArgument, what() + " are not within it");
+  return add_range(x, counted, first, part.dims[0]);
+}
+
+Tensor Build::add_range(Tensor x, int axis, SizeId begin, SizeId size) {
+  TensorInfo view = info(x);
+  const auto at = static_cast<size_t>(axis);
   view.name.clear();
-  view.dims[at] = part.dims[0];
-  view.offset = data_.sizes.add(view.offset, data_.sizes.mul(view.strides[at], first));
+  view.dims[at] = size;
+  view.offset = data_.sizes.add(view.offset, data_.sizes.mul(view.strides[at], begin));
   return add_view(view, view.storage);
 }
 
+namespace {
+
+// A slice whose begin or size counts from the end of the axis. Where runs could make the axis shorter than `least`, a bound
+// refuses them.
+Tensor slice_from_end(Build& build, Tensor x, int axis, Dim begin, Dim size) {
+  SizeTable& sizes = build.data().sizes;
+  const SizeId dim = build.info(x).dims[static_cast<size_t>(axis)];
+  const auto text = [](const Dim& d) {
+    return format(d.is_constant() ? "%lld" : "<=%lld", static_cast<long long>(d.value));
+  };
+  const std::string what = format("elements from %s on, %s of them, of axis %d of %s", text(begin).c_str(),
+                                  text(size).c_str(), axis, build.text(x).c_str());
+  if (!begin.is_constant() || !size.is_constant())
+    return build.fail(Status::InvalidArgument,
+                      what + ": what counts from the end must be a constant, and so must the other");
+  constexpr int64_t kMost = int64_t{1} << 40;  // the sums below cannot wrap
+  if (begin.value < -kMost || begin.value > kMost || size.value < -kMost || size.value > kMost)
+    return build.fail(Status::InvalidArgument, what + " are not within it");
+  const bool is_begin_behind = begin.value < 0, is_end_behind = size.value < 0;
+  // Elements before the end: of the first one, and of the one behind the last.
+  const int64_t from_end = -begin.value, left_out = -1 - size.value;
+  int64_t least = 0, count = 0;
+  if (is_begin_behind) {
+    least = from_end;
+    count = is_end_behind ? from_end - left_out : size.value;
+    if (count > from_end) count = 0;
+  } else {
+    least = begin.value + left_out + 1;
+    count = 1;
+  }
+  if (count < 1 || least > build.max_of(dim)) return build.fail(Status::InvalidArgument, what + " are not within it");
+  if (least > build.least_of(dim)) build.data().bounds.push_back({sizes.constant(least), dim, what});
+  if (is_begin_behind) return build.add_range(x, axis, sizes.less(dim, from_end), sizes.constant(count));
+  // least - 1 elements are not shown. The sum is at least 1 also at runs that are refused, as sizes must be.
+  const SizeId shown = least == 1 ? dim : sizes.add(sizes.less(dim, least), sizes.constant(1));
+  return build.add_range(x, axis, sizes.constant(begin.value), shown);
+}
+
+}  // namespace
 }  // namespace detail
 
 Tensor Graph::slice(Tensor x, int axis, Dim begin, Dim size) {
-  return Build(*data_, "slice").add_slice(x, axis, begin, size);
+  Build build(*data_, "slice");
+  const auto is_negative = [](const Dim& d) { return d.is_constant() && d.value < 0; };
+  if (!is_negative(begin) && !is_negative(size)) return build.add_slice(x, axis, begin, size);
+  if (!build.needs_of_any_type({x})) return {};
+  const int counted = build.axis_of(axis, build.info(x).rank);
+  return counted < 0 ? Tensor{} : detail::slice_from_end(build, x, counted, begin, size);
+}
+
+std::vector<Tensor> Graph::split(Tensor x, int axis, std::initializer_list<Dim> sizes) {
+  return split(x, axis, std::span<const Dim>(sizes.begin(), sizes.size()));
+}
+
+std::vector<Tensor> Graph::split(Tensor x, int axis, std::span<const Dim> sizes) {
+  Build build(*data_, "split");
+  std::vector<Tensor> parts(sizes.size());
+  if (!build.needs_of_any_type({x})) return parts;
+  const int counted = build.axis_of(axis, build.info(x).rank);
+  if (counted < 0) return parts;
+  std::vector<SizeId> ends = {data_->sizes.constant(0)};
+  std::vector<SizeId> ids;
+  for (const Dim& size : sizes) {
+    TensorInfo part;
+    if (!build.sizes_of({size}, "size", &part)) return parts;
+    ids.push_back(part.dims[0]);
+    ends.push_back(data_->sizes.add(ends.back(), ids.back()));
+  }
+  if (ends.back() != build.info(x).dims[static_cast<size_t>(counted)]) {
+    build.fail(Status::ShapeMismatch, format("the sizes are %s together; axis %d of %s is another",
+                                             build.size_text(ends.back()).c_str(), axis, build.text(x).c_str()));
+    return parts;
+  }
+  for (size_t i = 0; i < parts.size(); ++i) parts[i] = build.add_range(x, counted, ends[i], ids[i]);
+  return parts;
+}
+
+Tensor Graph::stride(Tensor x, int axis, int64_t step) {
+  Build build(*data_, "stride");
+  if (!build.needs({x})) return {};
+  TensorInfo view = build.info(x);
+  const int counted = build.axis_of(axis, view.rank);
+  if (counted < 0) return {};
+  if (step < 1)
+    return build.fail(Status::InvalidArgument,
+                      format("the step is %lld; it must be at least 1", static_cast<long long>(step)));
+  if (step == 1) return x;
+  const auto at = static_cast<size_t>(counted);
+  SizeTable& sizes = data_->sizes;
+  if (!sizes.is_constant(view.dims[at]))
+    return build.fail(Status::Unsupported, format("axis %d of %s is not constant", axis, build.text(x).c_str()));
+  const int64_t size = build.max_of(view.dims[at]);
+  view.name.clear();
+  view.dims[at] = sizes.constant((size - 1) / step + 1);
+  if (step < size) view.strides[at] = sizes.mul(view.strides[at], sizes.constant(step));
+  return build.add_view(view, view.storage);
+}
+
+Tensor Graph::flip(Tensor x, int axis) {
+  Build build(*data_, "flip");
+  if (!build.needs({x})) return {};
+  const TensorInfo& info = build.info(x);
+  const int counted = build.axis_of(axis, info.rank);
+  if (counted < 0) return {};
+  const SizeId dim = info.dims[static_cast<size_t>(counted)];
+  if (!data_->sizes.is_constant(dim))
+    return build.fail(Status::Unsupported, format("axis %d of %s is not constant", axis, build.text(x).c_str()));
+  const int64_t size = build.max_of(dim);
+  const std::string name = format("places/reversed/%lld", static_cast<long long>(size));
+  const Tensor places = build.shared_table(name, {size}, DType::I32, size, [&](std::byte* memory) {
+    auto* const numbers = reinterpret_cast<int32_t*>(memory);
+    for (int64_t i = 0; i < size; ++i) numbers[i] = static_cast<int32_t>(size - 1 - i);
+  });
+  return take(x, counted, places);
+}
+
+Tensor Graph::expand(Tensor x, const Shape& shape) {
+  Build build(*data_, "expand");
+  TensorInfo to;
+  if (!build.needs({x}) || !build.sizes_of(shape, "shape", &to)) return {};
+  const TensorInfo from = build.info(x);
+  if (!build.broadcasts_to(from, to))
+    return build.fail(Status::ShapeMismatch,
+                      format("%s does not broadcast to %s", build.text(x).c_str(), build.shape_text(to).c_str()));
+  SizeTable& sizes = data_->sizes;
+  to.dtype = from.dtype;
+  to.offset = from.offset;
+  to.strides.fill(sizes.constant(0));
+  for (int i = 0; i < from.rank; ++i) {
+    const auto at = static_cast<size_t>(i), there = static_cast<size_t>(i + to.rank - from.rank);
+    if (from.dims[at] == to.dims[there]) to.strides[there] = from.strides[at];
+  }
+  return build.add_view(to, from.storage);
 }
 
 Tensor Graph::last(Tensor x, int axis) {
@@ -161,7 +320,7 @@ Tensor Graph::last(Tensor x, int axis) {
   const auto at = static_cast<size_t>(counted);
   SizeTable& sizes = data_->sizes;
   view.name.clear();
-  view.offset = sizes.add(view.offset, sizes.mul(view.strides[at], sizes.less_one(view.dims[at])));
+  view.offset = sizes.add(view.offset, sizes.mul(view.strides[at], sizes.less(view.dims[at], 1)));
   view.dims[at] = sizes.constant(1);
   return build.add_view(view, view.storage);
 }

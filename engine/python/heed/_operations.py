@@ -25,28 +25,42 @@ class Operations(Building):
         return self._new(lib.heed_graph_assign(self._c, self._id_of(state, "state"), self._id_of(value, "value")))
 
     def reshape(self, x: Tensor, shape: Sequence[Size]) -> Tensor:
-        """Same number of elements; copies only if x is not contiguous"""
+        """Same number of elements; copies only if the layout of x asks for it. One size may be -1: what the others leave."""
         return self._new(lib.heed_graph_reshape(self._c, self._id_of(x, "x"), *self._shape(shape)))
 
     def permute(self, x: Tensor, axes: Sequence[int]) -> Tensor:
+        """Axis i of the result is axis axes[i] of x."""
         return self._new(lib.heed_graph_permute(self._c, self._id_of(x, "x"), *ints(axes)))
 
     def transpose(self, x: Tensor, axis_a: int, axis_b: int) -> Tensor:
-        """negative axes count from the end"""
+        """x with two axes swapped"""
         return self._new(lib.heed_graph_transpose(self._c, self._id_of(x, "x"), axis_a, axis_b))
 
     def slice(self, x: Tensor, axis: int, begin: Size, size: Size) -> Tensor:
-        """Elements begin .. begin + size. Where one of them is only known at a run, a run for which they do not fit answers
-        ExtentOutOfRange."""
+        """Elements begin .. begin + size of an axis. A negative begin counts from the end. A negative size ends there: -1 takes all
+        behind begin, -2 all but the last one, and so on. Where one of them is only known at a run, a run for which they do not fit
+        answers ExtentOutOfRange."""
         return self._new(lib.heed_graph_slice(self._c, self._id_of(x, "x"), axis, self._id_of(begin, "begin"), self._id_of(size,
             "size")))
+
+    def stride(self, x: Tensor, axis: int, step: int) -> Tensor:
+        """Every step-th element of an axis, from index 0 on: (S - 1) / step + 1 of its S, which must be constant unless step is 1."""
+        return self._new(lib.heed_graph_stride(self._c, self._id_of(x, "x"), axis, step))
+
+    def flip(self, x: Tensor, axis: int) -> Tensor:
+        """The elements of an axis in the reverse order. Not a view but a pass; the axis must be constant."""
+        return self._new(lib.heed_graph_flip(self._c, self._id_of(x, "x"), axis))
+
+    def expand(self, x: Tensor, shape: Sequence[Size]) -> Tensor:
+        """x broadcast to a shape by numpy's rule: all copies show the same memory. A state cannot be written through it."""
+        return self._new(lib.heed_graph_expand(self._c, self._id_of(x, "x"), *self._shape(shape)))
 
     def last(self, x: Tensor, axis: int) -> Tensor:
         """the last element of an axis, as a slice of size 1"""
         return self._new(lib.heed_graph_last(self._c, self._id_of(x, "x"), axis))
 
     def select(self, x: Tensor, axis: int, index: int) -> Tensor:
-        """slice of size 1, with the axis removed"""
+        """A slice of size 1, with the axis removed. A negative index counts from the end."""
         return self._new(lib.heed_graph_select(self._c, self._id_of(x, "x"), axis, index))
 
     def take(self, x: Tensor, axis: int, places: Tensor) -> Tensor:
@@ -193,9 +207,11 @@ class Operations(Building):
         return self._new(lib.heed_graph_mul(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
 
     def scale(self, x: Tensor, factor: float) -> Tensor:
+        """x * factor, in x's type"""
         return self._new(lib.heed_graph_scale(self._c, self._id_of(x, "x"), factor))
 
     def activation(self, x: Tensor, kind: str) -> Tensor:
+        """of each element, in x's type"""
         return self._new(lib.heed_graph_activation(self._c, self._id_of(x, "x"), word(_words.ACTIVATION, kind, "kind")))
 
     def cast(self, x: Tensor, dtype: str) -> Tensor:
@@ -206,6 +222,10 @@ class Operations(Building):
         """The mean over one axis, which is removed. For x [B, S, C] and axis 1, a mask [B, S] leaves tokens out; the result is zero if
         no token is kept."""
         return self._new(lib.heed_graph_mean(self._c, self._id_of(x, "x"), axis, *self._mask(mask, "mask")))
+
+    def sum_axis(self, x: Tensor, axis: int) -> Tensor:
+        """The sum over one axis, which is removed, in f32 and rounded once to x's type: f32, f16 or bf16."""
+        return self._new(lib.heed_graph_sum_axis(self._c, self._id_of(x, "x"), axis))
 
     def concat(self, parts: Sequence[Tensor], axis: int) -> Tensor:
         """Joins parts of one type (DTypeMismatch) along an axis; their other sizes must be the same (ShapeMismatch)."""

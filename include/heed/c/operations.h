@@ -79,21 +79,34 @@ HEED_API heed_tensor heed_graph_append_at(heed_graph* graph, heed_tensor state, 
 // sum, product or activation of what it shows, g.assign(s, g.add(s, x)), is one pass that changes it where it lies.
 HEED_API heed_tensor heed_graph_assign(heed_graph* graph, heed_tensor state, heed_tensor value);
 
-// Same number of elements; copies only if x is not contiguous
+// Same number of elements; copies only if the layout of x asks for it. One size may be -1: what the others leave.
 HEED_API heed_tensor heed_graph_reshape(heed_graph* graph, heed_tensor x, const heed_dim* shape, size_t rank);
+
+// Axis i of the result is axis axes[i] of x.
 HEED_API heed_tensor heed_graph_permute(heed_graph* graph, heed_tensor x, const int32_t* axes, size_t axes_count);
 
-// negative axes count from the end
+// x with two axes swapped
 HEED_API heed_tensor heed_graph_transpose(heed_graph* graph, heed_tensor x, int32_t axis_a, int32_t axis_b);
 
-// Elements begin .. begin + size. Where one of them is only known at a run, a run for which they do not fit answers
-// ExtentOutOfRange.
+// Elements begin .. begin + size of an axis. A negative begin counts from the end. A negative size ends there: -1 takes
+// all behind begin, -2 all but the last one, and so on. Where one of them is only known at a run, a run for which they
+// do not fit answers ExtentOutOfRange.
 HEED_API heed_tensor heed_graph_slice(heed_graph* graph, heed_tensor x, int32_t axis, heed_dim begin, heed_dim size);
+
+// Every step-th element of an axis, from index 0 on: (S - 1) / step + 1 of its S, which must be constant unless step is
+// 1.
+HEED_API heed_tensor heed_graph_stride(heed_graph* graph, heed_tensor x, int32_t axis, int64_t step);
+
+// The elements of an axis in the reverse order. Not a view but a pass; the axis must be constant.
+HEED_API heed_tensor heed_graph_flip(heed_graph* graph, heed_tensor x, int32_t axis);
+
+// x broadcast to a shape by numpy's rule: all copies show the same memory. A state cannot be written through it.
+HEED_API heed_tensor heed_graph_expand(heed_graph* graph, heed_tensor x, const heed_dim* shape, size_t rank);
 
 // the last element of an axis, as a slice of size 1
 HEED_API heed_tensor heed_graph_last(heed_graph* graph, heed_tensor x, int32_t axis);
 
-// slice of size 1, with the axis removed
+// A slice of size 1, with the axis removed. A negative index counts from the end.
 HEED_API heed_tensor heed_graph_select(heed_graph* graph, heed_tensor x, int32_t axis, int64_t index);
 
 // Elements at places that differ from row to row: places, I32, has the dims of x up to the axis (or less of the outer
@@ -199,7 +212,11 @@ HEED_API heed_tensor heed_graph_add(heed_graph* graph, heed_tensor a, heed_tenso
 
 // broadcast
 HEED_API heed_tensor heed_graph_mul(heed_graph* graph, heed_tensor a, heed_tensor b);
+
+// x * factor, in x's type
 HEED_API heed_tensor heed_graph_scale(heed_graph* graph, heed_tensor x, float factor);
+
+// of each element, in x's type
 HEED_API heed_tensor heed_graph_activation(heed_graph* graph, heed_tensor x, heed_activation kind);
 
 // among F32, F16 and BF16; rounds to nearest even
@@ -209,6 +226,9 @@ HEED_API heed_tensor heed_graph_cast(heed_graph* graph, heed_tensor x, heed_dtyp
 // zero if no token is kept.
 HEED_API heed_tensor heed_graph_mean(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor mask,
     heed_mask_meaning mask_meaning);
+
+// The sum over one axis, which is removed, in F32 and rounded once to x's type: F32, F16 or BF16.
+HEED_API heed_tensor heed_graph_sum_axis(heed_graph* graph, heed_tensor x, int32_t axis);
 
 // Joins parts of one type (DTypeMismatch) along an axis; their other sizes must be the same (ShapeMismatch).
 HEED_API heed_tensor heed_graph_concat(heed_graph* graph, const heed_tensor* parts, size_t parts_count, int32_t axis);

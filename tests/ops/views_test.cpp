@@ -1,0 +1,176 @@
+// Views that skip elements, show them several times or count from the end, as operands of every kind of kernel.
+#include "harness/setup.hpp"
+#include "harness/trial.hpp"
+#include "train/gradient.hpp"
+
+namespace heed::ops {
+namespace {
+
+Array strided(const Array& x, int axis, int64_t step) {
+  const int64_t size = x.shape[static_cast<size_t>(axis)];
+  std::vector<Array> parts;
+  for (int64_t i = 0; i < size; i += step) parts.push_back(slice(x, axis, i, 1));
+  return concat(parts, axis);
+}
+
+Array flipped(const Array& x, int axis) {
+  std::vector<Array> parts;
+  for (int64_t i = x.shape[static_cast<size_t>(axis)]; i-- > 0;) parts.push_back(slice(x, axis, i, 1));
+  return concat(parts, axis);
+}
+
+// One way to see x [4, 6, 10].
+struct Seen {
+  const char* name;
+  Tensor (*of)(Graph& g, Tensor x);
+  Array (*as)(const Array& x);
+};
+const Seen kSeen[] = {
+    {"every second row", [](Graph& g, Tensor x) { return g.stride(x, 1, 2); },
+     [](const Array& x) { return strided(x, 1, 2); }},
+    {"every third element", [](Graph& g, Tensor x) { return g.stride(x, -1, 3); },
+     [](const Array& x) { return strided(x, 2, 3); }},
+    {"every second of a part", [](Graph& g, Tensor x) { return g.stride(g.stride(g.slice(x, 2, 1, -2), 2, 2), 0, 3); },
+     [](const Array& x) { return strided(strided(slice(x, 2, 1, 8), 2, 2), 0, 3); }},
+    {"one element of each row", [](Graph& g, Tensor x) { return g.stride(x, 2, 10); },
+     [](const Array& x) { return slice(x, 2, 0, 1); }},
+    {"the last rows", [](Graph& g, Tensor x) { return g.slice(x, 1, -2, 2); },
+     [](const Array& x) { return slice(x, 1, 4, 2); }},
+    {"a row for all", [](Graph& g, Tensor x) { return g.expand(g.slice(x, 1, 3, 1), {4, 7, 10}); },
+     [](const Array& x) { return broadcast(slice(x, 1, 3, 1), {4, 7, 10}); }},
+    {"an element for all", [](Graph& g, Tensor x) { return g.expand(g.slice(x, 2, 4, 1), {4, 6, 9}); },
+     [](const Array& x) { return broadcast(slice(x, 2, 4, 1), {4, 6, 9}); }},
+    {"one matrix for all", [](Graph& g, Tensor x) { return g.expand(g.select(x, 0, -1), {5, 6, 10}); },
+     [](const Array& x) { return broadcast(slice(x, 0, 3, 1), {5, 6, 10}); }},
+    {"rows in reverse", [](Graph& g, Tensor x) { return g.flip(x, 1); }, [](const Array& x) { return flipped(x, 1); }},
+    {"elements in reverse", [](Graph& g, Tensor x) { return g.flip(x, -1); },
+     [](const Array& x) { return flipped(x, 2); }},
+};
+
+Case operand_case(const Seen& seen) {
+  return {seen.name, [&seen](Trial& t) {
+            Graph& g = t.graph;
+            Run& run = t.run();
+            const Array all = run.input("x", uniform({4, 6, 10}, 1)), v = seen.as(all);
+            const Tensor x = seen.of(g, t.input("x", {4, 6, 10}));
+            const Sizes rows = v.shape;
+            const Array w = run.input("w", uniform({1, rows[2], 5}, 2));
+            const Tensor other = t.input("w", {1, rows[2], 5});
+            g.output("copy", x);
+            run.expect_exact("copy", v, t.dtype);
+            g.output("flat", g.reshape(x, {-1}));
+            run.expect_exact("flat", reshape(v, {v.size()}), t.dtype);
+            g.output("doubled", g.add(x, x));
+            run.expect("doubled", add(v, v));
+            g.output("softmax", g.softmax(x));
+            run.expect("softmax", softmax(v));
+            g.output("norm", g.layernorm(x, {}, {}, 1e-3f));
+            run.expect_within("norm", t.stored(layernorm(v, nullptr, nullptr, 1e-3)), t.dtype);  // perhaps zeros
+            g.output("as_a", g.matmul(x, other));
+            run.expect("as_a", matmul(v, w));
+            g.output("as_b", g.matmul(other, x, {.transpose_a = true, .transpose_b = true}));
+            run.expect("as_b", matmul(transposed(w), transposed(v)));
+            g.output("mean", g.mean(x, 1));
+            run.expect("mean", mean(v, 1, nullptr, false));
+            g.output("joined", g.concat({x, x}, 1));
+            run.expect_exact("joined", concat({v, v}, 1), t.dtype);
+          }};
+}
+
+// Each element of x gets the sum of the gradients of all places that show it.
+Case backward_case(const Seen& seen) {
+  return {std::string("gradient of ") + seen.name, [&seen](Trial& t) {
+            const Tensor x = t.input("x", {4, 6, 10});
+            t.graph.output("y", train_tests::gradient(t, t.graph.scale(seen.of(t.graph, x), 1.0f), x));
+            Run& run = t.run();
+            Array sums({4, 6, 10}), numbers({4, 6, 10});
+            run.input("x", sums);
+            for (int64_t i = 0; i < numbers.size(); ++i) numbers.at(i) = static_cast<double>(i);
+            const Array places = seen.as(numbers);
+            const Array up = run.input("up", uniform(places.shape, 11));
+            for (int64_t i = 0; i < up.size(); ++i) {
+              const auto to = static_cast<int64_t>(places.at(i));
+              sums.at(to) += up.at(i);
+              sums.err(to) += 16.0 * kUnit * std::abs(up.at(i));
+            }
+            run.expect_within("y", t.stored(sums), t.dtype);
+          }};
+}
+
+// Queries, keys and values that show rows several times, and those that skip rows.
+Case attention_case(bool is_expanded) {
+  return {is_expanded ? "attention of one row for all" : "attention of every second row", [=](Trial& t) {
+            Graph& g = t.graph;
+            Run& run = t.run();
+            const Array q = run.input("q", uniform({2, 3, 5, 8}, 3)), kv = run.input("kv", uniform({2, 3, 12, 8}, 4));
+            const Tensor query = t.input("q", {2, 3, 5, 8}), all = t.input("kv", {2, 3, 12, 8});
+            const Tensor key = is_expanded ? g.expand(g.slice(all, 1, 0, 1), {2, 3, 12, 8}) : g.stride(all, 2, 2);
+            const Array k = is_expanded ? broadcast(slice(kv, 1, 0, 1), {2, 3, 12, 8}) : strided(kv, 2, 2);
+            g.output("y", g.attention(query, key, key).output);
+            run.expect("y", matmul(softmax(scale(matmul(q, transposed(k)), 1.0 / std::sqrt(8.0))), k), 64.0);
+          }};
+}
+
+// Begins and sizes from the end of an axis that each run makes longer or shorter.
+Case extents_case() {
+  return {"from the end of an extent", [](Trial& t) {
+            Graph& g = t.graph;
+            const Dim n = g.extent("n", 40);
+            const Tensor x = t.input("x", {2, n, 3});
+            const Tensor next = g.slice(x, 1, 1, -1), now = g.slice(x, 1, 0, -2);  // [2, n - 1, 3]
+            g.output("sum", g.add(next, now));
+            g.output("tail", g.slice(x, 1, -2, 1));
+            g.output("flat", g.reshape(now, {-1, 3}));
+            for (const int64_t size : {40, 2, 3, 17}) {
+              Run& run = t.run({{"n", size}});
+              const Array v = run.input("x", uniform({2, size, 3}, 5));
+              run.expect("sum", add(slice(v, 1, 1, size - 1), slice(v, 1, 0, size - 1)));
+              run.expect_exact("tail", slice(v, 1, size - 2, 1), t.dtype);
+              run.expect_exact("flat", reshape(slice(v, 1, 0, size - 1), {2 * size - 2, 3}), t.dtype);
+            }
+            Run& run = t.run({{"n", 1}});
+            run.input("x", uniform({2, 1, 3}, 6));
+            run.status = Status::ExtentOutOfRange;
+            run.message = "end at 2; there are 1";
+          }};
+}
+
+Case split_case() {
+  return {"split", [](Trial& t) {
+            Graph& g = t.graph;
+            const Dim n = g.extent("n", 9);
+            const Tensor x = g.concat({t.input("a", {2, n}), t.input("b", {2, 4})}, 1);
+            const std::vector<Tensor> parts = g.split(x, -1, {n, 1, 3});
+            for (size_t i = 0; i < parts.size(); ++i) g.output("part" + std::to_string(i), parts[i]);
+            Run& run = t.run({{"n", 7}});
+            const Array a = run.input("a", uniform({2, 7}, 7)), b = run.input("b", uniform({2, 4}, 8));
+            run.expect_exact("part0", a, t.dtype);
+            run.expect_exact("part1", slice(b, 1, 0, 1), t.dtype);
+            run.expect_exact("part2", slice(b, 1, 1, 3), t.dtype);
+          }};
+}
+
+Case sum_case() {
+  return {"sum", [](Trial& t) {
+            const Tensor x = t.input("x", {3, 50, 7});
+            t.graph.output("y", t.graph.sum(x, -2));
+            Run& run = t.run();
+            run.expect("y", scale(mean(run.input("x", uniform({3, 50, 7}, 9)), 1, nullptr, false), 50.0), 64.0);
+          }};
+}
+
+}  // namespace
+
+TEST_CASE("views as operands on every device", "[ops][train]") {
+  Operation operation{"views", {}};
+  for (const Seen& seen : kSeen) operation.cases.push_back(operand_case(seen));
+  for (const Seen& seen : kSeen) operation.cases.push_back(backward_case(seen));
+  operation.cases.push_back(attention_case(false));
+  operation.cases.push_back(attention_case(true));
+  operation.cases.push_back(extents_case());
+  operation.cases.push_back(split_case());
+  operation.cases.push_back(sum_case());
+  check(operation);
+}
+
+}  // namespace heed::ops
