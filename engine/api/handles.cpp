@@ -85,6 +85,9 @@ Status Plan::prepare(uint32_t index) {
   return impl_ == nullptr ? refuse("Plan::prepare: the Plan is empty") : impl_->prepare(index);
 }
 bool Plan::ready() const { return impl_ != nullptr && impl_->ready(); }
+std::vector<ExtentValue> Plan::largest_extents() const {
+  return impl_ == nullptr ? std::vector<ExtentValue>() : heed::largest_extents(impl_->schedule());
+}
 std::vector<PassInfo> Plan::passes() const { return impl_ == nullptr ? std::vector<PassInfo>() : impl_->passes(); }
 Status Plan::timings(std::vector<PassTime>* times, uint32_t slot) const {
   return impl_ == nullptr || times == nullptr ? refuse("Plan::timings: the Plan is empty, or times is null")

@@ -114,7 +114,11 @@ heed_status heed_graph_dim_value(heed_graph* handle, heed_dim dim, const heed_ex
   if (!graph->find(dim, &found)) return call.fail(HEED_INVALID_ARGUMENT, "the size is none of this graph's");
   const heed::detail::GraphData& data = graph->it.data();
   std::vector<int64_t> values;
-  for (const heed::detail::ExtentInfo& extent : data.extents) values.push_back(extent.least == 0 ? 0 : extent.max);
+  std::vector<bool> given;
+  for (const heed::detail::ExtentInfo& extent : data.extents) {
+    values.push_back(0);
+    given.push_back(extent.least == 0);
+  }
   for (size_t i = 0; i < extent_count; ++i) {
     const std::string name(call.text(extents[i].name, "the name of an extent"));
     if (call.failed()) return call.status();
@@ -128,7 +132,12 @@ heed_status heed_graph_dim_value(heed_graph* handle, heed_dim dim, const heed_ex
           heed::format("'%s' is %lld; it must be %lld to %lld", name.c_str(), static_cast<long long>(extents[i].value),
                        static_cast<long long>(extent->least), static_cast<long long>(extent->max)));
     values[static_cast<size_t>(extent - data.extents.begin())] = extents[i].value;
+    given[static_cast<size_t>(extent - data.extents.begin())] = true;
   }
+  for (size_t i = 0; i < given.size(); ++i)
+    if (!given[i] && !found.is_constant() && data.sizes.depends_on(found.expr, static_cast<uint32_t>(i)))
+      return call.fail(HEED_EXTENT_OUT_OF_RANGE,
+                       heed::format("extent '%s' is not given", data.extents[i].name.c_str()));
   *value = found.is_constant() ? found.value : data.sizes.evaluate(found.expr, values);
   return call.status();
 }

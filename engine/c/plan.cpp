@@ -124,6 +124,16 @@ heed_status heed_run_wait(heed_run* handle) {
 
 heed_status heed_run_destroy(heed_run* run) { return destroy<Run>(__func__, run); }
 
+heed_status heed_plan_largest_extents(heed_plan* handle, heed_extent_value* extents, size_t capacity, size_t* count) {
+  Call call(__func__);
+  const Pin<Plan> plan(call, handle);
+  if (call.failed()) return call.status();
+  std::vector<heed_extent_value> all;
+  // The names end with zeros, as they are those of the plan's strings.
+  for (const heed::ExtentValue& extent : plan->it.largest_extents()) all.push_back({extent.name.data(), extent.value});
+  return fill(call, std::span<const heed_extent_value>(all), extents, capacity, count);
+}
+
 heed_status heed_plan_scratch_bytes(heed_plan* plan, uint64_t* bytes) {
   return tell(__func__, plan, bytes, &heed::Plan::scratch_bytes);
 }

@@ -113,6 +113,20 @@ bool SizeTable::is_multiple(SizeId id, int64_t n) const {
   return false;
 }
 
+bool SizeTable::depends_on(SizeId id, uint32_t extent_index) const {
+  const Entry& entry = entries_[static_cast<size_t>(id)];
+  const auto operand = [&](int64_t i) { return depends_on(static_cast<SizeId>(i), extent_index); };
+  switch (entry.kind) {
+    case Kind::Constant: return false;
+    case Kind::Extent: return entry.a == extent_index;
+    case Kind::AtMost:
+    case Kind::Less: return operand(entry.a);
+    case Kind::Add:
+    case Kind::Mul: return operand(entry.a) || operand(entry.b);
+  }
+  return false;
+}
+
 bool SizeTable::evaluate(std::span<const int64_t> extents, std::span<int64_t> values) const {
   bool fits = true;
   for (size_t i = 0; i < entries_.size(); ++i) {

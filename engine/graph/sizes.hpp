@@ -33,6 +33,9 @@ class SizeTable {
   // Whether every value the size can have is a multiple of `n`. False may also mean that this is not known.
   bool is_multiple(SizeId id, int64_t n) const;
 
+  // Whether the size differs with this extent.
+  bool depends_on(SizeId id, uint32_t extent_index) const;
+
   // values[i] = size i, for i < count(). False if a product or sum overflows 63 bits.
   bool evaluate(std::span<const int64_t> extents, std::span<int64_t> values) const;
   int64_t evaluate(SizeId id, std::span<const int64_t> extents) const;  // saturates on overflow

@@ -56,7 +56,7 @@ struct HostBuffer {
         writable(!std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>) {}
 };
 
-// The value of an extent (1 to its maximum; the maximum if it is not given) or of a position (0 to its maximum; 0).
+// The value of an extent (1 to its maximum), which every run gives, or of a position (0 to its maximum; 0 if it is not given).
 struct ExtentValue {
   std::string_view name;
   int64_t value = 0;
@@ -142,8 +142,8 @@ class HEED_API Plan {
   // Copies inputs in, runs, waits, and copies outputs out. The CPU device uses the buffers in place if they are aligned
   // to their elements and no output lies in an input.
   //
-  // Every input and output must be given once, and nothing else. Buffers may be larger than needed. Extents that are
-  // not given take their maximum.
+  // Every input, output and extent must be given once, and nothing else (MissingBuffer, ExtentOutOfRange). Buffers may be
+  // larger than needed.
   //
   // An output may lie in the memory of inputs, but not in that of another output (InvalidArgument). It then goes through
   // a copy, since passes still read inputs after the first of an output was written. vulkan::record, which copies
@@ -207,6 +207,10 @@ class HEED_API Plan {
   // threads may call this at a time, also while others record other plans. InvalidArgument: there is no such pipeline.
   Status prepare(uint32_t index);
   bool ready() const;  // all pipelines are there: the plan can be recorded
+
+  // Every extent of the plan with its maximum, to run it at its largest: plan.run(buffers, plan.largest_extents()). Names
+  // are valid as long as the plan.
+  std::vector<ExtentValue> largest_extents() const;
 
   std::vector<PassInfo> passes() const;
   // The times of the passes in the last finished run, in the order of passes(), by the GPU's timestamps on Vulkan and

@@ -22,7 +22,7 @@ enum class [[nodiscard]] Status : uint8_t {
   DTypeMismatch,     // element types that must agree do not
   MissingWeight,     // the graph names a weight that the Weights do not hold
   MissingBuffer,     // an input or output of the plan was not bound
-  ExtentOutOfRange,  // an extent is below 1 or above the maximum it was declared with
+  ExtentOutOfRange,  // an extent is below 1, above the maximum it was declared with, or not given
   BufferTooSmall,    // a bound buffer holds fewer bytes than the tensor needs
   IndexOutOfRange,   // an embedding id lies outside its table, or a place of append or take behind the end
   NotFound,          // no device, file or name matches

@@ -87,9 +87,9 @@ TEST_CASE("C: what a size is in a run", "[c]") {
     done(heed_graph_dim_value(graph, dim, extents.begin(), extents.size(), &is));
     return is;
   };
-  CHECK(value(tokens, {}) == 37);
+  CHECK(value(tokens, {{"tokens", 37}}) == 37);
   CHECK(value(past, {}) == 0);
-  CHECK(value(keys, {}) == 37);
+  CHECK(value(keys, {{"tokens", 37}}) == 37);
   CHECK(value(5, {}) == 5);
   CHECK(value(tokens, {{"tokens", 4}}) == 4);
   CHECK(value(keys, {{"tokens", 4}, {"past", 100}}) == 104);

@@ -57,7 +57,10 @@ TEST_CASE("C: plans run, and refuse what does not fit", "[c]") {
   heed_run_info run = d.info();
   done(heed_plan_run(d.plan, &run));
   CHECK(d.y == kDoubled);
-  refused(heed_plan_run(d.plan, nullptr), HEED_MISSING_BUFFER, "x");
+  refused(heed_plan_run(d.plan, nullptr), HEED_EXTENT_OUT_OF_RANGE, "'n' is not given");
+  run.input_count = 0;
+  refused(heed_plan_run(d.plan, &run), HEED_MISSING_BUFFER, "x");
+  run = d.info();
 
   d.inputs[0].dtype = HEED_I32;
   refused(heed_plan_run(d.plan, &run), HEED_DTYPE_MISMATCH, "i32");
@@ -255,6 +258,37 @@ TEST_CASE("C: what a plan tells", "[c]") {
   options.pipelines = 3;
   refused(heed_device_compile(d.device, graph, nullptr, &options, &none), HEED_INVALID_ARGUMENT, "pipelines is 3");
   CHECK(none == nullptr);
+}
+
+TEST_CASE("C: every extent is given", "[c]") {
+  KeptDevice device = open_c("cpu");
+  KeptGraph graph(heed_graph_create);
+  const heed_dim n = heed_graph_extent(graph, "n", 4), at = heed_graph_position(graph, "at", 3);
+  const heed_dim shape[] = {n, 2};
+  const heed_tensor x = heed_graph_input(graph, "x", shape, 2, HEED_F32);
+  done(heed_graph_output(graph, "y", heed_graph_slice(graph, x, 0, at, 1)));
+  KeptPlan plan(heed_device_compile, device, graph, nullptr, nullptr);
+  heed_extent_value all[2] = {};
+  size_t count = 0;
+  refused(heed_plan_largest_extents(plan, nullptr, 0, &count), HEED_BUFFER_TOO_SMALL, "there are 1");
+  done(heed_plan_largest_extents(plan, all, 2, &count));
+  REQUIRE(count == 1);  // a position is none
+  CHECK((std::string_view(all[0].name) == "n" && all[0].value == 4));
+  std::vector<float> in = {1, 2, 3, 4, 5, 6, 7, 8}, out(2);
+  const heed_input input = {"x", in.data(), in.size() * 4, HEED_F32, 0};
+  const heed_output output = {"y", out.data(), out.size() * 4, HEED_F32, 0};
+  heed_run_info run = run_info({&input, 1}, {&output, 1});
+  refused(heed_plan_run(plan, &run), HEED_EXTENT_OUT_OF_RANGE, "extent 'n' is not given; this plan takes 1 to 4");
+  run.extents = all;
+  run.extent_count = count;
+  done(heed_plan_run(plan, &run));
+  CHECK(out == std::vector<float>{1, 2});
+  int64_t value = 0;
+  refused(heed_graph_dim_value(graph, n, nullptr, 0, &value), HEED_EXTENT_OUT_OF_RANGE, "extent 'n' is not given");
+  done(heed_graph_dim_value(graph, at, nullptr, 0, &value));
+  CHECK(value == 0);
+  done(heed_graph_dim_value(graph, n, all, count, &value));
+  CHECK(value == 4);
 }
 
 TEST_CASE("C: the host's own passes on the CPU", "[c]") {

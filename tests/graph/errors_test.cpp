@@ -188,14 +188,17 @@ TEST_CASE("graph: extents outside 1..max are refused by name", "[graph]") {
   REQUIRE(s.status == Status::Ok);
   std::vector<int64_t> extents(s.schedule.extents.size()), sizes(s.schedule.sizes.count());
   const auto resolve_with = [&](std::string_view name, int64_t value) {
-    return resolve_extents(s.schedule, std::vector<ExtentValue>{{name, value}}, Log{}, extents, sizes);
+    return resolve_extents(s.schedule, std::vector<ExtentValue>{{name, value}}, no_log(), extents, sizes);
   };
   CHECK(resolve_with("n", 8) == Status::Ok);
   CHECK(resolve_with("n", 9) == Status::ExtentOutOfRange);
   CHECK(resolve_with("n", 0) == Status::ExtentOutOfRange);
   CHECK(resolve_with("m", 1) == Status::NotFound);
   const std::vector<ExtentValue> twice = {{"n", 5}, {"n", 5}};
-  CHECK(resolve_extents(s.schedule, twice, Log{}, extents, sizes) == Status::InvalidArgument);
+  CHECK(resolve_extents(s.schedule, twice, no_log(), extents, sizes) == Status::InvalidArgument);
+  Messages messages;
+  messages.refused(resolve_extents(s.schedule, std::vector<ExtentValue>{}, messages.log(), extents, sizes),
+                   Status::ExtentOutOfRange, "extent 'n' is not given; this plan takes 1 to 8");
 }
 
 TEST_CASE("graph: constants are one for all copies, and without memory for them there is a message", "[graph]") {

@@ -89,7 +89,8 @@ void run_program(Program& p, Device& device, Messages& messages, int64_t* compil
   (void)plan.timings(&times);
   std::vector<ExtentValue> extents;
   for (const detail::ExtentInfo& extent : p.graph.data().extents)
-    if (r.coin()) extents.push_back({extent.name, 1 + r.below(std::min<int64_t>(extent.max, 20))});
+    if (r.coin() || extent.least > 0)  // a position may be left out
+      extents.push_back({extent.name, 1 + r.below(std::min<int64_t>(extent.max, 20))});
   State state;
   if (plan.state_bytes() > kMemoryLimit) return;
   REQUIRE(plan.make_state(&state) == Status::Ok);

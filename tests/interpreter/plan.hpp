@@ -48,6 +48,7 @@ class InterpretedPlan final : public detail::PlanImpl {
   // No object of Vulkan is behind it.
   detail::Backend backend() const override { return detail::Backend::Cpu; }
   const Log& host_log() const override { return device_->log(); }
+  const Schedule& schedule() const override { return schedule_; }
   uint64_t state_bytes() const override { return state_layout_->bytes; }
   Status make_state(const std::span<std::byte>* memory, std::shared_ptr<detail::StateImpl>* state) override;
   uint64_t scratch_bytes() const override { return schedule_.scratch_bytes; }

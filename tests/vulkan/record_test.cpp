@@ -158,8 +158,9 @@ TEST_CASE("record: mistakes are named with both values, and leave the command bu
   const VkCommandBuffer commands = host->begin();
   const vulkan::Buffer good[] = {{"x", b, 0, 65536}, {"padding", b, 65536, 4096}, {"y", b, 131072, 65536}};
   reset_calls();
-  const auto attempt = [&](std::vector<vulkan::Buffer> buffers, std::vector<ExtentValue> extents = {},
-                           uint32_t slot = 0) {
+  const std::vector<ExtentValue> largest = {{"batch", 3}, {"tokens", 37}};
+  const auto attempt = [&](std::vector<vulkan::Buffer> buffers,
+                           std::vector<ExtentValue> extents = {{"batch", 3}, {"tokens", 37}}, uint32_t slot = 0) {
     return vulkan::record(block.plan, commands, {.buffers = buffers, .extents = extents, .slot = slot});
   };
   host->refused(attempt({good[0], good[1]}), Status::MissingBuffer, "output 'y'");
@@ -182,7 +183,9 @@ TEST_CASE("record: mistakes are named with both values, and leave the command bu
   host->refused(attempt({{"x", VK_NULL_HANDLE}, good[1], good[2]}), Status::InvalidArgument, "'x' is null");
   host->refused(attempt({good[0], good[1], good[2]}, {{"tokens", 38}}), Status::ExtentOutOfRange, "'tokens' is 38");
   host->refused(attempt({good[0], good[1], good[2]}, {{"rows", 1}}), Status::NotFound, "'rows'");
-  host->refused(attempt({good[0], good[1], good[2]}, {}, 2), Status::InvalidArgument, "slot 2");
+  host->refused(attempt({good[0], good[1], good[2]}, largest, 2), Status::InvalidArgument, "slot 2");
+  host->refused(attempt({good[0], good[1], good[2]}, {{"tokens", 3}}), Status::ExtentOutOfRange,
+                "extent 'batch' is not given; this plan takes 1 to 3");
   host->refused(vulkan::record(block.plan, VK_NULL_HANDLE, {.buffers = good}), Status::InvalidArgument,
                 "command buffer is null");
   CHECK(vulkan::record(Plan(), commands, {.buffers = good}) == Status::InvalidArgument);
@@ -190,7 +193,7 @@ TEST_CASE("record: mistakes are named with both values, and leave the command bu
                 "record: this plan is of the CPU device");
   CHECK(calls_of_all() == 0);
   CHECK(attempt({good[0], good[1], good[2]}) == Status::Ok);
-  CHECK(attempt({good[0], good[1], {"y", b, 10656}}, {}, 1) == Status::Ok);  // right behind x, as a cache grows
+  CHECK(attempt({good[0], good[1], {"y", b, 10656}}, largest, 1) == Status::Ok);  // right behind x, as a cache grows
   CHECK(host->take_log() == "");
   host->end(commands);
 }
@@ -207,7 +210,8 @@ TEST_CASE("record: a buffer that cannot hold its tensor is refused without a sta
   const vulkan::Buffer x = {"x", good.buffer, 0, 65536}, padding = {"padding", good.buffer, 65536, 4096},
                        y = {"y", good.buffer, 131072};
   const VkCommandBuffer commands = host->begin();
-  const auto attempt = [&](std::vector<vulkan::Buffer> buffers, std::vector<ExtentValue> extents = {}) {
+  const auto attempt = [&](std::vector<vulkan::Buffer> buffers,
+                           std::vector<ExtentValue> extents = {{"batch", 3}, {"tokens", 37}}) {
     reset_calls();
     const Status status = vulkan::record(block.plan, commands, {.buffers = buffers, .extents = extents});
     if (status != Status::Ok) CHECK(calls_of_all() == calls("GetBufferMemoryRequirements"));

@@ -45,6 +45,7 @@ class CpuPlan final : public detail::PlanImpl {
 
   detail::Backend backend() const override { return detail::Backend::Cpu; }
   const Log& host_log() const override { return shared_->log; }
+  const Schedule& schedule() const override { return schedule_; }
   Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
              const RunOptions& options) override;
   Status start(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,

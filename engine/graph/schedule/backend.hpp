@@ -62,6 +62,7 @@ class PlanImpl {
   virtual ~PlanImpl() = default;
   virtual Backend backend() const = 0;
   virtual const Log& host_log() const = 0;
+  virtual const Schedule& schedule() const = 0;
   virtual Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
                      const RunOptions& options) = 0;
   // Does what run does, up to where it would wait. `buffers` and their memory must stay until finish.

@@ -66,8 +66,15 @@ Status set_extent(const Schedule& schedule, std::string_view name, int64_t value
 
 Status finish_extents(const Schedule& schedule, const Log& log, std::span<int64_t> extent_values,
                       std::span<int64_t> sizes) {
-  for (size_t i = 0; i < schedule.extents.size(); ++i)
-    if (extent_values[i] < 0) extent_values[i] = schedule.extents[i].least == 0 ? 0 : schedule.extents[i].max;
+  for (size_t i = 0; i < schedule.extents.size(); ++i) {
+    if (extent_values[i] >= 0) continue;
+    const detail::ExtentInfo& extent = schedule.extents[i];
+    if (extent.least > 0)
+      return fail(log, Status::ExtentOutOfRange,
+                  format("extent '%s' is not given; this plan takes %lld to %lld", extent.name.c_str(),
+                         static_cast<long long>(extent.least), static_cast<long long>(extent.max)));
+    extent_values[i] = 0;
+  }
   schedule.sizes.evaluate(extent_values, sizes);  // cannot overflow below the maxima
   for (const detail::SizeBound& bound : schedule.bounds) {
     const int64_t size = sizes[static_cast<size_t>(bound.size)], limit = sizes[static_cast<size_t>(bound.limit)];
@@ -77,6 +84,13 @@ Status finish_extents(const Schedule& schedule, const Log& log, std::span<int64_
                          static_cast<long long>(limit)));
   }
   return Status::Ok;
+}
+
+std::vector<ExtentValue> largest_extents(const Schedule& schedule) {
+  std::vector<ExtentValue> all;
+  for (const detail::ExtentInfo& extent : schedule.extents)
+    if (extent.least > 0) all.push_back({extent.name, extent.max});
+  return all;
 }
 
 WeightSpan span_of_weights(const Schedule& schedule, const Node& pass) {

@@ -111,7 +111,7 @@ Status resolve_extents(const Schedule& schedule, const ExtentValues& given, cons
                        std::span<int64_t> extent_values, std::span<int64_t> sizes);
 Status set_extent(const Schedule& schedule, std::string_view name, int64_t value, const Log& log,
                   std::span<int64_t> extent_values);
-// Values that were not given are negative; they become an extent's maximum, and a position's 0.
+// Values that were not given are negative. A position's become 0; an extent's is an error.
 Status finish_extents(const Schedule& schedule, const Log& log, std::span<int64_t> extent_values,
                       std::span<int64_t> sizes);
 
@@ -125,6 +125,9 @@ Status resolve_extents(const Schedule& schedule, const ExtentValues& given, cons
   }
   return finish_extents(schedule, log, extent_values, sizes);
 }
+
+// Each extent with its maximum.
+std::vector<ExtentValue> largest_extents(const Schedule& schedule);
 
 // Bytes of the weights' memory from the first to behind the last weight that a pass reads. Planning must have known the weights.
 struct WeightSpan {

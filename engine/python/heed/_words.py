@@ -16,7 +16,7 @@ class Status(enum.IntEnum):
     DTYPE_MISMATCH = 4  # element types that must agree do not
     MISSING_WEIGHT = 5  # the graph names a weight that the Weights do not hold
     MISSING_BUFFER = 6  # an input or output of the plan was not bound
-    EXTENT_OUT_OF_RANGE = 7  # an extent is below 1 or above the maximum it was declared with
+    EXTENT_OUT_OF_RANGE = 7  # an extent is below 1, above the maximum it was declared with, or not given
     BUFFER_TOO_SMALL = 8  # a bound buffer holds fewer bytes than the tensor needs
     INDEX_OUT_OF_RANGE = 9  # an embedding id lies outside its table, or a place of append or take behind the end
     NOT_FOUND = 10  # no device, file or name matches

@@ -94,6 +94,7 @@ class VulkanPlan final : public detail::PlanImpl {
 
   detail::Backend backend() const override { return detail::Backend::Vulkan; }
   const Log& host_log() const override { return context_.log; }
+  const Schedule& schedule() const override { return schedule_; }
   Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
              const RunOptions& options) override;
   Status start(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,

@@ -51,8 +51,8 @@ HEED_API size_t heed_graph_weight_count(heed_graph* graph);
 HEED_API heed_status heed_graph_get_weight(heed_graph* graph, size_t index, heed_weight_info* info);
 // The largest value that a size can take; of a constant, itself.
 HEED_API heed_status heed_graph_dim_max(heed_graph* graph, heed_dim dim, int64_t* most);
-// The value of a size in a run with these extents, for the memory of outputs. Extents that are not given take their maximum,
-// positions 0. ExtentOutOfRange, NotFound: of the extents.
+// The value of a size in a run with these extents, for the memory of outputs. Positions that are not given are 0.
+// ExtentOutOfRange, NotFound: of the extents; ExtentOutOfRange, too, if the size depends on an extent that is not given.
 HEED_API heed_status heed_graph_dim_value(heed_graph* graph, heed_dim dim, const heed_extent_value* extents,
                                           size_t extent_count, int64_t* value);
 

@@ -35,7 +35,7 @@ typedef struct heed_run_info {
   size_t input_count;
   const heed_output* outputs;  // every output of the graph once
   size_t output_count;
-  const heed_extent_value* extents;  // extents that are not given take their maximum, positions 0
+  const heed_extent_value* extents;  // every extent once; a position that is not given is 0
   size_t extent_count;
   heed_state* state;    // for plans whose graph has states; else NULL
   uint32_t seed;        // the key of sample, and of dropout in training plans
@@ -62,6 +62,10 @@ HEED_API heed_status heed_run_wait(heed_run* run);
 HEED_API heed_status heed_run_destroy(heed_run* run);
 
 // --- Asking ----------------------------------------------------------------------------------------------------
+
+// Every extent of the plan with its maximum, to run it at its largest. Names are valid until the plan is destroyed.
+HEED_API heed_status heed_plan_largest_extents(heed_plan* plan, heed_extent_value* extents, size_t capacity,
+                                               size_t* count);
 
 // Bytes that one run needs at the extents' maxima, exact.
 HEED_API heed_status heed_plan_scratch_bytes(heed_plan* plan, uint64_t* bytes);
