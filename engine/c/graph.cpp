@@ -1,5 +1,6 @@
 // Graphs: handles, questions and constants. generated/operations.cpp has the operations.
 #include "c/graph_object.hpp"
+#include "graph/build/build.hpp"
 #include "graph/graph_data.hpp"
 
 using namespace heed::c;
@@ -42,6 +43,19 @@ heed_status heed_graph_clone(heed_graph* handle, heed_graph** copy) {
 heed_status heed_graph_destroy(heed_graph* graph) { return destroy<Graph>(__func__, graph); }
 
 heed_status heed_graph_get_status(heed_graph* graph) { return Building(__func__, graph).end(); }
+
+heed_status heed_graph_roll_back(heed_graph* handle) {
+  Call call(__func__);
+  const Pin<Graph> graph(call, handle);
+  if (call.failed() || graph->it.status() == heed::Status::Ok) return call.status();
+  Graph::Before& before = graph->before;
+  if (before.copy)
+    graph->it = std::move(*before.copy);
+  else
+    before.mark->restore(&heed::detail::data_of(graph->it));
+  before = {};
+  return call.status();
+}
 
 heed_status heed_graph_fail(heed_graph* graph, heed_status status, const char* message) {
   Building on(__func__, graph);

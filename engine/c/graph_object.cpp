@@ -25,6 +25,7 @@ std::unique_ptr<Graph> Graph::clone() const {
   const Maker own = copy->makers_.back();
   copy->it = it;
   copy->customs = customs;
+  copy->before = before;
   copy->makers_ = makers_;
   copy->makers_.back().tensors = tensors_of(it);
   copy->makers_.back().sizes = sizes_of(it);
@@ -72,6 +73,22 @@ bool Graph::find(heed_dim named, Dim* dim) const {
   return !data.sizes.is_constant(dim->expr);
 }
 
+Building::Building(const char* function, heed_graph* handle, Effect effect) : call_(function), graph_(call_, handle) {
+  if (!graph_) return;
+  call_.fails_into(&graph_->it);
+  if (graph_->it.status() != Status::Ok)
+    call_.stop(graph_->it.status());
+  else if (effect == Effect::Appends)
+    before_.mark.emplace(graph_->it.data());
+  else
+    before_.copy.emplace(graph_->it);
+}
+
+Building::~Building() {
+  if (graph_ && (before_.mark || before_.copy) && graph_->it.status() != Status::Ok)
+    graph_->before = std::move(before_);
+}
+
 Tensor Building::tensor(heed_tensor named, const char* what) {
   Tensor found;
   if (*this && !graph_->find(named, &found)) {
@@ -85,6 +102,9 @@ Tensor Building::tensor_if(heed_tensor named) { return named == 0 ? Tensor{} : t
 
 Dim Building::dim(heed_dim named) {
   Dim found = 1;
+  // Names are below this. Small negative numbers mean something to some operations, and others refuse them.
+  constexpr heed_dim kNames = -(int64_t{1} << 32);
+  if (named < 0 && named > kNames) return named;
   if (*this && !graph_->find(named, &found)) {
     call_.fail(HEED_INVALID_ARGUMENT, format("the size %lld is none of this graph's", static_cast<long long>(named)));
     return 1;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 
 #include "c/call.hpp"
 #include "c/objects.hpp"
+#include "graph/graph_data.hpp"
 
 namespace heed::c {
 
@@ -27,6 +29,13 @@ struct Graph {
 
   heed::Graph it;
   CustomAdapters customs;
+
+  // What the graph held before the call that made its mistake.
+  struct Before {
+    std::optional<detail::GraphMark> mark;
+    std::optional<heed::Graph> copy;
+  };
+  Before before;
 
   heed_tensor name(Tensor tensor) const;
   heed_dim name(Dim dim) const;
@@ -54,11 +63,10 @@ struct Graph {
 // one are not looked at.
 class Building {
  public:
-  Building(const char* function, heed_graph* handle) : call_(function), graph_(call_, handle) {
-    if (!graph_) return;
-    call_.fails_into(&graph_->it);
-    if (graph_->it.status() != Status::Ok) call_.stop(graph_->it.status());
-  }
+  // Appends: the call only adds to the graph. Changes: it also changes what is there.
+  enum class Effect : uint8_t { Appends, Changes };
+  Building(const char* function, heed_graph* handle, Effect effect = Effect::Appends);
+  ~Building();
 
   Call& call() { return call_; }
   Graph& graph() { return *graph_; }
@@ -100,6 +108,7 @@ class Building {
 
   Call call_;
   Pin<Graph> graph_;
+  Graph::Before before_;     // nothing if the graph had a mistake then
   std::deque<Wish> wishes_;  // which keeps addresses
 };
 

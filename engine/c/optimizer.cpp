@@ -32,7 +32,7 @@ heed_status with_state(Call& call, heed_optimizer* handle, heed_state* state_han
 // Adds what make(optimizer, graph) returns to a graph.
 template <class Make>
 heed_tensor add_with(const char* function, heed_optimizer* handle, heed_graph* graph, const Make& make) {
-  Building on(function, graph);
+  Building on(function, graph, Building::Effect::Changes);
   const Pin<Optimizer> optimizer(on.call(), handle);
   if (!optimizer) return 0;
   return on.add([&](heed::Graph& g) { return make(on, optimizer->it, g); });
@@ -109,7 +109,7 @@ size_t heed_optimizer_group_count(heed_optimizer* handle) {
 // --- Graphs ----------------------------------------------------------------------------------------------------
 
 heed_status heed_optimizer_keep(heed_optimizer* handle, heed_graph* graph) {
-  Building on(__func__, graph);
+  Building on(__func__, graph, Building::Effect::Changes);
   const Pin<Optimizer> optimizer(on.call(), handle);
   if (on && optimizer) optimizer->it.keep(on.graph().it);
   return on.end();

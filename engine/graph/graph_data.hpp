@@ -51,4 +51,19 @@ struct GraphData {
   std::string error;
 };
 
+// How much a graph holds at one moment, to take away what a call has added before it failed. Calls that change what is there
+// already, but for the writes of states, need a copy of the graph instead.
+class GraphMark {
+ public:
+  explicit GraphMark(const GraphData& data);
+  // Makes `data` what it was, without a mistake.
+  void restore(GraphData* data) const;
+
+ private:
+  size_t sizes_, extents_, bounds_, tensors_, nodes_, inputs_, weights_, outputs_, states_, kept_weights_, constants_;
+  std::vector<std::string> labels_;
+  std::vector<uint32_t> writes_;  // of each state
+  uint32_t dropout_streams_, sample_streams_;
+};
+
 }  // namespace heed::detail

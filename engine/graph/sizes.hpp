@@ -25,6 +25,8 @@ class SizeTable {
   std::optional<SizeId> quotient(SizeId a, SizeId b);
 
   size_t count() const { return entries_.size(); }
+  // Leaves the first `count` sizes.
+  void cut(size_t count) { entries_.resize(count, Entry{Kind::Constant}); }
   bool is_constant(SizeId id) const { return entries_[static_cast<size_t>(id)].kind == Kind::Constant; }
   bool is_constant(SizeId id, int64_t value) const {
     return is_constant(id) && entries_[static_cast<size_t>(id)].a == value;

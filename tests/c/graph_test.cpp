@@ -301,7 +301,7 @@ TEST_CASE("C: what is wrong with arguments is the graph's mistake", "[c][misuse]
                 [](heed_graph* g, heed_tensor x) { heed_graph_add(g, x, x + 1); });
   check_mistake(HEED_INVALID_ARGUMENT, "none of this graph's",
                 [](heed_graph* g, heed_tensor x) { heed_graph_add(g, x, 1); });
-  check_mistake(HEED_INVALID_ARGUMENT, "the size -5",
+  check_mistake(HEED_INVALID_ARGUMENT, "dim 0 is -5",
                 [&](heed_graph* g, heed_tensor) { heed_graph_input(g, "y", negative, 2, HEED_F32); });
   check_mistake(HEED_INVALID_ARGUMENT, "6 sizes",
                 [&](heed_graph* g, heed_tensor) { heed_graph_input(g, "y", many, 6, HEED_F32); });
@@ -390,6 +390,58 @@ TEST_CASE("C: copies of graphs know what was made before", "[c]") {
   done(heed_graph_push_label(graph, "part"));
   done(heed_graph_pop_label(graph));
   done(heed_graph_pop_label(graph));
+}
+
+TEST_CASE("C: a graph goes on after a mistake that is rolled back", "[c]") {
+  KeptGraph graph(heed_graph_create);
+  const heed_dim shape[] = {2, 3}, rows[] = {4, 3};
+  const heed_tensor x = heed_graph_input(graph, "x", shape, 2, HEED_F32);
+  done(heed_graph_roll_back(graph));  // there is no mistake
+  const auto fail = [&] {
+    CHECK(heed_nn_linear(graph, heed_graph_input(graph, "rows", rows, 2, HEED_F32), "fc", 5, 1, HEED_DTYPE_DEFAULT) !=
+          0);
+    CHECK(heed_graph_matmul(graph, x, x, nullptr) == 0);
+    CHECK(heed_graph_scale(graph, x, 2) == 0);
+  };
+  fail();
+  const size_t before = heed_graph_weight_count(graph);
+  CHECK(before == 2);
+  done(heed_graph_roll_back(graph));
+  done(heed_graph_get_status(graph));
+  CHECK(heed_graph_weight_count(graph) == before);
+  // A layer that fails after it has declared its first weight leaves none.
+  auto options = sized<heed_multi_head_options>();
+  options.heads = 1;
+  const heed_dim wrong[] = {7, 7};
+  CHECK(heed_graph_weight(graph, "a.wo.weight", wrong, 2, HEED_F32) != 0);
+  CHECK(heed_nn_self_attention(graph, x, "a", &options) == 0);
+  CHECK(heed_graph_weight_count(graph) > before + 1);
+  done(heed_graph_roll_back(graph));
+  CHECK(heed_graph_weight_count(graph) == before + 1);
+  auto info = sized<heed_weight_info>();
+  done(heed_graph_get_weight(graph, before, &info));
+  CHECK(
+      (std::string_view(info.name) == "a.wo.weight" && info.rank == 2 && info.shape[1] == 7 && info.dtype == HEED_F32));
+  refused(heed_graph_get_weight(graph, before + 1, &info), HEED_INDEX_OUT_OF_RANGE, "there is no 3");
+  // A state that was written by a call which fails is as it was; what was made before is still of the graph.
+  const heed_tensor state = heed_graph_state(graph, "s", shape, 2, HEED_F32);
+  CHECK(heed_graph_append(graph, state, x, 0, 1) == 0);
+  done(heed_graph_roll_back(graph));
+  const heed_tensor now = heed_graph_assign(graph, state, x);
+  CHECK(now != 0);
+  done(heed_graph_output(graph, "y", heed_graph_add(graph, now, x)));
+  KeptDevice device = open_c("cpu");
+  KeptPlan plan;
+  KeptOptimizer optimizer;
+  auto kind = sized<heed_optimizer_options>();
+  done(heed_optimizer_create(&kind, optimizer.out()));
+  const int64_t fc[] = {5, 3}, bias[] = {6};
+  done(heed_optimizer_add(optimizer, "fc.weight", fc, 2, 0));
+  done(heed_optimizer_add(optimizer, "fc.bias", bias, 1, 0));
+  refused(heed_optimizer_keep(optimizer, graph), HEED_SHAPE_MISMATCH, "fc.bias");  // fc.weight lies in a state by now
+  done(heed_graph_roll_back(graph));
+  done(heed_device_compile(device, graph, nullptr, nullptr, plan.out()));
+  refused(heed_graph_roll_back(nullptr), HEED_INVALID_ARGUMENT, "graph");
 }
 
 }  // namespace heed::test

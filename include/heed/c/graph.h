@@ -33,6 +33,9 @@ HEED_API heed_status heed_graph_destroy(heed_graph* graph);
 
 // HEED_OK, or the first mistake; its message is then heed_last_message().
 HEED_API heed_status heed_graph_get_status(heed_graph* graph);
+// Forgets the graph's mistake, and all that the call which made it had added to the graph. Tensors and sizes of earlier calls
+// stay, so that building can go on. HEED_OK if there is none.
+HEED_API heed_status heed_graph_roll_back(heed_graph* graph);
 // Keeps `message` as the graph's mistake if it is the first, for functions that build graphs.
 HEED_API heed_status heed_graph_fail(heed_graph* graph, heed_status status, const char* message);
 // *rank sizes of a tensor. HEED_MAX_RANK sizes are always enough for `shape`.
