@@ -182,6 +182,8 @@ struct AttentionBlockNames {
   std::string_view norm = "norm1";
 };
 
+// `attention` with its residual connection and norm: query [B, S_q, C] -> [B, S_q, C]. Keys and values that are the query are
+// normalized with it.
 HEED_API Tensor attention_block(Graph& g, Tensor query, Tensor key, Tensor value, std::string_view prefix,
                                 const AttentionBlockNames& names, const MultiHeadOptions& options,
                                 const NormOptions& norm = {});
@@ -209,6 +211,7 @@ struct FeedForwardBlockNames {
   std::string_view norm = "norm2";
 };
 
+// `feed_forward` with its residual connection and norm: x [B, S, C] -> [B, S, C].
 HEED_API Tensor feed_forward_block(Graph& g, Tensor x, std::string_view prefix, const FeedForwardBlockNames& names,
                                    const FeedForwardOptions& options, const NormOptions& norm = {});
 

@@ -167,7 +167,7 @@ def test_functions_live_as_long_as_their_plans(cpu):
 
 def mistakes(g, x):
     spirv = (SHADERS / "fade.spv").read_bytes()
-    out = [(x.shape, "f32")] if x else None
+    out = [(x.shape, "f32")] if x is not None else None
     return {
         "no name": (lambda: g.custom("", [x], out, cpu=fade), heed.Error),
         "no outputs": (lambda: g.custom("p", [x], [], cpu=fade), heed.Error),
@@ -252,5 +252,4 @@ def test_a_wrong_gradient(name):
     y, = g.custom("square", [x], [(x.shape, "f32")], cpu=square, gradient=gradient)
     with pytest.raises(kind, match=text):
         heed.train.gradients([(y, x)], [x])
-    with pytest.raises(heed.Error):  # the graph keeps the mistake
-        g.add(x, x)
+    g.output("y", g.add(x, y))  # the graph is as it was

@@ -127,7 +127,7 @@ class Writer:
             return f"_words.{self.words_of(kind.of)}"
         if kind.kind in ("number", "optional number"):
             return '"float"' if "float" in kind.cpp or "double" in kind.cpp else '"int"'
-        return {"bool": '"bool"', "text": '"text"', "tensor": '"id"', "dim": '"id"', "optional dim": '"id"', "mask": '"mask"',
+        return {"bool": '"bool"', "text": '"text"', "tensor": '"tensor"', "dim": '"size"', "optional dim": '"size"', "mask": '"mask"',
                 "wanted": '"wanted"', "struct": '"struct"', "optional struct": '"pointer"'}[kind.kind]
 
     def fields_of(self, struct: Struct) -> List[Tuple[Member, Type, str, str]]:
@@ -146,21 +146,32 @@ class Writer:
 
     # --- Options ----------------------------------------------------------------------------------------------------------
 
+    def fields_doc(self, struct: Struct) -> List[str]:
+        """What a docstring says of each field: the words of an enum, and the field's comment."""
+        lines: List[str] = []
+        names: List[str] = []  # of fields that share a comment
+        fields = self.fields_of(struct)
+        for i, (member, kind, name, _) in enumerate(fields):
+            names.append(name)
+            if i + 1 < len(fields) and fields[i + 1][0].comment is member.comment and member.comment:
+                continue
+            text = " ".join(self.translate(member.comment)).strip()
+            if kind.kind in ("enum", "optional enum") and kind.of in self.made.enums and kind.of != "DType":
+                words = ", ".join(f'"{snake(value.name)}"' for value in self.made.enums[kind.of].values)
+                text = f"one of {words}." + (f" {text[0].upper()}{text[1:]}" if text else "")
+            elif kind.kind == "struct" and not text:
+                text = f"{self.short(kind.of)}."
+            if text:
+                lines.append(f"- {', '.join(names)}: {text}" + ("" if text[-1] in ".:)" else "."))
+            names = []
+        return ["", *lines] if lines else []
+
     def _dataclass(self, struct: Struct) -> List[str]:
-        lines = ["", "@dataclass", f"class {self.short(struct.name)}:", *docstring(self.translate(struct.comment), "    ")]
-        if struct.comment:
-            lines.append("")
-        shown = None
-        for member, kind, name, default in self.fields_of(struct):
+        comment = self.translate(struct.comment) or [f"Options of {snake(self.short(struct.name).removesuffix('Options'))}."]
+        lines = ["", "@dataclass", f"class {self.short(struct.name)}:", *docstring([*comment, *self.fields_doc(struct)], "    "), ""]
+        for _, kind, name, default in self.fields_of(struct):
             hint = "bool" if kind.kind == "wanted" else self.hint_of(kind, default)
-            line = f"    {name}: {hint}" + (f" = {default}" if default else "")
-            comment = [] if member.comment is shown else self.translate(member.comment)
-            shown = member.comment
-            text = " ".join(comment)
-            if len(comment) == 1 and len(line) + len(text) + 4 <= WIDTH:
-                lines.append(f"{line}  # {text}")
-            else:
-                lines += [f"    # {part}".rstrip() for part in reflowed(comment, WIDTH - 6)] + [line]
+            lines.append(f"    {name}: {hint}" + (f" = {default}" if default else ""))
         kinds = ", ".join(f'"{name}": {self.how_of(kind)}' for _, kind, name, _ in self.fields_of(struct))
         lines += ["", f'    _ctype: ClassVar[str] = "{self.made.c_struct(struct.name)}"',
                   *["    " + part for part in wrapped(f"_kinds: ClassVar[Dict[str, Any]] = {{{kinds}}}", "    ")]]
@@ -204,11 +215,12 @@ class Writer:
         name = member.name
         given = {
             "tensor": f'{graph}._tensor_id({name}, "{name}")' if self._may_lack(member, kind) else f'{graph}._id_of({name}, "{name}")',
-            "dim": f'{graph}._id_of({name}, "{name}")', "text": f'encoded({name}, "{name}")', "number": name, "bool": f"int({name})",
+            "dim": f'{graph}._size_id({name}, "{name}")', "text": f'encoded({name}, "{name}")', "bool": f"int({name})",
+            "number": f'{"real" if kind.cpp in ("float", "double") else "whole" if "64" in kind.cpp else "int32"}({name}, "{name}")',
             "enum": f'word(_words.{self.words_of(kind.of) if kind.of in self.made.enums else ""}, {name}, "{name}")',
             "optional enum": f'word_if(_words.{self.words_of(kind.of) if kind.of in self.made.enums else ""}, {name}, "{name}")',
             "optional number": f'number_if({name}, "{name}")', "mask": f'*{graph}._mask({name}, "{name}")',
-            "shape": f"*{graph}._shape({name})", "tensors": f'*{graph}._tensor_ids({name}, "{name}")', "ints": f"*ints({name})"}
+            "shape": f'*{graph}._shape({name}, "{name}")', "tensors": f'*{graph}._tensor_ids({name}, "{name}")', "ints": f'*ints({name}, "{name}")'}
         return given[kind.kind]
 
     @staticmethod
@@ -240,7 +252,11 @@ class Writer:
         call = f"lib.{self.made.c_function(function)}({', '.join(arguments)})"
         result = {"Tensor": "Tensor", "Dim": "Dim", "void": "None"}.get(function.result, self.short(struct))
         head = wrapped(f"    def {name}({', '.join(parameters)}) -> {result}:", " " * 8)
-        body = [*docstring(self.translate(function.comment), " " * 8)]
+        doc = self.translate(function.comment)
+        for _, kind in self.made.parameters(function):
+            if kind.kind == "struct":
+                doc = [*doc, *self.fields_doc(self.made.structs[kind.of])]
+        body = [*docstring(doc, " " * 8)]
         if keeps:
             body.append("        keep = Keep()")
         body += lines
@@ -248,7 +264,7 @@ class Writer:
             body += wrapped(f"        self._new({call})", " " * 12)
             body.append(f"        return {self.short(struct)}(*self._all_of(result))")
         else:
-            made = {"Tensor": f"return self._new({call})", "Dim": f"return self._dim({call})", "void": f"check({call})"}[function.result]
+            made = {"Tensor": f"return self._new({call})", "Dim": f"return self._dim({call})", "void": f"self._check({call})"}[function.result]
             body += wrapped(f"        {made}", " " * 12)
         return [*head, *body, ""]
 
@@ -263,7 +279,7 @@ class Writer:
         for function in functions:
             body += self._operation(function)
         imports = ["from typing import Optional, Sequence", "", "from . import _words", "from ._building import Building",
-                   used_of("_c", ["Keep", "check", "encoded", "ffi", "ints", "lib", "number_if", "pack", "word", "word_if"], body),
+                   used_of("_c", ["Keep", "encoded", "ffi", "int32", "ints", "lib", "number_if", "pack", "real", "whole", "word", "word_if"], body),
                    *wrapped(f"from ._options import {', '.join(used)}", "    ")[:1], "from .tensor import Dim, Mask, Size, Tensor"]
         imports[5] = f"from ._options import ({', '.join(used)})" if len(", ".join(used)) > 100 else imports[5]
         return module("Operations of graphs.", imports, body)
@@ -285,7 +301,10 @@ class Writer:
         struct = self.made.find(function.result, function.name)
         weighted = any(self.made.gives_weights(k.of) for _, k in structs)
         result = self.short(struct) if struct in interface.RESULTS else "Layer" if weighted else "Tensor"
-        body = [*docstring(self.translate(function.comment), "    "), f'    g = graph_of({first}, "{first}")']
+        doc = self.translate(function.comment)
+        if structs:
+            doc = [*doc, "", f"Keywords are the fields of {' and '.join(dict.fromkeys(self.short(k.of) for _, k in structs))}."]
+        body = [*docstring(doc, "    "), f'    g = graph_of({first}, "{first}")']
         if structs:
             body.append("    keep = Keep()")
             pairs = ", ".join(f"({self.short(k.of)}, {n})" for n, k in structs)
@@ -313,7 +332,7 @@ class Writer:
         for function in functions:
             body += self._layer(function)
         imports = ["from typing import Any, Optional", "", "from . import _words",
-                   used_of("_c", ["Keep", "encoded", "ffi", "lib", "options_of", "pack", "word", "word_if"], body),
+                   used_of("_c", ["Keep", "encoded", "ffi", "int32", "lib", "options_of", "pack", "real", "whole", "word", "word_if"], body),
                    *textwrap.wrap(f"from ._options import ({', '.join(used)})", WIDTH, subsequent_indent=" " * 23),
                    "from .tensor import Mask, Tensor, graph_of"]
         return module("Layers of heed.nn.", imports, body)

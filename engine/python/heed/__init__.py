@@ -7,6 +7,9 @@
     plan = device.compile(g, device.upload(module.state_dict()))
     y = plan.run({"x": array})["y"]
 
+heed.nn has layers: self_attention, cross_attention, encoder_layer, encoder_stack, decoder_stack, transformer and others;
+heed.train gradients and optimizers. help(heed.nn) and help(heed.train) tell of them.
+
 Failures are an heed.Error with a status; wrong types and words are a TypeError or ValueError. After a fork the child must make
 devices, graphs and plans of its own.
 """

@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
 import numpy as np
 
 from . import _c
-from ._c import Keep, ffi, lib
+from ._c import Keep, ffi, lib, listed
 from .tensor import Dim, Mask, Port, Size, Tensor, masked
 
 
@@ -17,27 +17,32 @@ class Building(_c.Handle):
     _kind = "graph"
     _names: Dict[int, str]  # of extents and positions, by their numbers in C
 
-    def _id_of(self, value: Any, what: str) -> int:
-        """The number that C has for a tensor or size."""
-        if isinstance(value, (Tensor, Dim)):
-            if value._graph is not self:
-                raise ValueError(f"{what} belongs to another graph")
-            return value._id
-        if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-            if value < 0:
-                raise ValueError(f"{what} is {value}, must not be negative")
-            return int(value)
-        raise TypeError(f"{what} must be a Tensor or a size, not {type(value).__name__}")
+    def _own_id(self, value: Any, what: str) -> int:
+        if value._graph is not self:
+            raise ValueError(f"{what} belongs to another graph")
+        return int(value._id)
 
-    def _tensor_id(self, value: Optional[Tensor], what: str) -> int:
-        if value is None:
-            return 0
+    def _id_of(self, value: Any, what: str) -> int:
+        """The number that C has for a tensor."""
         if not isinstance(value, Tensor):
             raise TypeError(f"{what} must be a Tensor, not {type(value).__name__}")
-        return self._id_of(value, what)
+        return self._own_id(value, what)
+
+    def _size_id(self, value: Any, what: str) -> int:
+        """The number that C has for a size. Negative numbers mean something to some operations, and C refuses the others."""
+        if isinstance(value, Dim):
+            return self._own_id(value, what)
+        if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+            raise TypeError(f"{what} must be a whole number or a Dim, not {type(value).__name__}")
+        if not -(1 << 31) <= value < 1 << 62:
+            raise ValueError(f"{what} is {value}, which is out of its range")
+        return int(value)
+
+    def _tensor_id(self, value: Optional[Tensor], what: str) -> int:
+        return 0 if value is None else self._id_of(value, what)
 
     def _tensor_ids(self, values: Sequence[Tensor], what: str) -> Tuple[Any, int]:
-        ids = ffi.new("heed_tensor[]", [self._tensor_id(value, what) for value in values])
+        ids = ffi.new("heed_tensor[]", [self._id_of(value, f"{what}[{i}]") for i, value in enumerate(listed(values, what))])
         return ids, len(ids)
 
     def _mask(self, value: Optional[Mask], what: str) -> Tuple[int, int]:
@@ -47,13 +52,13 @@ class Building(_c.Handle):
         tensor, meaning = masked(value, what)
         return self._tensor_id(tensor, what), meaning
 
-    def _dims(self, shape: Sequence[Size], what: str = "a size") -> Any:
+    def _dims(self, shape: Sequence[Size], what: str = "shape") -> Any:
         if isinstance(shape, (int, Dim)):
             shape = (shape,)
-        return ffi.new("heed_dim[]", [self._id_of(size, what) for size in shape])
+        return ffi.new("heed_dim[]", [self._size_id(size, f"{what}[{i}]") for i, size in enumerate(listed(shape, what))])
 
-    def _shape(self, shape: Sequence[Size]) -> Tuple[Any, int]:
-        dims = self._dims(shape)
+    def _shape(self, shape: Sequence[Size], what: str = "shape") -> Tuple[Any, int]:
+        dims = self._dims(shape, what)
         return dims, len(dims)
 
     def _size(self, dim: int) -> Size:
@@ -86,8 +91,15 @@ class Building(_c.Handle):
             self._names[number] = name
         return Dim(self, number)  # type: ignore[arg-type]
 
+    def _check(self, status: int) -> None:
+        """Raises the mistake that a call has made, and takes away what it had added, so that a notebook can go on."""
+        if status != 0:
+            error = _c.last_error(status)
+            lib.heed_graph_roll_back(self._c)
+            raise error
+
     def _raise_mistake(self) -> None:
-        _c.check(lib.heed_graph_get_status(self._c))
+        self._check(lib.heed_graph_get_status(self._c))
         raise _c.last_error(_c.Status.INVALID_ARGUMENT)
 
     def _all_of(self, result: Any) -> Iterator[Any]:

@@ -7,6 +7,7 @@ import logging
 import operator
 import os
 import pathlib
+import re
 import sys
 import _thread
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -48,7 +49,8 @@ def text(pointer: Any) -> str:
 
 
 def last_error(status: int) -> Error:
-    return Error(status, text(lib.heed_last_message()))
+    """The last failure. C's message may begin with the name of its function, which is none of Python's."""
+    return Error(status, re.sub(r"^heed_\w+: ", "", text(lib.heed_last_message())))
 
 
 def check(status: int) -> None:
@@ -183,8 +185,33 @@ def number_if(value: Optional[int], what: str) -> int:
     return whole(value, what)
 
 
-def ints(values: Sequence[int]) -> Tuple[Any, int]:
-    array = ffi.new("int32_t[]", list(values))
+def int32(value: Any, what: str) -> int:
+    """A whole number of 32 bits, such as an axis."""
+    value = whole(value, what)
+    if not -(1 << 31) <= value < 1 << 31:
+        raise ValueError(f"{what} is {value}, which is out of its range")
+    return value
+
+
+def real(value: Any, what: str) -> float:
+    """A number, also one of numpy. Texts are none."""
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{what} is {value!r}, must be a number")
+    try:
+        return float(value)
+    except TypeError:
+        raise TypeError(f"{what} is {value!r}, must be a number") from None
+
+
+def listed(values: Any, what: str) -> List[Any]:
+    try:
+        return list(values)
+    except TypeError:
+        raise TypeError(f"{what} must be a list, not {type(values).__name__}") from None
+
+
+def ints(values: Sequence[int], what: str) -> Tuple[Any, int]:
+    array = ffi.new("int32_t[]", [int32(value, f"{what}[{i}]") for i, value in enumerate(listed(values, what))])
     return array, len(array)
 
 
@@ -249,12 +276,14 @@ def _set(struct: Any, name: str, how: Any, value: Any, keep: Keep, graph: Any) -
     elif how == "int":
         value = whole(value, name)
     elif how == "float":
-        value = float(value)
+        value = real(value, name)
     elif how == "text":
         value = ffi.new("char[]", encoded(value, name))
         keep.append(value)
-    elif how == "id":
-        value = whole(value, name) if graph is None else graph._id_of(value, name)
+    elif how == "size":
+        value = whole(value, name) if graph is None else graph._size_id(value, name)
+    elif how == "tensor":
+        value = graph._id_of(value, name)
     elif how == "mask":
         value, meaning = graph._mask(value, name)
         setattr(struct, name + "_meaning", meaning)
@@ -280,7 +309,7 @@ def unpack(kind: Any, struct: Any) -> Any:
             found[name] = unpack(nested, value)  # type: ignore[arg-type]
         elif how == "text":
             found[name] = None if value == ffi.NULL else text(value)
-        elif how != "id" or value:
+        elif how not in ("size", "tensor") or value:
             found[name] = bool(value) if how == "bool" else value
     return kind(**found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from . import _words
-from ._c import Keep, encoded, ffi, lib, options_of, pack, word_if
+from ._c import Keep, encoded, ffi, lib, options_of, pack, real, whole, word_if
 from ._options import (AttentionBlockNames, AttentionOptions, AttentionResult, DecoderLayerOptions, EncoderLayerOptions,
                        FeedForwardBlockNames, FeedForwardOptions, MultiHeadOptions, NormOptions, StackOptions, TransformerOptions,
                        TransformerResult)
@@ -19,27 +19,29 @@ Layer = Any
 def linear(x: Tensor, prefix: str, out: int, bias: bool = True, weight_dtype: Optional[str] = None) -> Tensor:
     """x [..., in] -> [..., out] with the linear layer `prefix`."""
     g = graph_of(x, "x")
-    return g._new(lib.heed_nn_linear(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), out, int(bias), word_if(_words.DTYPE,
-        weight_dtype, "weight_dtype")))
+    return g._new(lib.heed_nn_linear(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), whole(out, "out"), int(bias),
+        word_if(_words.DTYPE, weight_dtype, "weight_dtype")))
 
 
 def layernorm(x: Tensor, prefix: str, eps: float = 1e-5) -> Tensor:
     """LayerNorm over the last axis with `prefix`.weight and `prefix`.bias."""
     g = graph_of(x, "x")
-    return g._new(lib.heed_nn_layernorm(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), eps))
+    return g._new(lib.heed_nn_layernorm(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), real(eps, "eps")))
 
 
 def rmsnorm(x: Tensor, prefix: str, eps: float = 1e-6) -> Tensor:
     """RMSNorm over the last axis with `prefix`.weight."""
     g = graph_of(x, "x")
-    return g._new(lib.heed_nn_rmsnorm(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), eps))
+    return g._new(lib.heed_nn_rmsnorm(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), real(eps, "eps")))
 
 
 def attention(query: Tensor, key: Tensor, value: Tensor, prefix: str, options: Optional[MultiHeadOptions] = None,
         **fields: Any) -> Layer:
     """Multi-head attention of `query` [B, S_q, C] over `key` and `value` [B, S_kv, C_kv], with a projection of each and of the output.
     Returns [B, S_q, out_width], or [B, S_q, heads d_v] without an output projection. All three may lack the batch: [S, C]. Default
-    names: SEPARATE."""
+    names: SEPARATE.
+
+    Keywords are the fields of MultiHeadOptions."""
     g = graph_of(query, "query")
     keep = Keep()
     options, = options_of(fields, (MultiHeadOptions, options))
@@ -48,7 +50,9 @@ def attention(query: Tensor, key: Tensor, value: Tensor, prefix: str, options: O
 
 
 def self_attention(x: Tensor, prefix: str, options: Optional[MultiHeadOptions] = None, **fields: Any) -> Layer:
-    """Attention of x over itself. Default names: FUSED_QKV."""
+    """Attention of x over itself. Default names: FUSED_QKV.
+
+    Keywords are the fields of MultiHeadOptions."""
     g = graph_of(x, "x")
     keep = Keep()
     options, = options_of(fields, (MultiHeadOptions, options))
@@ -57,7 +61,9 @@ def self_attention(x: Tensor, prefix: str, options: Optional[MultiHeadOptions] =
 
 
 def cross_attention(x: Tensor, context: Tensor, prefix: str, options: Optional[MultiHeadOptions] = None, **fields: Any) -> Layer:
-    """Attention of x over `context`. Default names: FUSED_KV."""
+    """Attention of x over `context`. Default names: FUSED_KV.
+
+    Keywords are the fields of MultiHeadOptions."""
     g = graph_of(x, "x")
     keep = Keep()
     options, = options_of(fields, (MultiHeadOptions, options))
@@ -68,7 +74,9 @@ def cross_attention(x: Tensor, context: Tensor, prefix: str, options: Optional[M
 def single_head(query: Tensor, key: Tensor, value: Tensor, options: Optional[AttentionOptions] = None,
         **fields: Any) -> AttentionResult:
     """Attention without projections: query [S_q, d_k], key [S_kv, d_k] and value [S_kv, d_v], or all three with a batch in front. The
-    results are output [..., S_q, d_v], weights [..., S_q, S_kv] and log_sum_exp [..., S_q]."""
+    results are output [..., S_q, d_v], weights [..., S_q, S_kv] and log_sum_exp [..., S_q].
+
+    Keywords are the fields of AttentionOptions."""
     g = graph_of(query, "query")
     keep = Keep()
     options, = options_of(fields, (AttentionOptions, options))
@@ -80,6 +88,10 @@ def single_head(query: Tensor, key: Tensor, value: Tensor, options: Optional[Att
 
 def attention_block(query: Tensor, key: Tensor, value: Tensor, prefix: str, names: Optional[AttentionBlockNames] = None,
         options: Optional[MultiHeadOptions] = None, norm: Optional[NormOptions] = None, **fields: Any) -> Layer:
+    """`attention` with its residual connection and norm: query [B, S_q, C] -> [B, S_q, C]. Keys and values that are the query are
+    normalized with it.
+
+    Keywords are the fields of AttentionBlockNames and MultiHeadOptions and NormOptions."""
     g = graph_of(query, "query")
     keep = Keep()
     names, options, norm = options_of(fields, (AttentionBlockNames, names), (MultiHeadOptions, options), (NormOptions, norm))
@@ -88,7 +100,9 @@ def attention_block(query: Tensor, key: Tensor, value: Tensor, prefix: str, name
 
 
 def feed_forward(x: Tensor, prefix: str, options: Optional[FeedForwardOptions] = None, **fields: Any) -> Tensor:
-    """Position-wise feed-forward, second(activation(first(x))), without a residual: x [B, S, C] -> [B, S, C]."""
+    """Position-wise feed-forward, second(activation(first(x))), without a residual: x [B, S, C] -> [B, S, C].
+
+    Keywords are the fields of FeedForwardOptions."""
     g = graph_of(x, "x")
     keep = Keep()
     options, = options_of(fields, (FeedForwardOptions, options))
@@ -97,6 +111,9 @@ def feed_forward(x: Tensor, prefix: str, options: Optional[FeedForwardOptions] =
 
 def feed_forward_block(x: Tensor, prefix: str, names: Optional[FeedForwardBlockNames] = None,
         options: Optional[FeedForwardOptions] = None, norm: Optional[NormOptions] = None, **fields: Any) -> Tensor:
+    """`feed_forward` with its residual connection and norm: x [B, S, C] -> [B, S, C].
+
+    Keywords are the fields of FeedForwardBlockNames and FeedForwardOptions and NormOptions."""
     g = graph_of(x, "x")
     keep = Keep()
     names, options, norm = options_of(fields, (FeedForwardBlockNames, names), (FeedForwardOptions, options), (NormOptions, norm))
@@ -105,7 +122,9 @@ def feed_forward_block(x: Tensor, prefix: str, names: Optional[FeedForwardBlockN
 
 
 def encoder_layer(x: Tensor, prefix: str, options: Optional[EncoderLayerOptions] = None, **fields: Any) -> Layer:
-    """x [B, S, C] -> [B, S, C]. Weights: self_attn.in_proj_ [3C, C], self_attn.out_proj, linear1, linear2; norm1, norm2."""
+    """x [B, S, C] -> [B, S, C]. Weights: self_attn.in_proj_ [3C, C], self_attn.out_proj, linear1, linear2; norm1, norm2.
+
+    Keywords are the fields of EncoderLayerOptions."""
     g = graph_of(x, "x")
     keep = Keep()
     options, = options_of(fields, (EncoderLayerOptions, options))
@@ -115,7 +134,9 @@ def encoder_layer(x: Tensor, prefix: str, options: Optional[EncoderLayerOptions]
 
 def decoder_layer(x: Tensor, memory: Tensor, prefix: str, options: Optional[DecoderLayerOptions] = None, **fields: Any) -> Layer:
     """x [B, S, C] with `memory` [B, S_kv, C], the encoder's output -> [B, S, C]. Weights: those of an encoder layer,
-    multihead_attn.in_proj_, multihead_attn.out_proj; norm3."""
+    multihead_attn.in_proj_, multihead_attn.out_proj; norm3.
+
+    Keywords are the fields of DecoderLayerOptions."""
     g = graph_of(x, "x")
     keep = Keep()
     options, = options_of(fields, (DecoderLayerOptions, options))
@@ -126,7 +147,9 @@ def decoder_layer(x: Tensor, memory: Tensor, prefix: str, options: Optional[Deco
 def encoder_stack(x: Tensor, prefix: str, layer: Optional[EncoderLayerOptions] = None, stack: Optional[StackOptions] = None,
         **fields: Any) -> Layer:
     """Layers prefix.0, prefix.1, ..., each of which gets the output of the one before. stack.final_norm is a full name: the prefix is
-    not put before it."""
+    not put before it.
+
+    Keywords are the fields of EncoderLayerOptions and StackOptions."""
     g = graph_of(x, "x")
     keep = Keep()
     layer, stack = options_of(fields, (EncoderLayerOptions, layer), (StackOptions, stack))
@@ -136,7 +159,9 @@ def encoder_stack(x: Tensor, prefix: str, layer: Optional[EncoderLayerOptions] =
 
 def decoder_stack(x: Tensor, memory: Tensor, prefix: str, layer: Optional[DecoderLayerOptions] = None,
         stack: Optional[StackOptions] = None, **fields: Any) -> Layer:
-    """Every layer gets the same `memory`."""
+    """Every layer gets the same `memory`.
+
+    Keywords are the fields of DecoderLayerOptions and StackOptions."""
     g = graph_of(x, "x")
     keep = Keep()
     layer, stack = options_of(fields, (DecoderLayerOptions, layer), (StackOptions, stack))
@@ -146,7 +171,9 @@ def decoder_stack(x: Tensor, memory: Tensor, prefix: str, layer: Optional[Decode
 
 def transformer(source: Tensor, target: Tensor, prefix: str, options: Optional[TransformerOptions] = None,
         **fields: Any) -> TransformerResult:
-    """source [B, S, C] and target [B, T, C] are embedded tokens. Every decoder layer gets the output of the last encoder layer."""
+    """source [B, S, C] and target [B, T, C] are embedded tokens. Every decoder layer gets the output of the last encoder layer.
+
+    Keywords are the fields of TransformerOptions."""
     g = graph_of(source, "source")
     keep = Keep()
     options, = options_of(fields, (TransformerOptions, options))

@@ -6,7 +6,7 @@ from typing import Optional, Sequence
 
 from . import _words
 from ._building import Building
-from ._c import Keep, ffi, ints, lib, number_if, pack, word, word_if
+from ._c import Keep, ffi, int32, ints, lib, number_if, pack, real, whole, word, word_if
 from ._options import (AttentionOptions, AttentionResult, MatmulOptions, RotaryOptions, RotaryScaling, SampleOptions, SoftmaxOptions)
 from .tensor import Dim, Mask, Size, Tensor
 
@@ -17,7 +17,7 @@ class Operations(Building):
     def sum(self, a: Size, b: Size, most: int) -> Dim:
         """a + b, at most `most`: a run that would make it more answers ExtentOutOfRange. With it one plan serves an empty and a full
         cache, whose keys are sum(position, tokens, capacity)."""
-        return self._dim(lib.heed_graph_sum(self._c, self._id_of(a, "a"), self._id_of(b, "b"), most))
+        return self._dim(lib.heed_graph_sum(self._c, self._size_id(a, "a"), self._size_id(b, "b"), whole(most, "most")))
 
     def assign(self, state: Tensor, value: Tensor) -> Tensor:
         """Writes all that `state`, which may be a view of a state, shows. The value may be computed from the state itself; a sum,
@@ -26,49 +26,49 @@ class Operations(Building):
 
     def reshape(self, x: Tensor, shape: Sequence[Size]) -> Tensor:
         """Same number of elements; copies only if the layout of x asks for it. One size may be -1: what the others leave."""
-        return self._new(lib.heed_graph_reshape(self._c, self._id_of(x, "x"), *self._shape(shape)))
+        return self._new(lib.heed_graph_reshape(self._c, self._id_of(x, "x"), *self._shape(shape, "shape")))
 
     def permute(self, x: Tensor, axes: Sequence[int]) -> Tensor:
         """Axis i of the result is axis axes[i] of x."""
-        return self._new(lib.heed_graph_permute(self._c, self._id_of(x, "x"), *ints(axes)))
+        return self._new(lib.heed_graph_permute(self._c, self._id_of(x, "x"), *ints(axes, "axes")))
 
     def transpose(self, x: Tensor, axis_a: int, axis_b: int) -> Tensor:
         """x with two axes swapped"""
-        return self._new(lib.heed_graph_transpose(self._c, self._id_of(x, "x"), axis_a, axis_b))
+        return self._new(lib.heed_graph_transpose(self._c, self._id_of(x, "x"), int32(axis_a, "axis_a"), int32(axis_b, "axis_b")))
 
     def slice(self, x: Tensor, axis: int, begin: Size, size: Size) -> Tensor:
         """Elements begin .. begin + size of an axis. A negative begin counts from the end. A negative size ends there: -1 takes all
         behind begin, -2 all but the last one, and so on. Where one of them is only known at a run, a run for which they do not fit
         answers ExtentOutOfRange."""
-        return self._new(lib.heed_graph_slice(self._c, self._id_of(x, "x"), axis, self._id_of(begin, "begin"), self._id_of(size,
-            "size")))
+        return self._new(lib.heed_graph_slice(self._c, self._id_of(x, "x"), int32(axis, "axis"), self._size_id(begin, "begin"),
+            self._size_id(size, "size")))
 
     def stride(self, x: Tensor, axis: int, step: int) -> Tensor:
         """Every step-th element of an axis, from index 0 on: (S - 1) / step + 1 of its S, which must be constant unless step is 1."""
-        return self._new(lib.heed_graph_stride(self._c, self._id_of(x, "x"), axis, step))
+        return self._new(lib.heed_graph_stride(self._c, self._id_of(x, "x"), int32(axis, "axis"), whole(step, "step")))
 
     def flip(self, x: Tensor, axis: int) -> Tensor:
         """The elements of an axis in the reverse order. Not a view but a pass; the axis must be constant."""
-        return self._new(lib.heed_graph_flip(self._c, self._id_of(x, "x"), axis))
+        return self._new(lib.heed_graph_flip(self._c, self._id_of(x, "x"), int32(axis, "axis")))
 
     def expand(self, x: Tensor, shape: Sequence[Size]) -> Tensor:
         """x broadcast to a shape by numpy's rule: all copies show the same memory. A state cannot be written through it."""
-        return self._new(lib.heed_graph_expand(self._c, self._id_of(x, "x"), *self._shape(shape)))
+        return self._new(lib.heed_graph_expand(self._c, self._id_of(x, "x"), *self._shape(shape, "shape")))
 
     def last(self, x: Tensor, axis: int) -> Tensor:
         """the last element of an axis, as a slice of size 1"""
-        return self._new(lib.heed_graph_last(self._c, self._id_of(x, "x"), axis))
+        return self._new(lib.heed_graph_last(self._c, self._id_of(x, "x"), int32(axis, "axis")))
 
     def select(self, x: Tensor, axis: int, index: int) -> Tensor:
         """A slice of size 1, with the axis removed. A negative index counts from the end."""
-        return self._new(lib.heed_graph_select(self._c, self._id_of(x, "x"), axis, index))
+        return self._new(lib.heed_graph_select(self._c, self._id_of(x, "x"), int32(axis, "axis"), whole(index, "index")))
 
     def take(self, x: Tensor, axis: int, places: Tensor) -> Tensor:
         """Elements at places that differ from row to row: places, i32, has the dims of x up to the axis (or less of the outer ones),
         where 1 is broadcast, on either side; along the axis, the result is as long as `places`. x [B, S, C], axis 1 and places [B,
         1] give one row of each, [B, 1, C]; x [1, S, C] and places [B, N] give [B, N, C]. Zeros where a place is below 0, or behind
         the end; for the latter, a run answers IndexOutOfRange."""
-        return self._new(lib.heed_graph_take(self._c, self._id_of(x, "x"), axis, self._id_of(places, "places")))
+        return self._new(lib.heed_graph_take(self._c, self._id_of(x, "x"), int32(axis, "axis"), self._id_of(places, "places")))
 
     def matmul(self, a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = False, scale: float = 1.0) -> Tensor:
         """a [..., M, K] x b [..., K, N] -> [..., M, N]. The result has a's type, and sums are f32. Ranks are 2 to 4, and leading dims
@@ -77,7 +77,11 @@ class Operations(Building):
         with one exception: AMD's processors that have dot products of bf16 (AVX512_BF16) round a to bf16 (2^-8 relative) if b is
         bf16. PassInfo.why then says so.
 
-        b may also be a quantized weight [..., N, K] with transpose_b, beside an a of any of the three types."""
+        b may also be a quantized weight [..., N, K] with transpose_b, beside an a of any of the three types.
+
+        - transpose_a: a is [..., K, M].
+        - transpose_b: b is [..., N, K].
+        - scale: multiplies the product."""
         keep = Keep()
         options = MatmulOptions(transpose_a, transpose_b, scale)
         return self._new(lib.heed_graph_matmul(self._c, self._id_of(a, "a"), self._id_of(b, "b"), pack(options, keep, self)))
@@ -89,7 +93,14 @@ class Operations(Building):
 
     def softmax(self, x: Tensor, *, scale: float = 1.0, causal: str = "none", key_padding: Optional[Mask] = None,
         mask: Optional[Mask] = None, bias: Optional[Tensor] = None, masked_fill: Optional[float] = None) -> Tensor:
-        """Rank 1..4"""
+        """Rank 1..4
+
+        - causal: one of "none", "top_left", "bottom_right".
+        - key_padding: [B, S_k]; x must then be [B, ..., S_k].
+        - mask: broadcast to x, e.g. [B, 1 or H, S_q, S_k].
+        - bias: broadcast to x; element type of x; added after the scale.
+        - masked_fill: If set, masked and causally hidden keys are not left out: their logit becomes this finite value, as in code
+        that fills with -1e9. A row without a visible key then becomes uniform."""
         keep = Keep()
         options = SoftmaxOptions(scale, causal, key_padding, mask, bias, masked_fill)
         return self._new(lib.heed_graph_softmax(self._c, self._id_of(x, "x"), pack(options, keep, self)))
@@ -98,16 +109,16 @@ class Operations(Building):
         """(x - mean) / sqrt(var + eps) * gamma + beta with the biased variance (Ba et al. 2016, arXiv:1607.06450). gamma and beta are
         [C] of x's type (DTypeMismatch); if invalid, they count as 1 and 0."""
         return self._new(lib.heed_graph_layernorm(self._c, self._id_of(x, "x"), self._tensor_id(gamma, "gamma"),
-            self._tensor_id(beta, "beta"), eps))
+            self._tensor_id(beta, "beta"), real(eps, "eps")))
 
     def rmsnorm(self, x: Tensor, gamma: Optional[Tensor] = None, eps: float = 1e-6) -> Tensor:
         """x / sqrt(mean(x^2) + eps) * gamma (Zhang & Sennrich 2019, arXiv:1910.07467). gamma is [C] of x's type; if invalid, it counts
         as 1."""
-        return self._new(lib.heed_graph_rmsnorm(self._c, self._id_of(x, "x"), self._tensor_id(gamma, "gamma"), eps))
+        return self._new(lib.heed_graph_rmsnorm(self._c, self._id_of(x, "x"), self._tensor_id(gamma, "gamma"), real(eps, "eps")))
 
     def l2_normalize(self, x: Tensor, eps: float = 1e-12) -> Tensor:
         """x / max(|x|, eps)"""
-        return self._new(lib.heed_graph_l2_normalize(self._c, self._id_of(x, "x"), eps))
+        return self._new(lib.heed_graph_l2_normalize(self._c, self._id_of(x, "x"), real(eps, "eps")))
 
     def log_softmax(self, x: Tensor) -> Tensor:
         """x - log(sum of exp(x)), the logarithm of softmax(x). Minus infinity stays minus infinity, also in a row of nothing else; NaN
@@ -118,7 +129,13 @@ class Operations(Building):
         scaling: Optional[RotaryScaling] = None, first: Size = 0, positions: Optional[Tensor] = None) -> Tensor:
         """x [..., S, C], with pair i of each row turned by position * base^(-2i / width) radians: (a, b) becomes (a cos - b sin, b cos
         + a sin) (rotary embedding, Su et al. 2021, arXiv:2104.09864). Angles are exact to 2^-31 turns up to position 2^22, and to
-        2^-22 turns at any."""
+        2^-22 turns at any.
+
+        - pairs: one of "adjacent", "halves".
+        - width: even; the first elements of a row turn, the others stay. 0: all of them.
+        - scaling: RotaryScaling.
+        - first: position of index 0 along x's axis -2: a constant, or made by Graph.position.
+        - positions: instead: i32, broadcast to x's shape without its last axis."""
         keep = Keep()
         options = RotaryOptions(pairs, width, base, scaling, first, positions)
         return self._new(lib.heed_graph_rotary(self._c, self._id_of(x, "x"), pack(options, keep, self)))
@@ -130,7 +147,7 @@ class Operations(Building):
         such as -100, is left out: its loss is 0. A label whose logit is minus infinity has a loss of plus infinity; NaN or plus
         infinity anywhere in a row make its loss NaN."""
         return self._new(lib.heed_graph_cross_entropy(self._c, self._id_of(logits, "logits"), self._id_of(labels, "labels"),
-            label_smoothing))
+            real(label_smoothing, "label_smoothing")))
 
     def argmax(self, x: Tensor) -> Tensor:
         """i32 index of the largest element, the first of equal ones; removes the axis"""
@@ -153,7 +170,27 @@ class Operations(Building):
 
         Subnormal logits count as 0. NaN and minus infinity are never drawn; beside plus infinity nothing else is. A row that
         forbids every token gives -1, which an embedding reports. On Vulkan a workgroup reads a row up to 19 times, for a vocabulary
-        of 262144."""
+        of 262144.
+
+        - previous: Tokens that were there before: i32 [..., P], for each row, or for all. Of a row's P the first `previous_count`
+        count, or `previous_counts` (i32, for each row, or for all); the default is all. A token that is no index of the vocabulary
+        does not count. Logits of these tokens are divided by the penalty if they are positive, and multiplied by it otherwise,
+        however often they were there (Keskar et al. 2019, arXiv:1909.05858).
+        - previous_count: a constant, or made by Graph.position or sum.
+        - bias: Added to the logits: [..., V] of their type, for each row, or for all. Minus infinity forbids a token.
+        - temperature: divides the logits; 0: the largest is taken, with no draw.
+        - top_k: leaves the k largest; 0: all (Fan et al. 2018, arXiv:1805.04833)
+        - top_p: Leaves the fewest of the largest whose probabilities sum to at least this share of what top_k left (Holtzman et al.
+        2019, arXiv:1904.09751).
+        - min_p: Leaves those of at least this share of the largest probability (Nguyen et al. 2024, arXiv:2407.01082).
+        - step: Random bits come from Philox4x32-10 with the key (seed of the run, stream) and the counter (step, row, 0, 1). The
+        row is the number of the row in the logits. With `seeds` (i32, for each row, or for all) a row has a seed of its own instead
+        and is row 0, so that a conversation reads the same alone and in any batch. A constant, or made by Graph.position or sum:
+        which token of a text it is.
+        - steps: instead: i32, for each row, or for all.
+        - stream: default: the number of earlier calls of sample in this graph.
+        - settings: i32 [..., kSampleWords] from sample_words, for each row, or for all: takes the place of repetition_penalty,
+        temperature, top_k, top_p and min_p, which may then differ from row to row and from run to run."""
         keep = Keep()
         options = SampleOptions(previous, previous_count, previous_counts, repetition_penalty, bias, temperature, top_k, top_p,
             min_p, step, steps, seeds, stream, settings)
@@ -167,7 +204,22 @@ class Operations(Building):
         S_q, H, d_v], so that transpose(1, 2) and reshape to [B, S_q, H d_v] cost nothing. G is H, or a constant that divides a
         constant H: query head h then reads the head h / (H / G) of keys and values (grouped queries, Ainslie et al. 2023,
         arXiv:2305.13245). Keys and values have the type of the queries, or both have f16 or bf16 beside queries of f32, such as
-        caches of half the bytes; no device needs 16-bit storage for that. The output has the type of the queries."""
+        caches of half the bytes; no device needs 16-bit storage for that. The output has the type of the queries.
+
+        - scale: default 1/sqrt(d_k)
+        - causal: one of "none", "top_left", "bottom_right".
+        - window: A sliding window, which needs causal (Beltagy et al. 2020, arXiv:2004.05150). A query at place p among the keys
+        sees only those with p - window < j <= p. Tiles of keys that no query of a workgroup sees are not visited. 0: no window.
+        - lengths: For batches whose rows differ, such as conversations of different lengths: i32 [B]. Row b has the first
+        lengths[b] keys only (0 to S_kv; other numbers count as the nearest of these). Nothing is read behind them, masked_fill does
+        not reach them, and "bottom_right" means j <= i + (lengths[b] - S_q).
+        - positions: The places of queries, i32 [B], which need causal, whose alignment then does not count. Query i of row b sits
+        at positions[b] + i among the keys, and sees key j if j <= positions[b] + i.
+        - key_padding: [B, S_kv].
+        - mask: broadcast to [B, H, S_q, S_kv].
+        - bias: broadcast to [B, H, S_q, S_kv].
+        - dropout: on the weights, after softmax, in training plans.
+        - return_weights: otherwise the weights are never stored for the host."""
         keep = Keep()
         options = AttentionOptions(scale, causal, window, lengths, positions, key_padding, mask, bias, masked_fill, dropout,
             return_weights, return_log_sum_exp)
@@ -181,7 +233,7 @@ class Operations(Building):
         bits come from Philox4x32-10 (Salmon et al. 2011) with the key (seed of the run, stream) and the counter element index / 4.
         The default stream is the number of earlier dropout calls in this graph; of two that are arguments of one call, the compiler
         chooses which is earlier."""
-        return self._new(lib.heed_graph_dropout(self._c, self._id_of(x, "x"), p, number_if(stream, "stream")))
+        return self._new(lib.heed_graph_dropout(self._c, self._id_of(x, "x"), real(p, "p"), number_if(stream, "stream")))
 
     def embedding(self, table: Tensor, ids: Tensor, dtype: Optional[str] = None) -> Tensor:
         """Rows of a table: table [V, C], ids i32 [...] -> [..., C] of type `dtype`: f32, f16 or bf16. The table may be any tensor,
@@ -208,7 +260,7 @@ class Operations(Building):
 
     def scale(self, x: Tensor, factor: float) -> Tensor:
         """x * factor, in x's type"""
-        return self._new(lib.heed_graph_scale(self._c, self._id_of(x, "x"), factor))
+        return self._new(lib.heed_graph_scale(self._c, self._id_of(x, "x"), real(factor, "factor")))
 
     def activation(self, x: Tensor, kind: str) -> Tensor:
         """of each element, in x's type"""
@@ -221,12 +273,12 @@ class Operations(Building):
     def mean(self, x: Tensor, axis: int, mask: Optional[Mask] = None) -> Tensor:
         """The mean over one axis, which is removed. For x [B, S, C] and axis 1, a mask [B, S] leaves tokens out; the result is zero if
         no token is kept."""
-        return self._new(lib.heed_graph_mean(self._c, self._id_of(x, "x"), axis, *self._mask(mask, "mask")))
+        return self._new(lib.heed_graph_mean(self._c, self._id_of(x, "x"), int32(axis, "axis"), *self._mask(mask, "mask")))
 
     def sum_axis(self, x: Tensor, axis: int) -> Tensor:
         """The sum over one axis, which is removed, in f32 and rounded once to x's type: f32, f16 or bf16."""
-        return self._new(lib.heed_graph_sum_axis(self._c, self._id_of(x, "x"), axis))
+        return self._new(lib.heed_graph_sum_axis(self._c, self._id_of(x, "x"), int32(axis, "axis")))
 
     def concat(self, parts: Sequence[Tensor], axis: int) -> Tensor:
         """Joins parts of one type (DTypeMismatch) along an axis; their other sizes must be the same (ShapeMismatch)."""
-        return self._new(lib.heed_graph_concat(self._c, *self._tensor_ids(parts, "parts"), axis))
+        return self._new(lib.heed_graph_concat(self._c, *self._tensor_ids(parts, "parts"), int32(axis, "axis")))

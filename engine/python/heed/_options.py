@@ -11,9 +11,15 @@ from .tensor import Mask, Size, Tensor
 
 @dataclass
 class MatmulOptions:
-    transpose_a: bool = False  # a is [..., K, M]
-    transpose_b: bool = False  # b is [..., N, K]
-    scale: float = 1.0  # multiplies the product
+    """Options of matmul.
+
+    - transpose_a: a is [..., K, M].
+    - transpose_b: b is [..., N, K].
+    - scale: multiplies the product."""
+
+    transpose_a: bool = False
+    transpose_b: bool = False
+    scale: float = 1.0
 
     _ctype: ClassVar[str] = "heed_matmul_options"
     _kinds: ClassVar[Dict[str, Any]] = {"transpose_a": "bool", "transpose_b": "bool", "scale": "float"}
@@ -21,20 +27,25 @@ class MatmulOptions:
 
 @dataclass
 class SoftmaxOptions:
-    """softmax(scale * x + bias) over the visible keys of each row. A row with no visible key gives zeros, unless masked_fill is set."""
+    """softmax(scale * x + bias) over the visible keys of each row. A row with no visible key gives zeros, unless masked_fill is set.
+
+    - causal: one of "none", "top_left", "bottom_right".
+    - key_padding: [B, S_k]; x must then be [B, ..., S_k].
+    - mask: broadcast to x, e.g. [B, 1 or H, S_q, S_k].
+    - bias: broadcast to x; element type of x; added after the scale.
+    - masked_fill: If set, masked and causally hidden keys are not left out: their logit becomes this finite value, as in code that
+    fills with -1e9. A row without a visible key then becomes uniform."""
 
     scale: float = 1.0
     causal: str = "none"
-    key_padding: Optional[Mask] = None  # [B, S_k]; x must then be [B, ..., S_k]
-    mask: Optional[Mask] = None  # broadcast to x, e.g. [B, 1 or H, S_q, S_k]
-    bias: Optional[Tensor] = None  # broadcast to x; element type of x; added after the scale
-    # If set, masked and causally hidden keys are not left out: their logit becomes this finite value, as in code that fills with
-    # -1e9. A row without a visible key then becomes uniform.
+    key_padding: Optional[Mask] = None
+    mask: Optional[Mask] = None
+    bias: Optional[Tensor] = None
     masked_fill: Optional[float] = None
 
     _ctype: ClassVar[str] = "heed_softmax_options"
-    _kinds: ClassVar[Dict[str, Any]] = {"scale": "float", "causal": _words.CAUSAL, "key_padding": "mask", "mask": "mask", "bias": "id",
-        "masked_fill": "float"}
+    _kinds: ClassVar[Dict[str, Any]] = {"scale": "float", "causal": _words.CAUSAL, "key_padding": "mask", "mask": "mask",
+        "bias": "tensor", "masked_fill": "float"}
 
 
 @dataclass
@@ -44,39 +55,49 @@ class AttentionOptions:
     which every key has a weight; and return_weights, by which the output is a matrix product of all weights and values, where 0
     times infinity is NaN. On Vulkan that product is also made where no fused kernel serves: for d_k or d_v that is above 256 or an
     extent, for operands whose innermost dim is not contiguous, and on drivers whose fused kernels fail the self-test. It reads keys
-    and values behind `lengths`, too."""
+    and values behind `lengths`, too.
 
-    scale: Optional[float] = None  # default 1/sqrt(d_k)
+    - scale: default 1/sqrt(d_k)
+    - causal: one of "none", "top_left", "bottom_right".
+    - window: A sliding window, which needs causal (Beltagy et al. 2020, arXiv:2004.05150). A query at place p among the keys sees
+    only those with p - window < j <= p. Tiles of keys that no query of a workgroup sees are not visited. 0: no window.
+    - lengths: For batches whose rows differ, such as conversations of different lengths: i32 [B]. Row b has the first lengths[b]
+    keys only (0 to S_kv; other numbers count as the nearest of these). Nothing is read behind them, masked_fill does not reach
+    them, and "bottom_right" means j <= i + (lengths[b] - S_q).
+    - positions: The places of queries, i32 [B], which need causal, whose alignment then does not count. Query i of row b sits at
+    positions[b] + i among the keys, and sees key j if j <= positions[b] + i.
+    - key_padding: [B, S_kv].
+    - mask: broadcast to [B, H, S_q, S_kv].
+    - bias: broadcast to [B, H, S_q, S_kv].
+    - dropout: on the weights, after softmax, in training plans.
+    - return_weights: otherwise the weights are never stored for the host."""
+
+    scale: Optional[float] = None
     causal: str = "none"
-    # A sliding window, which needs causal (Beltagy et al. 2020, arXiv:2004.05150). A query at place p among the keys sees only
-    # those with p - window < j <= p. Tiles of keys that no query of a workgroup sees are not visited. 0: no window.
     window: int = 0
-    # For batches whose rows differ, such as conversations of different lengths: i32 [B]. Row b has the first lengths[b] keys only
-    # (0 to S_kv; other numbers count as the nearest of these). Nothing is read behind them, masked_fill does not reach them, and
-    # "bottom_right" means j <= i + (lengths[b] - S_q).
     lengths: Optional[Tensor] = None
-    # The places of queries, i32 [B], which need causal, whose alignment then does not count. Query i of row b sits at positions[b]
-    # + i among the keys, and sees key j if j <= positions[b] + i.
     positions: Optional[Tensor] = None
-    key_padding: Optional[Mask] = None  # [B, S_kv]
-    mask: Optional[Mask] = None  # broadcast to [B, H, S_q, S_kv]
-    bias: Optional[Tensor] = None  # broadcast to [B, H, S_q, S_kv]
+    key_padding: Optional[Mask] = None
+    mask: Optional[Mask] = None
+    bias: Optional[Tensor] = None
     masked_fill: Optional[float] = None
-    dropout: float = 0.0  # on the weights, after softmax, in training plans
-    return_weights: bool = False  # otherwise the weights are never stored for the host
+    dropout: float = 0.0
+    return_weights: bool = False
     return_log_sum_exp: bool = False
 
     _ctype: ClassVar[str] = "heed_attention_options"
-    _kinds: ClassVar[Dict[str, Any]] = {"scale": "float", "causal": _words.CAUSAL, "window": "int", "lengths": "id", "positions": "id",
-        "key_padding": "mask", "mask": "mask", "bias": "id", "masked_fill": "float", "dropout": "float", "return_weights": "bool",
-        "return_log_sum_exp": "bool"}
+    _kinds: ClassVar[Dict[str, Any]] = {"scale": "float", "causal": _words.CAUSAL, "window": "int", "lengths": "tensor",
+        "positions": "tensor", "key_padding": "mask", "mask": "mask", "bias": "tensor", "masked_fill": "float", "dropout": "float",
+        "return_weights": "bool", "return_log_sum_exp": "bool"}
 
 
 @dataclass
 class RotaryScaling:
     """Makes pairs turn more slowly than in training, for positions beyond those of the training. Linear slows all pairs down by
     `factor`. Llama3 slows down by `factor` the pairs that turn less than `low` times in `trained_length` positions, leaves those
-    that turn more than `high` times as they are, and blends both for pairs between, linearly in the number of turns."""
+    that turn more than `high` times as they are, and blends both for pairs between, linearly in the number of turns.
+
+    - kind: one of "none", "linear", "llama3"."""
 
     kind: str = "none"
     factor: float = 1.0
@@ -91,55 +112,70 @@ class RotaryScaling:
 
 @dataclass
 class RotaryOptions:
+    """Options of rotary.
+
+    - pairs: one of "adjacent", "halves".
+    - width: even; the first elements of a row turn, the others stay. 0: all of them.
+    - scaling: RotaryScaling.
+    - first: position of index 0 along x's axis -2: a constant, or made by Graph.position.
+    - positions: instead: i32, broadcast to x's shape without its last axis."""
+
     pairs: str = "halves"
-    width: int = 0  # even; the first elements of a row turn, the others stay. 0: all of them
+    width: int = 0
     base: float = 10000.0
     scaling: RotaryScaling = field(default_factory=RotaryScaling)
-    first: Size = 0  # position of index 0 along x's axis -2: a constant, or made by Graph.position
-    positions: Optional[Tensor] = None  # instead: i32, broadcast to x's shape without its last axis
+    first: Size = 0
+    positions: Optional[Tensor] = None
 
     _ctype: ClassVar[str] = "heed_rotary_options"
     _kinds: ClassVar[Dict[str, Any]] = {"pairs": _words.ROTARY_PAIRS, "width": "int", "base": "float", "scaling": "struct",
-        "first": "id", "positions": "id"}
+        "first": "size", "positions": "tensor"}
 
 
 @dataclass
 class SampleOptions:
     """How Graph.sample draws a token. The steps are taken in the order of the members; each but the draw costs nothing at its default.
-    "For each row, or for all": the shape of the logits without their last axis, or all ones."""
+    "For each row, or for all": the shape of the logits without their last axis, or all ones.
 
-    # Tokens that were there before: i32 [..., P], for each row, or for all. Of a row's P the first `previous_count` count, or
-    # `previous_counts` (i32, for each row, or for all); the default is all. A token that is no index of the vocabulary does not
-    # count. Logits of these tokens are divided by the penalty if they are positive, and multiplied by it otherwise, however often
-    # they were there (Keskar et al. 2019, arXiv:1909.05858).
+    - previous: Tokens that were there before: i32 [..., P], for each row, or for all. Of a row's P the first `previous_count`
+    count, or `previous_counts` (i32, for each row, or for all); the default is all. A token that is no index of the vocabulary does
+    not count. Logits of these tokens are divided by the penalty if they are positive, and multiplied by it otherwise, however often
+    they were there (Keskar et al. 2019, arXiv:1909.05858).
+    - previous_count: a constant, or made by Graph.position or sum.
+    - bias: Added to the logits: [..., V] of their type, for each row, or for all. Minus infinity forbids a token.
+    - temperature: divides the logits; 0: the largest is taken, with no draw.
+    - top_k: leaves the k largest; 0: all (Fan et al. 2018, arXiv:1805.04833)
+    - top_p: Leaves the fewest of the largest whose probabilities sum to at least this share of what top_k left (Holtzman et al.
+    2019, arXiv:1904.09751).
+    - min_p: Leaves those of at least this share of the largest probability (Nguyen et al. 2024, arXiv:2407.01082).
+    - step: Random bits come from Philox4x32-10 with the key (seed of the run, stream) and the counter (step, row, 0, 1). The row is
+    the number of the row in the logits. With `seeds` (i32, for each row, or for all) a row has a seed of its own instead and is row
+    0, so that a conversation reads the same alone and in any batch. A constant, or made by Graph.position or sum: which token of a
+    text it is.
+    - steps: instead: i32, for each row, or for all.
+    - stream: default: the number of earlier calls of sample in this graph.
+    - settings: i32 [..., kSampleWords] from sample_words, for each row, or for all: takes the place of repetition_penalty,
+    temperature, top_k, top_p and min_p, which may then differ from row to row and from run to run."""
+
     previous: Optional[Tensor] = None
-    previous_count: Optional[Size] = None  # a constant, or made by Graph.position or sum
+    previous_count: Optional[Size] = None
     previous_counts: Optional[Tensor] = None
     repetition_penalty: float = 1.0
-    # Added to the logits: [..., V] of their type, for each row, or for all. Minus infinity forbids a token.
     bias: Optional[Tensor] = None
-    temperature: float = 1.0  # divides the logits; 0: the largest is taken, with no draw
-    top_k: int = 0  # leaves the k largest; 0: all (Fan et al. 2018, arXiv:1805.04833)
-    # Leaves the fewest of the largest whose probabilities sum to at least this share of what top_k left (Holtzman et al. 2019,
-    # arXiv:1904.09751).
+    temperature: float = 1.0
+    top_k: int = 0
     top_p: float = 1.0
-    min_p: float = 0.0  # Leaves those of at least this share of the largest probability (Nguyen et al. 2024, arXiv:2407.01082).
-    # Random bits come from Philox4x32-10 with the key (seed of the run, stream) and the counter (step, row, 0, 1). The row is the
-    # number of the row in the logits. With `seeds` (i32, for each row, or for all) a row has a seed of its own instead and is row
-    # 0, so that a conversation reads the same alone and in any batch. A constant, or made by Graph.position or sum: which token of
-    # a text it is
+    min_p: float = 0.0
     step: Size = 0
-    steps: Optional[Tensor] = None  # instead: i32, for each row, or for all
+    steps: Optional[Tensor] = None
     seeds: Optional[Tensor] = None
-    stream: Optional[int] = None  # default: the number of earlier calls of sample in this graph
-    # i32 [..., kSampleWords] from sample_words, for each row, or for all: takes the place of repetition_penalty, temperature,
-    # top_k, top_p and min_p, which may then differ from row to row and from run to run.
+    stream: Optional[int] = None
     settings: Optional[Tensor] = None
 
     _ctype: ClassVar[str] = "heed_sample_options"
-    _kinds: ClassVar[Dict[str, Any]] = {"previous": "id", "previous_count": "id", "previous_counts": "id",
-        "repetition_penalty": "float", "bias": "id", "temperature": "float", "top_k": "int", "top_p": "float", "min_p": "float",
-        "step": "id", "steps": "id", "seeds": "id", "stream": "int", "settings": "id"}
+    _kinds: ClassVar[Dict[str, Any]] = {"previous": "tensor", "previous_count": "size", "previous_counts": "tensor",
+        "repetition_penalty": "float", "bias": "tensor", "temperature": "float", "top_k": "int", "top_p": "float", "min_p": "float",
+        "step": "size", "steps": "tensor", "seeds": "tensor", "stream": "int", "settings": "tensor"}
 
 
 @dataclass
@@ -147,20 +183,22 @@ class AttentionNames:
     """The names of the projections of one attention layer in a checkpoint, and how they are fused. If `qkv` is set, one weight holds
     the rows of queries, then keys, then values. Else `q` holds the queries, and keys and values are together in `kv` if that is
     set, else in `k` and `v`. Fused projections run as one product if their inputs are the same tensor, and heads are views of its
-    result."""
+    result.
+
+    - out: empty: no output projection.
+    - in_out: Projections other than `out` are [in, out] matrices without bias, whose names have no ".weight": y = x W.
+    - transposed: All projections are named and biased as linear layers, but their matrices are [in, out], as those of GPT-2 are.
+    - q_norm: If set, an RMSNorm of this name scales each head's queries or keys after the projection, with one weight [d_k] for all
+    heads (Qwen 3)."""
 
     qkv: Optional[str] = None
     q: Optional[str] = None
     kv: Optional[str] = None
     k: Optional[str] = None
     v: Optional[str] = None
-    out: Optional[str] = None  # empty: no output projection
-    # Projections other than `out` are [in, out] matrices without bias, whose names have no ".weight": y = x W.
+    out: Optional[str] = None
     in_out: bool = False
-    # All projections are named and biased as linear layers, but their matrices are [in, out], as those of GPT-2 are.
     transposed: bool = False
-    # If set, an RMSNorm of this name scales each head's queries or keys after the projection, with one weight [d_k] for all heads
-    # (Qwen 3).
     q_norm: Optional[str] = None
     k_norm: Optional[str] = None
 
@@ -171,91 +209,127 @@ class AttentionNames:
 
 @dataclass
 class CacheTokens:
-    """Which rows of a cache have a token in a run of S tokens, as the host tells it in three ways."""
+    """Which rows of a cache have a token in a run of S tokens, as the host tells it in three ways.
 
-    rows: Optional[Tensor] = None  # i32 [1, S]: the row of each token
-    of_rows: Optional[Tensor] = None  # i32 [rows, 1]: which of the run's tokens a row has; -1: none
-    positions: Optional[Tensor] = None  # i32 [rows, 1]: the position of that token; -1: none
+    - rows: i32 [1, S]: the row of each token.
+    - of_rows: i32 [rows, 1]: which of the run's tokens a row has; -1: none.
+    - positions: i32 [rows, 1]: the position of that token; -1: none."""
+
+    rows: Optional[Tensor] = None
+    of_rows: Optional[Tensor] = None
+    positions: Optional[Tensor] = None
 
     _ctype: ClassVar[str] = "heed_cache_tokens"
-    _kinds: ClassVar[Dict[str, Any]] = {"rows": "id", "of_rows": "id", "positions": "id"}
+    _kinds: ClassVar[Dict[str, Any]] = {"rows": "tensor", "of_rows": "tensor", "positions": "tensor"}
 
 
 @dataclass
 class Cache:
     """Keys and values that stay from run to run, so that a run computes those of new tokens only. They lie in two states
     (Graph.state), prefix + ".keys" [B, kv_heads, capacity, d_k] and prefix + ".values" [B, kv_heads, capacity, d_v], so that the
-    rows of a head are one stretch of memory. If the batch is an extent, B is its maximum."""
+    rows of a head are one stretch of memory. If the batch is an extent, B is its maximum.
 
-    capacity: int = 0  # tokens that each row of the batch may have; 0: no cache
-    past: Size = 0  # tokens that are there before the run; usually made by Graph.position
-    # Type of both states: f16 or bf16 beside activations of f32, for half the bytes; default: that of the activations. Rows are
-    # rounded when they are written. The CPU's passes write them so; on Vulkan that takes a pass more for each state, and a device
-    # with 16-bit storage (compile returns Unsupported on others).
+    - capacity: tokens that each row of the batch may have; 0: no cache.
+    - past: tokens that are there before the run; usually made by Graph.position.
+    - dtype: Type of both states: f16 or bf16 beside activations of f32, for half the bytes; default: that of the activations. Rows
+    are rounded when they are written. The CPU's passes write them so; on Vulkan that takes a pass more for each state, and a device
+    with 16-bit storage (compile returns Unsupported on others).
+    - positions: For rows of the batch that are conversations of different lengths: the positions of this run's tokens, i32 [B, S].
+    Those of a row follow each other from its first. Behind them may be -1, for tokens that are none: nothing is stored for these,
+    and their results mean nothing. A row of -1 alone stays as it is. `past` is then that of the longest conversation, since it says
+    how many keys there are. Needs `causal`, and takes the place of MultiHeadOptions.positions. A token at a position behind the
+    capacity is not stored, and the run answers IndexOutOfRange.
+    - rows: For conversations that share a State without all being in a run: B of both states is `rows` then, of which a run has
+    those from `row` on, as many as its batch. A run of rows that are not there answers ExtentOutOfRange. 0: as many as the batch
+    has.
+    - row: usually made by Graph.position.
+    - tokens: Instead of `row`, for any of the rows, wherever they lie: a run has one token of each, in a batch of 1, and only
+    attention goes by rows. `positions` is then [1, S]."""
+
+    capacity: int = 0
+    past: Size = 0
     dtype: Optional[str] = None
-    # For rows of the batch that are conversations of different lengths: the positions of this run's tokens, i32 [B, S]. Those of a
-    # row follow each other from its first. Behind them may be -1, for tokens that are none: nothing is stored for these, and their
-    # results mean nothing. A row of -1 alone stays as it is. `past` is then that of the longest conversation, since it says how
-    # many keys there are. Needs `causal`, and takes the place of MultiHeadOptions.positions. A token at a position behind the
-    # capacity is not stored, and the run answers IndexOutOfRange.
     positions: Optional[Tensor] = None
-    # For conversations that share a State without all being in a run: B of both states is `rows` then, of which a run has those
-    # from `row` on, as many as its batch. A run of rows that are not there answers ExtentOutOfRange. 0: as many as the batch has.
     rows: int = 0
-    row: Size = 0  # usually made by Graph.position
-    # Instead of `row`, for any of the rows, wherever they lie: a run has one token of each, in a batch of 1, and only attention
-    # goes by rows. `positions` is then [1, S].
+    row: Size = 0
     tokens: CacheTokens = field(default_factory=CacheTokens)
 
     _ctype: ClassVar[str] = "heed_cache"
-    _kinds: ClassVar[Dict[str, Any]] = {"capacity": "int", "past": "id", "dtype": _words.DTYPE, "positions": "id", "rows": "int",
-        "row": "id", "tokens": "struct"}
+    _kinds: ClassVar[Dict[str, Any]] = {"capacity": "int", "past": "size", "dtype": _words.DTYPE, "positions": "tensor", "rows": "int",
+        "row": "size", "tokens": "struct"}
 
 
 @dataclass
 class MultiHeadOptions:
+    """Options of multi_head.
+
+    - kv_heads: number of key and value heads, which divides `heads` (grouped queries); 0: heads.
+    - d_k: width of one head's queries and keys; 0: width of the query input / heads.
+    - d_v: width of one head's values; 0: d_k.
+    - out_width: width of the output projection; 0: width of the query input.
+    - names: each function states its default.
+    - bias: query, key and value projections have a bias.
+    - out_bias: the output projection has a bias.
+    - weight_dtype: type of the projections' matrices; default: the input's.
+    - scale: default 1/sqrt(d_k); a temperature t is scale = 1/t.
+    - causal: one of "none", "top_left", "bottom_right".
+    - window: see AttentionOptions.
+    - lengths, positions: i32 [B]; see AttentionOptions.
+    - key_padding: [B, S_kv].
+    - mask: broadcast to [B, heads, S_q, S_kv].
+    - score_bias: broadcast to [B, heads, S_q, S_kv]; added to the scaled scores.
+    - masked_fill: see AttentionOptions.
+    - rotary: Turns queries and keys by their positions (Graph.rotary), after their norms. With a cache, a `first` that is 0 becomes
+    cache.past.
+    - head_norm_eps: of names.q_norm and names.k_norm.
+    - cache: Keys and values of `key` and `value` are appended to the cache, and queries attend to all that it then holds. `causal`
+    must be None or "bottom_right"; masks and key_padding have past + S_kv keys. A run for which these are more than the capacity
+    answers ExtentOutOfRange.
+    - attention_dropout: on the weights, after softmax.
+    - output_dropout: after the output projection.
+    - return_weights: If set, receives the weights before dropout, [B, heads, S_q, S_kv] or, without a batch, [heads, S_q, S_kv]. A
+    stack gives those of its last layer."""
+
     heads: int = 1
-    kv_heads: int = 0  # number of key and value heads, which divides `heads` (grouped queries); 0: heads
-    d_k: int = 0  # width of one head's queries and keys; 0: width of the query input / heads
-    d_v: int = 0  # width of one head's values; 0: d_k
-    out_width: int = 0  # width of the output projection; 0: width of the query input
-    names: Optional[Union[AttentionNames, str]] = None  # each function states its default
-    bias: bool = True  # query, key and value projections have a bias
-    out_bias: bool = True  # the output projection has a bias
-    weight_dtype: Optional[str] = None  # type of the projections' matrices; default: the input's
-    scale: Optional[float] = None  # default 1/sqrt(d_k); a temperature t is scale = 1/t
+    kv_heads: int = 0
+    d_k: int = 0
+    d_v: int = 0
+    out_width: int = 0
+    names: Optional[Union[AttentionNames, str]] = None
+    bias: bool = True
+    out_bias: bool = True
+    weight_dtype: Optional[str] = None
+    scale: Optional[float] = None
     causal: str = "none"
-    window: int = 0  # see AttentionOptions
-    lengths: Optional[Tensor] = None  # i32 [B]; see AttentionOptions
+    window: int = 0
+    lengths: Optional[Tensor] = None
     positions: Optional[Tensor] = None
-    key_padding: Optional[Mask] = None  # [B, S_kv]
-    mask: Optional[Mask] = None  # broadcast to [B, heads, S_q, S_kv]
-    score_bias: Optional[Tensor] = None  # broadcast to [B, heads, S_q, S_kv]; added to the scaled scores
-    masked_fill: Optional[float] = None  # see AttentionOptions
-    # Turns queries and keys by their positions (Graph.rotary), after their norms. With a cache, a `first` that is 0 becomes
-    # cache.past.
+    key_padding: Optional[Mask] = None
+    mask: Optional[Mask] = None
+    score_bias: Optional[Tensor] = None
+    masked_fill: Optional[float] = None
     rotary: Optional[RotaryOptions] = None
-    head_norm_eps: float = 1e-6  # of names.q_norm and names.k_norm
-    # Keys and values of `key` and `value` are appended to the cache, and queries attend to all that it then holds. `causal` must be
-    # None or "bottom_right"; masks and key_padding have past + S_kv keys. A run for which these are more than the capacity answers
-    # ExtentOutOfRange.
+    head_norm_eps: float = 1e-6
     cache: Cache = field(default_factory=Cache)
-    attention_dropout: float = 0.0  # on the weights, after softmax
-    output_dropout: float = 0.0  # after the output projection
-    # If set, receives the weights before dropout, [B, heads, S_q, S_kv] or, without a batch, [heads, S_q, S_kv]. A stack gives
-    # those of its last layer.
+    attention_dropout: float = 0.0
+    output_dropout: float = 0.0
     return_weights: bool = False
 
     _ctype: ClassVar[str] = "heed_multi_head_options"
     _kinds: ClassVar[Dict[str, Any]] = {"heads": "int", "kv_heads": "int", "d_k": "int", "d_v": "int", "out_width": "int",
         "names": "pointer", "bias": "bool", "out_bias": "bool", "weight_dtype": _words.DTYPE, "scale": "float", "causal": _words.CAUSAL,
-        "window": "int", "lengths": "id", "positions": "id", "key_padding": "mask", "mask": "mask", "score_bias": "id",
+        "window": "int", "lengths": "tensor", "positions": "tensor", "key_padding": "mask", "mask": "mask", "score_bias": "tensor",
         "masked_fill": "float", "rotary": "pointer", "head_norm_eps": "float", "cache": "struct", "attention_dropout": "float",
         "output_dropout": "float", "return_weights": "wanted"}
 
 
 @dataclass
 class NormOptions:
+    """Options of norm.
+
+    - placement: one of "post", "pre".
+    - kind: one of "layer", "rms"."""
+
     placement: str = "post"
     eps: float = 1e-5
     kind: str = "layer"
@@ -277,18 +351,27 @@ class AttentionBlockNames:
 
 @dataclass
 class FeedForwardOptions:
-    hidden: int = 0  # 0: four times the width of x
+    """Options of feed_forward.
+
+    - hidden: 0: four times the width of x.
+    - activation: one of "none", "relu", "gelu_erf", "gelu_tanh", "silu", "tanh".
+    - gate: If set, the activation acts on a linear layer of this name, which then scales the first one: second(activation(gate(x))
+    * first(x)), SwiGLU with Silu and GeGLU with Gelu (Shazeer 2020, arXiv:2002.05202).
+    - transposed: matrices are [in, out], as those of GPT-2 are.
+    - weight_dtype: type of both matrices; default: that of x.
+    - hidden_dropout: after the activation.
+    - output_dropout: after the second layer."""
+
+    hidden: int = 0
     activation: str = "relu"
     first: str = "linear1"
     second: str = "linear2"
-    # If set, the activation acts on a linear layer of this name, which then scales the first one: second(activation(gate(x)) *
-    # first(x)), SwiGLU with Silu and GeGLU with Gelu (Shazeer 2020, arXiv:2002.05202).
     gate: Optional[str] = None
-    transposed: bool = False  # matrices are [in, out], as those of GPT-2 are
+    transposed: bool = False
     bias: bool = True
-    weight_dtype: Optional[str] = None  # type of both matrices; default: that of x
-    hidden_dropout: float = 0.0  # after the activation
-    output_dropout: float = 0.0  # after the second layer
+    weight_dtype: Optional[str] = None
+    hidden_dropout: float = 0.0
+    output_dropout: float = 0.0
 
     _ctype: ClassVar[str] = "heed_feed_forward_options"
     _kinds: ClassVar[Dict[str, Any]] = {"hidden": "int", "activation": _words.ACTIVATION, "first": "text", "second": "text",
@@ -298,7 +381,11 @@ class FeedForwardOptions:
 
 @dataclass
 class FeedForwardBlockNames:
-    feed_forward: Optional[str] = None  # empty: the two linear layers lie directly below the prefix
+    """Options of feed_forward_block_names.
+
+    - feed_forward: empty: the two linear layers lie directly below the prefix."""
+
+    feed_forward: Optional[str] = None
     norm: str = "norm2"
 
     _ctype: ClassVar[str] = "heed_feed_forward_block_names"
@@ -307,6 +394,14 @@ class FeedForwardBlockNames:
 
 @dataclass
 class EncoderLayerOptions:
+    """Options of encoder_layer.
+
+    - attention: MultiHeadOptions.
+    - feed_forward: FeedForwardOptions.
+    - norm: NormOptions.
+    - attention_names: AttentionBlockNames.
+    - feed_forward_names: FeedForwardBlockNames."""
+
     attention: MultiHeadOptions = field(default_factory=MultiHeadOptions)
     feed_forward: FeedForwardOptions = field(default_factory=FeedForwardOptions)
     norm: NormOptions = field(default_factory=NormOptions)
@@ -320,7 +415,15 @@ class EncoderLayerOptions:
 
 @dataclass
 class DecoderLayerOptions:
-    """A decoder layer is causal only if self_attention says so, by `causal` or by a mask."""
+    """A decoder layer is causal only if self_attention says so, by `causal` or by a mask.
+
+    - self_attention: MultiHeadOptions.
+    - cross_attention: MultiHeadOptions.
+    - feed_forward: FeedForwardOptions.
+    - norm: NormOptions.
+    - self_names: AttentionBlockNames.
+    - cross_names: AttentionBlockNames.
+    - feed_forward_names: FeedForwardBlockNames."""
 
     self_attention: MultiHeadOptions = field(default_factory=MultiHeadOptions)
     cross_attention: MultiHeadOptions = field(default_factory=MultiHeadOptions)
@@ -337,8 +440,12 @@ class DecoderLayerOptions:
 
 @dataclass
 class StackOptions:
-    layers: int = 1  # at most kMaxLayers
-    # If set, a norm of this name, of the layers' kind, follows the last layer, as is usual with pre-norm layers.
+    """Options of stack.
+
+    - layers: at most kMaxLayers.
+    - final_norm: If set, a norm of this name, of the layers' kind, follows the last layer, as is usual with pre-norm layers."""
+
+    layers: int = 1
     final_norm: Optional[str] = None
 
     _ctype: ClassVar[str] = "heed_stack_options"
@@ -347,17 +454,29 @@ class StackOptions:
 
 @dataclass
 class TransformerOptions:
+    """Options of transformer.
+
+    - encoder: EncoderLayerOptions.
+    - decoder: DecoderLayerOptions.
+    - encoder_stack: StackOptions.
+    - decoder_stack: StackOptions.
+    - positional_encoding: add the sinusoidal one to both inputs.
+    - input_dropout: after the positional encoding.
+    - vocabulary: width of the final linear layer.
+    - out: its name.
+    - out_weight_dtype: the type of its matrix; default: that of `target`."""
+
     encoder: EncoderLayerOptions = field(default_factory=EncoderLayerOptions)
     decoder: DecoderLayerOptions = field(default_factory=DecoderLayerOptions)
     encoder_stack: StackOptions = field(default_factory=StackOptions)
     decoder_stack: StackOptions = field(default_factory=StackOptions)
     encoder_prefix: str = "encoder.layers"
     decoder_prefix: str = "decoder.layers"
-    positional_encoding: bool = True  # add the sinusoidal one to both inputs
-    input_dropout: float = 0.0  # after the positional encoding
-    vocabulary: int = 0  # width of the final linear layer
-    out: str = "out"  # its name
-    out_weight_dtype: Optional[str] = None  # the type of its matrix; default: that of `target`
+    positional_encoding: bool = True
+    input_dropout: float = 0.0
+    vocabulary: int = 0
+    out: str = "out"
+    out_weight_dtype: Optional[str] = None
 
     _ctype: ClassVar[str] = "heed_transformer_options"
     _kinds: ClassVar[Dict[str, Any]] = {"encoder": "struct", "decoder": "struct", "encoder_stack": "struct", "decoder_stack": "struct",
@@ -367,19 +486,26 @@ class TransformerOptions:
 
 @dataclass
 class DeviceOptions:
-    # "" is the best device: GPUs come first, then the CPU device, then software drivers. "cpu" is the CPU device, a number is an
-    # index into Device.list, and any other text is a part of DeviceInfo.word or name, in upper or lower case; the first device that
-    # matches is taken.
+    """Options of device.
+
+    - select: "" is the best device: GPUs come first, then the CPU device, then software drivers. "cpu" is the CPU device, a number
+    is an index into Device.list, and any other text is a part of DeviceInfo.word or name, in upper or lower case; the first device
+    that matches is taken.
+    - threads: CPU device: how many, the caller's included; 0: one per hardware thread.
+    - cpu_instructions: CPU device: one of its instruction sets ("avx2", "neon", "scalar", ...; DeviceInfo.limits lists them)
+    instead of the best. A set that the processor or this build lacks changes nothing and is a warning in the log.
+    - vulkan_loader: Vulkan: a library file instead of the system's Vulkan loader. If it cannot be loaded, there is no GPU.
+    - validation: Vulkan: enable the Khronos validation layer with synchronization validation.
+    - debug_labels: Vulkan: label passes and name objects if VK_EXT_debug_utils is there.
+    - self_test: compare a small graph with the CPU, unless the build lacks it, before a GPU is accepted."""
+
     select: Optional[str] = None
-    threads: int = 0  # CPU device: how many, the caller's included; 0: one per hardware thread
-    # CPU device: one of its instruction sets ("avx2", "neon", "scalar", ...; DeviceInfo.limits lists them) instead of the best. A
-    # set that the processor or this build lacks changes nothing and is a warning in the log.
+    threads: int = 0
     cpu_instructions: Optional[str] = None
-    # Vulkan: a library file instead of the system's Vulkan loader. If it cannot be loaded, there is no GPU.
     vulkan_loader: Optional[str] = None
-    validation: bool = False  # Vulkan: enable the Khronos validation layer with synchronization validation
-    debug_labels: bool = True  # Vulkan: label passes and name objects if VK_EXT_debug_utils is there
-    self_test: bool = True  # compare a small graph with the CPU, unless the build lacks it, before a GPU is accepted
+    validation: bool = False
+    debug_labels: bool = True
+    self_test: bool = True
 
     _ctype: ClassVar[str] = "heed_device_options"
     _kinds: ClassVar[Dict[str, Any]] = {"select": "text", "threads": "int", "cpu_instructions": "text", "vulkan_loader": "text",
@@ -388,9 +514,12 @@ class DeviceOptions:
 
 @dataclass
 class UploadOptions:
+    """Options of upload.
+
+    - only_matrices: Only tensors of rank 2 and more are converted to `dtype`; others (biases, factors of norms) become f32. Needs
+    keep_dtype to be false."""
+
     dtype: Optional[str] = None
-    # Only tensors of rank 2 and more are converted to `dtype`; others (biases, factors of norms) become f32. Needs keep_dtype to be
-    # false.
     only_matrices: bool = False
 
     _ctype: ClassVar[str] = "heed_upload_options"
@@ -399,62 +528,66 @@ class UploadOptions:
 
 @dataclass
 class CompileOptions:
-    training: bool = False  # dropout acts; without it, dropout leaves no dispatch in the plan
-    timestamps: bool = False  # measure GPU time per pass (Plan.timings, vulkan.record_some)
-    # An uploaded weight that neither this graph nor one that was compiled before with the same Weights declares is an error
-    # (InvalidArgument), not a warning in the log.
+    """Options of compile.
+
+    - training: dropout acts; without it, dropout leaves no dispatch in the plan.
+    - timestamps: measure GPU time per pass (Plan.timings, vulkan.record_some)
+    - strict: An uploaded weight that neither this graph nor one that was compiled before with the same Weights declares is an error
+    (InvalidArgument), not a warning in the log.
+    - memory_limit: A plan that needs more device memory than this is refused before anything is allocated: OutOfDeviceMemory, on
+    the CPU OutOfMemory, with both numbers in the log. Weights and States are not counted.
+    - host_scratch: Vulkan: heed allocates no scratch. The host gives it (vulkan.bind_scratch) before the plan is recorded or run,
+    the same to several plans if it likes. The CPU device ignores this: its plans share scratch by themselves.
+    - record_slots: How many recordings of this plan may be in flight at once, 1 to 16. They share one scratch, so they must not
+    overlap in time: on one queue record orders them, on several queues the host does, or compiles one plan for each.
+    - pipelines: one of "now", "deferred", "background".
+    - round_rows: Lets products with quantized weights round their rows (a of the product) to 8 bits: each 32 neighbours get a
+    scale, the largest magnitude / 127, and sums inside a block of the weight are whole numbers. That is what llama.cpp does. The
+    error of a result is at most the sum over k of |weight| * scale / 2, beside that of f32 sums; a row with an infinite value or
+    NaN gives NaN. Without it weights enter the sums exactly as they are dequantized. The CPU device does it where its instructions
+    make it faster (x86 with AVX2 or AVX-512; tests/bench/README.md has both ways beside each other). Vulkan devices do it with many
+    rows of f32 where their drivers have matrix units for bytes that are deeper than those for f16 (VK_KHR_cooperative_matrix with
+    shaderInt8; those of Q6_K must be 16 deep at most), or no matrix units and fast dot products of bytes (Vulkan 1.3 with
+    shaderIntegerDotProduct, integerDotProduct4x8BitPackedSignedAccelerated); DeviceInfo.reason tells. With other matrix units
+    Vulkan devices round many rows of f32 and the weights to f16 instead, for one product of f16 with sums in f32. With A and B the
+    largest magnitudes of finite elements of rows and weights, but at least 2^-113, the error of a result is at most   2^-9 * (1 +
+    2^-11) * (sum over k of |a| |b|) + 2^-28 * k * A * B, beside that of f32 sums: the first term is below half of the CPU's bound.
+    What emulate_f32 says of infinities and NaN, of results below 2^-126 and of their last bits is true here, too; a product that
+    both options allow is rounded. All else computes as without it. PassInfo.why tells what a pass does.
+    - emulate_f32: Lets Vulkan devices with matrix units (VK_KHR_cooperative_matrix, f16 with sums in f32) multiply matrices of many
+    rows on them whose a [.., m, k] is f32 and whose b [.., k, n] is f32 or quantized: each element is split into two terms of f16,
+    and three products of terms are added up in f32. With A and B the largest magnitudes of finite elements of a and b, but at least
+    2^-113, an element of the product is off by at most   2^-21 * (sum over k of |a| |b|) + 2^-38 * k * A * B, beside the error of
+    sums in f32; below 2^-126 it may be 0. So elements of any magnitude count, fully down to 2^-16 of their operand's largest; one
+    below 2^-39 of it may be taken for 0. If an infinity or NaN is among the rows of a and columns of b that a tile of 32x64 to
+    128x128 results is made of, f32 arithmetic makes the tile, as IEEE 754 has it and without the bound's terms, in many times the
+    time. The last bits of a result may depend on rows and columns beside its own. It pays where matrix units have more than three
+    times the rate of f32 (tests/gpu/profile/README.md), which no driver tells and heed.tune measures: sizes for which f32
+    arithmetic was clearly faster keep it. All else computes as without it: other types, few rows, devices without matrix units, the
+    CPU device. PassInfo.why tells what a pass does.
+    - reproducible: Results are the same bits on every device that can promise it, on every instruction set of the CPU, for any
+    number of threads, any batch and any split of the work: each operation sums in one order and rounds in one sequence, which
+    tests/reproducible/README.md writes down, gradients and optimizers among them. Two roundings take the place of a fused
+    multiply-add, attention is a product, a softmax and a product, its gradient likewise, and exp, tanh and division are made of
+    additions and multiplications; bounds of errors stay. Tensors of f16 and bf16 are rounded to nearest even where the host sees
+    them and by casts; what lies between passes is f32, and takes its memory. Values of keys with a weight below 2^-51, hidden ones
+    among them, add nothing, even if they are infinite or NaN. Unsupported, with what is missing: a Vulkan device that does not
+    report shaderRoundingModeRTEFloat32 and shaderSignedZeroInfNanPreserveFloat32; a pass of the host's own. round_rows and
+    emulate_f32 do nothing.
+    - progress: Vulkan: note each finished pass in host-visible memory, so that the last one can be named when the device is lost:
+    run names it in the log, vulkan.last_completed tells it to the host. Each pass then also fills 4 bytes; the fill waits for the
+    passes before it and delays none after it. Meant for finding faults, not for a shipped game."""
+
+    training: bool = False
+    timestamps: bool = False
     strict: bool = False
-    # A plan that needs more device memory than this is refused before anything is allocated: OutOfDeviceMemory, on the CPU
-    # OutOfMemory, with both numbers in the log. Weights and States are not counted.
     memory_limit: int = 2**64 - 1
-    # Vulkan: heed allocates no scratch. The host gives it (vulkan.bind_scratch) before the plan is recorded or run, the same to
-    # several plans if it likes. The CPU device ignores this: its plans share scratch by themselves.
     host_scratch: bool = False
-    # How many recordings of this plan may be in flight at once, 1 to 16. They share one scratch, so they must not overlap in time:
-    # on one queue record orders them, on several queues the host does, or compiles one plan for each.
     record_slots: int = 2
     pipelines: str = "now"
-    # Lets products with quantized weights round their rows (a of the product) to 8 bits: each 32 neighbours get a scale, the
-    # largest magnitude / 127, and sums inside a block of the weight are whole numbers. That is what llama.cpp does. The error of a
-    # result is at most the sum over k of |weight| * scale / 2, beside that of f32 sums; a row with an infinite value or NaN gives
-    # NaN. Without it weights enter the sums exactly as they are dequantized. The CPU device does it where its instructions make it
-    # faster (x86 with AVX2 or AVX-512; tests/bench/README.md has both ways beside each other). Vulkan devices do it with many rows
-    # of f32 where their drivers have matrix units for bytes that are deeper than those for f16 (VK_KHR_cooperative_matrix with
-    # shaderInt8; those of Q6_K must be 16 deep at most), or no matrix units and fast dot products of bytes (Vulkan 1.3 with
-    # shaderIntegerDotProduct, integerDotProduct4x8BitPackedSignedAccelerated); DeviceInfo.reason tells. With other matrix units
-    # Vulkan devices round many rows of f32 and the weights to f16 instead, for one product of f16 with sums in f32. With A and B
-    # the largest magnitudes of finite elements of rows and weights, but at least 2^-113, the error of a result is at most
-    #   2^-9 * (1 + 2^-11) * (sum over k of |a| |b|) + 2^-28 * k * A * B,
-    # beside that of f32 sums: the first term is below half of the CPU's bound. What emulate_f32 says of infinities and NaN, of
-    # results below 2^-126 and of their last bits is true here, too; a product that both options allow is rounded. All else computes
-    # as without it. PassInfo.why tells what a pass does.
     round_rows: bool = False
-    # Lets Vulkan devices with matrix units (VK_KHR_cooperative_matrix, f16 with sums in f32) multiply matrices of many rows on them
-    # whose a [.., m, k] is f32 and whose b [.., k, n] is f32 or quantized: each element is split into two terms of f16, and three
-    # products of terms are added up in f32. With A and B the largest magnitudes of finite elements of a and b, but at least 2^-113,
-    # an element of the product is off by at most
-    #   2^-21 * (sum over k of |a| |b|) + 2^-38 * k * A * B,
-    # beside the error of sums in f32; below 2^-126 it may be 0. So elements of any magnitude count, fully down to 2^-16 of their
-    # operand's largest; one below 2^-39 of it may be taken for 0. If an infinity or NaN is among the rows of a and columns of b
-    # that a tile of 32x64 to 128x128 results is made of, f32 arithmetic makes the tile, as IEEE 754 has it and without the bound's
-    # terms, in many times the time. The last bits of a result may depend on rows and columns beside its own. It pays where matrix
-    # units have more than three times the rate of f32 (tests/gpu/profile/README.md), which no driver tells and heed.tune measures:
-    # sizes for which f32 arithmetic was clearly faster keep it. All else computes as without it: other types, few rows, devices
-    # without matrix units, the CPU device. PassInfo.why tells what a pass does.
     emulate_f32: bool = False
-    # Results are the same bits on every device that can promise it, on every instruction set of the CPU, for any number of threads,
-    # any batch and any split of the work: each operation sums in one order and rounds in one sequence, which
-    # tests/reproducible/README.md writes down, gradients and optimizers among them. Two roundings take the place of a fused
-    # multiply-add, attention is a product, a softmax and a product, its gradient likewise, and exp, tanh and division are made of
-    # additions and multiplications; bounds of errors stay. Tensors of f16 and bf16 are rounded to nearest even where the host sees
-    # them and by casts; what lies between passes is f32, and takes its memory. Values of keys with a weight below 2^-51, hidden
-    # ones among them, add nothing, even if they are infinite or NaN. Unsupported, with what is missing: a Vulkan device that does
-    # not report shaderRoundingModeRTEFloat32 and shaderSignedZeroInfNanPreserveFloat32; a pass of the host's own. round_rows and
-    # emulate_f32 do nothing.
     reproducible: bool = False
-    # Vulkan: note each finished pass in host-visible memory, so that the last one can be named when the device is lost: run names
-    # it in the log, vulkan.last_completed tells it to the host. Each pass then also fills 4 bytes; the fill waits for the passes
-    # before it and delays none after it. Meant for finding faults, not for a shipped game.
     progress: bool = False
 
     _ctype: ClassVar[str] = "heed_compile_options"
@@ -465,12 +598,15 @@ class CompileOptions:
 
 @dataclass
 class GradientOptions:
-    # Layers whose activations are computed again on the way back instead of kept (Chen et al. 2016, arXiv:1604.06174). A layer is
-    # all that the graph has from the first to the last operation whose label is NAME.i or begins with "NAME.i.", for one number i;
-    # heed.nn's stacks label theirs by the names of their weights, "model.layers". What the backward passes of a layer read of its
-    # forward ones is computed again from what came into the layer, right before them, with the same bits and the same dropout. What
-    # others read of a layer stays, such as what it gave. A layer is kept that writes a state or reads one as it no longer is, draws
-    # a sample or has passes of the host's; so are layers that lie within each other. Empty: all is kept.
+    """Options of gradient.
+
+    - remat: Layers whose activations are computed again on the way back instead of kept (Chen et al. 2016, arXiv:1604.06174). A
+    layer is all that the graph has from the first to the last operation whose label is NAME.i or begins with "NAME.i.", for one
+    number i; heed.nn's stacks label theirs by the names of their weights, "model.layers". What the backward passes of a layer read
+    of its forward ones is computed again from what came into the layer, right before them, with the same bits and the same dropout.
+    What others read of a layer stays, such as what it gave. A layer is kept that writes a state or reads one as it no longer is,
+    draws a sample or has passes of the host's; so are layers that lie within each other. Empty: all is kept."""
+
     remat: Optional[str] = None
 
     _ctype: ClassVar[str] = "heed_gradient_options"
@@ -479,12 +615,19 @@ class GradientOptions:
 
 @dataclass
 class OptimizerOptions:
+    """Options of optimizer.
+
+    - rule: one of "adamw", "sgd".
+    - momentum: of Sgd; without it there are no moments.
+    - nesterov: of Sgd with momentum.
+    - accumulate: Gradients of several runs are added up, until a run with StepNumbers.apply takes the step and makes them zero.
+    - prefix: of the names of states and of the input."""
+
     rule: str = "adamw"
-    momentum: bool = True  # of Sgd; without it there are no moments
-    nesterov: bool = False  # of Sgd with momentum
-    # Gradients of several runs are added up, until a run with StepNumbers.apply takes the step and makes them zero.
+    momentum: bool = True
+    nesterov: bool = False
     accumulate: bool = False
-    prefix: str = "optimizer"  # of the names of states and of the input
+    prefix: str = "optimizer"
 
     _ctype: ClassVar[str] = "heed_optimizer_options"
     _kinds: ClassVar[Dict[str, Any]] = {"rule": _words.UPDATE_RULE, "momentum": "bool", "nesterov": "bool", "accumulate": "bool",
@@ -493,17 +636,23 @@ class OptimizerOptions:
 
 @dataclass
 class StepNumbers:
-    """What a run does with a group of weights. The last five count for all groups as group 0 gives them."""
+    """What a run does with a group of weights. The last five count for all groups as group 0 gives them.
+
+    - beta1: Sgd: the momentum.
+    - apply: false: the run only adds to the gradients.
+    - runs: whose gradients were added up: their mean counts.
+    - loss_scale: what the loss was multiplied by (Optimizer.loss_scale); gradients are divided by it.
+    - max_norm: gradients of a larger norm are scaled down, as torch.nn.utils.clip_grad_norm_ does; 0: none are."""
 
     rate: float = 1e-3
     weight_decay: float = 0.0
-    beta1: float = 0.9  # Sgd: the momentum
+    beta1: float = 0.9
     beta2: float = 0.999
     eps: float = 1e-8
-    apply: bool = True  # false: the run only adds to the gradients
-    runs: int = 1  # whose gradients were added up: their mean counts
-    loss_scale: float = 1.0  # what the loss was multiplied by (Optimizer.loss_scale); gradients are divided by it
-    max_norm: float = 0.0  # gradients of a larger norm are scaled down, as torch.nn.utils.clip_grad_norm_ does; 0: none are
+    apply: bool = True
+    runs: int = 1
+    loss_scale: float = 1.0
+    max_norm: float = 0.0
 
     _ctype: ClassVar[str] = "heed_step_numbers"
     _kinds: ClassVar[Dict[str, Any]] = {"rate": "float", "weight_decay": "float", "beta1": "float", "beta2": "float", "eps": "float",
@@ -527,18 +676,29 @@ class LossScale:
 
 @dataclass
 class BertConfig:
-    """The network as a Hugging Face config.json describes it. Names in brackets are those of the file's fields."""
+    """The network as a Hugging Face config.json describes it. Names in brackets are those of the file's fields.
 
-    vocabulary: int = 30522  # [vocab_size] rows of the word table
-    width: int = 768  # [hidden_size]
-    layers: int = 12  # [num_hidden_layers] at most nn.kMaxLayers
-    heads: int = 12  # [num_attention_heads] must divide width
-    hidden: int = 3072  # [intermediate_size]
-    positions: int = 512  # [max_position_embeddings] the longest input
-    types: int = 2  # [type_vocab_size]
-    activation: str = "gelu_erf"  # [hidden_act]
-    eps: float = 1e-12  # [layer_norm_eps]
-    pad_id: int = 0  # [pad_token_id]
+    - vocabulary: [vocab_size] rows of the word table.
+    - width: [hidden_size].
+    - layers: [num_hidden_layers] at most nn.kMaxLayers.
+    - heads: [num_attention_heads] must divide width.
+    - hidden: [intermediate_size].
+    - positions: [max_position_embeddings] the longest input.
+    - types: [type_vocab_size].
+    - activation: one of "none", "relu", "gelu_erf", "gelu_tanh", "silu", "tanh". [hidden_act].
+    - eps: [layer_norm_eps].
+    - pad_id: [pad_token_id]."""
+
+    vocabulary: int = 30522
+    width: int = 768
+    layers: int = 12
+    heads: int = 12
+    hidden: int = 3072
+    positions: int = 512
+    types: int = 2
+    activation: str = "gelu_erf"
+    eps: float = 1e-12
+    pad_id: int = 0
 
     _ctype: ClassVar[str] = "heed_bert_config"
     _kinds: ClassVar[Dict[str, Any]] = {"vocabulary": "int", "width": "int", "layers": "int", "heads": "int", "hidden": "int",
@@ -547,45 +707,65 @@ class BertConfig:
 
 @dataclass
 class BertOptions:
-    dtype: str = "f32"  # f32, f16 or bf16: storage of the weights and of all results
-    # Storage of matrices and tables: f16 or bf16 if `dtype` is f32. Default: `dtype`. Upload the weights with {.keep_dtype = false,
-    # .dtype = weight_dtype, .only_matrices = true}.
+    """Options of bert.
+
+    - dtype: f32, f16 or bf16: storage of the weights and of all results.
+    - weight_dtype: Storage of matrices and tables: f16 or bf16 if `dtype` is f32. Default: `dtype`. Upload the weights with
+    {.keep_dtype = false, .dtype = weight_dtype, .only_matrices = true}.
+    - pooler: compute BertResult.pooled.
+    - attention: compute BertResult.attention.
+    - joined_qkv: the weights are those of BertWeights; false: those of the checkpoint.
+    - types: token types, i32 [B, S]; if invalid, all are 0."""
+
+    dtype: str = "f32"
     weight_dtype: Optional[str] = None
-    pooler: bool = False  # compute BertResult.pooled
-    attention: bool = False  # compute BertResult.attention
-    joined_qkv: bool = True  # the weights are those of BertWeights; false: those of the checkpoint
-    types: Optional[Tensor] = None  # token types, i32 [B, S]; if invalid, all are 0
+    pooler: bool = False
+    attention: bool = False
+    joined_qkv: bool = True
+    types: Optional[Tensor] = None
 
     _ctype: ClassVar[str] = "heed_bert_options"
     _kinds: ClassVar[Dict[str, Any]] = {"dtype": _words.DTYPE, "weight_dtype": _words.DTYPE, "pooler": "bool", "attention": "bool",
-        "joined_qkv": "bool", "types": "id"}
+        "joined_qkv": "bool", "types": "tensor"}
 
 
 @dataclass
 class DecoderConfig:
     """The numbers of a checkpoint's config.json, or of a GGUF file's metadata (<heed/decoder_model.hpp> reads both). Weights have
-    Hugging Face's names."""
+    Hugging Face's names.
 
-    family: str = "llama"  # one of decoder_families(); only read during calls
+    - family: one of decoder_families(); only read during calls.
+    - width: of a token's row.
+    - heads: query heads.
+    - kv_heads: 0: heads.
+    - head_width: 0: width / heads.
+    - hidden: width of the feed-forward; 0: four times the width.
+    - positions: The longest text of the training. Where a table tells positions (gpt2), its rows, and the most tokens of a
+    conversation.
+    - window: The sliding window of attention, in tokens ("sliding_window"; AttentionOptions.window). 0: none. Layers have it from
+    `window_from` on (Qwen's "max_window_layers"), but for each `full_every`th, which sees all: layer full_every - 1, 2 full_every -
+    1, ... (2 where layers alternate; Gemma's "sliding_window_pattern"). 0: no such layer, as Mistral has none.
+    - eps: of the norms.
+    - rotary: base and scaling; not of gpt2.
+    - tied: logits are products with the table of tokens; false: with the matrix "lm_head.weight".
+    - in_out: gpt2: matrices are stored as [in, out]; false: as [out, in], as in GGUF files."""
+
+    family: str = "llama"
     layers: int = 0
-    width: int = 0  # of a token's row
-    heads: int = 0  # query heads
-    kv_heads: int = 0  # 0: heads
-    head_width: int = 0  # 0: width / heads
-    hidden: int = 0  # width of the feed-forward; 0: four times the width
+    width: int = 0
+    heads: int = 0
+    kv_heads: int = 0
+    head_width: int = 0
+    hidden: int = 0
     vocabulary: int = 0
-    # The longest text of the training. Where a table tells positions (gpt2), its rows, and the most tokens of a conversation.
     positions: int = 0
-    # The sliding window of attention, in tokens ("sliding_window"; AttentionOptions.window). 0: none. Layers have it from
-    # `window_from` on (Qwen's "max_window_layers"), but for each `full_every`th, which sees all: layer full_every - 1, 2 full_every
-    # - 1, ... (2 where layers alternate; Gemma's "sliding_window_pattern"). 0: no such layer, as Mistral has none.
     window: int = 0
     window_from: int = 0
     full_every: int = 0
-    eps: float = 1e-5  # of the norms
-    rotary: RotaryOptions = field(default_factory=RotaryOptions)  # base and scaling; not of gpt2
-    tied: bool = True  # logits are products with the table of tokens; false: with the matrix "lm_head.weight"
-    in_out: bool = True  # gpt2: matrices are stored as [in, out]; false: as [out, in], as in GGUF files
+    eps: float = 1e-5
+    rotary: RotaryOptions = field(default_factory=RotaryOptions)
+    tied: bool = True
+    in_out: bool = True
 
     _ctype: ClassVar[str] = "heed_decoder_config"
     _kinds: ClassVar[Dict[str, Any]] = {"family": "text", "layers": "int", "width": "int", "heads": "int", "kv_heads": "int",
@@ -595,37 +775,50 @@ class DecoderConfig:
 
 @dataclass
 class DecoderOptions:
-    cache: Cache = field(default_factory=Cache)  # capacity 0: every run has all tokens
-    all_logits: bool = False  # of each token, not only of the last one of a run
-    attention: bool = False  # gives what tokens looked at; attentions then store their weights (AttentionOptions.return_weights)
-    # Which token of each row gives logits, i32 [B, 1], where rows of a batch have different numbers of tokens: 0 is a run's first,
-    # and -1 gives those of a row of zeros. Default: the last one of a run.
+    """Options of decoder.
+
+    - cache: capacity 0: every run has all tokens.
+    - all_logits: of each token, not only of the last one of a run.
+    - attention: gives what tokens looked at; attentions then store their weights (AttentionOptions.return_weights)
+    - last: Which token of each row gives logits, i32 [B, 1], where rows of a batch have different numbers of tokens: 0 is a run's
+    first, and -1 gives those of a row of zeros. Default: the last one of a run.
+    - weight_dtype: Storage of matrices and tables: f16 or bf16 if `dtype` is f32. Default: `dtype`. Upload the weights with
+    {.keep_dtype = false, .dtype = weight_dtype, .only_matrices = true}. A weight that the graph has already keeps its type.
+    - prefix: Comes before all names; states are named as the attentions, "model.layers.0.self_attn.keys", with it."""
+
+    cache: Cache = field(default_factory=Cache)
+    all_logits: bool = False
+    attention: bool = False
     last: Optional[Tensor] = None
     dtype: str = "f32"
-    # Storage of matrices and tables: f16 or bf16 if `dtype` is f32. Default: `dtype`. Upload the weights with {.keep_dtype = false,
-    # .dtype = weight_dtype, .only_matrices = true}. A weight that the graph has already keeps its type.
     weight_dtype: Optional[str] = None
-    # Comes before all names; states are named as the attentions, "model.layers.0.self_attn.keys", with it.
     prefix: Optional[str] = None
 
     _ctype: ClassVar[str] = "heed_decoder_options"
-    _kinds: ClassVar[Dict[str, Any]] = {"cache": "struct", "all_logits": "bool", "attention": "bool", "last": "id",
+    _kinds: ClassVar[Dict[str, Any]] = {"cache": "struct", "all_logits": "bool", "attention": "bool", "last": "tensor",
         "dtype": _words.DTYPE, "weight_dtype": _words.DTYPE, "prefix": "text"}
 
 
 @dataclass
 class TextEncoderOptions:
-    dtype: str = "f32"  # f32, or f16 or bf16 where the device can
-    # Storage of matrices and tables; default: dtype. If dtype is f32, this may be f16 or bf16, which takes half the memory and half
-    # the reading at each run; products still sum in f32 (see Graph.matmul).
+    """Options of text_encoder.
+
+    - dtype: f32, or f16 or bf16 where the device can.
+    - weight_dtype: Storage of matrices and tables; default: dtype. If dtype is f32, this may be f16 or bf16, which takes half the
+    memory and half the reading at each run; products still sum in f32 (see Graph.matmul).
+    - keep_weight_dtype: store them as the checkpoint does (BertWeights.dtype), whatever weight_dtype is.
+    - max_tokens: The longest input in tokens, with [CLS] and [SEP]. 0: the number in sentence_bert_config.json, or without that
+    file the model's positions.
+    - timestamps: see CompileOptions.
+    - reproducible: see CompileOptions: vectors have the same bits on every device."""
+
+    dtype: str = "f32"
     weight_dtype: Optional[str] = None
-    keep_weight_dtype: bool = False  # store them as the checkpoint does (BertWeights.dtype), whatever weight_dtype is
+    keep_weight_dtype: bool = False
     max_batch: int = 32
-    # The longest input in tokens, with [CLS] and [SEP]. 0: the number in sentence_bert_config.json, or without that file the
-    # model's positions.
     max_tokens: int = 0
-    timestamps: bool = False  # see CompileOptions
-    reproducible: bool = False  # see CompileOptions: vectors have the same bits on every device
+    timestamps: bool = False
+    reproducible: bool = False
 
     _ctype: ClassVar[str] = "heed_text_encoder_options"
     _kinds: ClassVar[Dict[str, Any]] = {"dtype": _words.DTYPE, "weight_dtype": _words.DTYPE, "keep_weight_dtype": "bool",
@@ -635,13 +828,16 @@ class TextEncoderOptions:
 @dataclass
 class TextSampling:
     """How tokens are drawn; the members of SampleOptions say what they mean. A conversation's draws depend on its seed and on how many
-    there were, not on other conversations."""
+    there were, not on other conversations.
 
-    temperature: float = 0.7  # 0: the most likely token
+    - temperature: 0: the most likely token.
+    - repetition_penalty: of all tokens of the conversation but control tokens."""
+
+    temperature: float = 0.7
     top_k: int = 40
     top_p: float = 0.95
     min_p: float = 0.05
-    repetition_penalty: float = 1.0  # of all tokens of the conversation but control tokens
+    repetition_penalty: float = 1.0
     seed: int = 0
 
     _ctype: ClassVar[str] = "heed_text_sampling"
@@ -651,26 +847,31 @@ class TextSampling:
 
 @dataclass
 class TextGeneratorOptions:
-    # The most tokens of a conversation. 0: as many as the model was trained with, at most 4096. Each conversation takes memory for
-    # all of them from its beginning (TextGenerator.conversation_bytes).
+    """Options of text_generator.
+
+    - context: The most tokens of a conversation. 0: as many as the model was trained with, at most 4096. Each conversation takes
+    memory for all of them from its beginning (TextGenerator.conversation_bytes).
+    - read: the most tokens that one step reads.
+    - together: The most conversations, 1 to 64, whose steps share a run, which reads each weight once for all of them.
+    Conversations then lie side by side in States for so many, and the first one in each State takes memory for all: together x
+    conversation_bytes(). More conversations than that take another State, whose runs take turns with those of the first. Products
+    of up to eight rows read weights most quickly on all devices.
+    - weight_dtype: Storage of matrices and tables: f32, f16 or bf16. Default: as in the file, also if it is quantized; if the
+    device cannot compute with that, f16, which a warning tells.
+    - cache_dtype: Storage of keys and values (Cache.dtype): f16 or bf16 beside a dtype of f32, for half the memory of a
+    conversation, where the device can.
+    - round_rows: Lets products with quantized weights round their rows where that is faster (CompileOptions.round_rows). Answers
+    may differ in words.
+    - reproducible: Answers are the same, token for token, on every device (CompileOptions.reproducible)."""
+
     context: int = 0
-    read: int = 128  # the most tokens that one step reads
-    # The most conversations, 1 to 64, whose steps share a run, which reads each weight once for all of them. Conversations then lie
-    # side by side in States for so many, and the first one in each State takes memory for all: together x conversation_bytes().
-    # More conversations than that take another State, whose runs take turns with those of the first. Products of up to eight rows
-    # read weights most quickly on all devices.
+    read: int = 128
     together: int = 1
     dtype: str = "f32"
-    # Storage of matrices and tables: f32, f16 or bf16. Default: as in the file, also if it is quantized; if the device cannot
-    # compute with that, f16, which a warning tells.
     weight_dtype: Optional[str] = None
-    # Storage of keys and values (Cache.dtype): f16 or bf16 beside a dtype of f32, for half the memory of a conversation, where the
-    # device can.
     cache_dtype: Optional[str] = None
-    # Lets products with quantized weights round their rows where that is faster (CompileOptions.round_rows). Answers may differ in
-    # words.
     round_rows: bool = False
-    reproducible: bool = False  # Answers are the same, token for token, on every device (CompileOptions.reproducible).
+    reproducible: bool = False
 
     _ctype: ClassVar[str] = "heed_text_generator_options"
     _kinds: ClassVar[Dict[str, Any]] = {"context": "int", "read": "int", "together": "int", "dtype": _words.DTYPE,
@@ -679,19 +880,29 @@ class TextGeneratorOptions:
 
 @dataclass
 class TextConversationOptions:
-    system: Optional[str] = None  # the first message; "": none, or the one that the template then makes up
+    """Options of text_conversation.
+
+    - system: the first message; "": none, or the one that the template then makes up.
+    - sampling: TextSampling.
+    - grammar: What an answer may be: rules as <heed/grammar.hpp> describes them, of which "root" is all of it. A token that would
+    break them is never drawn, and the answer may end only where the root may. Settings of the sampling choose among those that are
+    left. "": any. A step needs to know on the host which token the last one drew; poll() and step() see to that, as they do for all
+    answers. An answer that something else ends, such as most_tokens or a stop string, may be incomplete: see TextEnd. The first
+    conversation with a grammar compiles plans for such; others run on their own plans as before.
+    - most_tokens: of an answer; 0: what the context has room for, or without end for "drop_oldest".
+    - overflow: one of "drop_oldest", "stop".
+    - keep_tokens: of a raw text; see TextOverflow.
+    - think: see ChatOptions.
+    - date: see ChatOptions; read by TextGenerator.begin."""
+
+    system: Optional[str] = None
     sampling: TextSampling = field(default_factory=TextSampling)
-    # What an answer may be: rules as <heed/grammar.hpp> describes them, of which "root" is all of it. A token that would break them
-    # is never drawn, and the answer may end only where the root may. Settings of the sampling choose among those that are left. "":
-    # any. A step needs to know on the host which token the last one drew; poll() and step() see to that, as they do for all
-    # answers. An answer that something else ends, such as most_tokens or a stop string, may be incomplete: see TextEnd. The first
-    # conversation with a grammar compiles plans for such; others run on their own plans as before.
     grammar: Optional[str] = None
-    most_tokens: int = 0  # of an answer; 0: what the context has room for, or without end for "drop_oldest"
+    most_tokens: int = 0
     overflow: str = "drop_oldest"
-    keep_tokens: int = 4  # of a raw text; see TextOverflow
-    think: bool = True  # see ChatOptions
-    date: Optional[str] = None  # see ChatOptions; read by TextGenerator.begin
+    keep_tokens: int = 4
+    think: bool = True
+    date: Optional[str] = None
 
     _ctype: ClassVar[str] = "heed_conversation_options"
     _kinds: ClassVar[Dict[str, Any]] = {"system": "text", "sampling": "struct", "grammar": "text", "most_tokens": "int",

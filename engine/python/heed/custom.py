@@ -13,6 +13,8 @@ from ._arrays import numpy_dtype
 from ._c import Keep, encoded, ffi, lib
 from ._words import DTYPE
 
+__all__ = ["CpuFunction", "Gradient"]
+
 # cpu(inputs, outputs, push)
 CpuFunction = Callable[[List[np.ndarray], List[np.ndarray], List[int]], None]
 # gradient(inputs, outputs, upstream, wanted), with tensors; it returns the gradient of each input
@@ -114,6 +116,7 @@ def call_gradients(graph: Any, call: Callable[[], int]) -> int:
     finally:
         _differentiated.graph, raised, _differentiated.raised = outer, _differentiated.raised, None
     if raised is not None:
+        lib.heed_graph_roll_back(graph._c)
         raise raised
     return status
 
@@ -167,7 +170,7 @@ def _words(spirv: Any, keep: Keep) -> Tuple[Any, int]:
 def _bits(graph: Any, word: Any) -> Tuple[int, int, int]:
     """A word as heed_custom_word: a size or position of the graph, or the bits of a number."""
     if hasattr(word, "_id"):
-        return graph._id_of(word, "a word of push"), 0, 1
+        return graph._size_id(word, "a word of push"), 0, 1
     if isinstance(word, (float, np.floating)):
         return 0, struct.unpack("=I", struct.pack("=f", word))[0], 0
     if not -(1 << 31) <= int(word) < 1 << 32:

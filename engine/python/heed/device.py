@@ -12,8 +12,12 @@ from .files import Checkpoint
 from .graph import Graph
 from .plan import Plan
 
+__all__ = ["Device", "DeviceInfo", "KernelTest", "OperationBits", "SelfTestReport", "Tuned", "TuningReport", "Weights", "devices"]
+
 
 class DeviceInfo(NamedTuple):
+    """What a device is, and what heed uses of it."""
+
     kind: str  # "cpu", "discrete_gpu", "integrated_gpu", "virtual_gpu", "software_gpu", "other_gpu"
     word: str  # one word, unique on this machine: "cpu", "vulkan:llvmpipe"
     name: str
@@ -43,6 +47,8 @@ def devices(*, vulkan_loader: Optional[str] = None) -> List[DeviceInfo]:
 
 
 class KernelTest(NamedTuple):
+    """The result of one kernel."""
+
     kernel: str
     verdict: str  # "passed", "wrong", "failed" (refused, or the device was lost), "timed_out", "unused" (not run)
     detail: str  # what went wrong
@@ -86,6 +92,8 @@ def _tuned(c: Any) -> Tuned:
 
 
 class OperationBits(NamedTuple):
+    """A fingerprint of an operation's results."""
+
     bits: int  # a fingerprint of the operation's results on this device
     known: int  # what every device must give in this version of heed
 
@@ -129,6 +137,7 @@ class Device(_c.Handle):
 
     @property
     def info(self) -> DeviceInfo:
+        """What the device is, and what heed uses of it."""
         return _info(lib.heed_device_get_info, self._c)
 
     @property

@@ -11,6 +11,8 @@ import numpy as np
 from . import _c
 from ._c import Error, Keep, Status, encoded, ffi, lib, text
 
+__all__ = ["Checkpoint"]
+
 _NUMPY = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": np.uint16, "I8": np.int8, "I16": np.int16, "I32": np.int32,
           "I64": np.int64, "U8": np.uint8, "BOOL": np.bool_}
 

@@ -4,8 +4,8 @@
     x = g.input("x", [1, g.extent("tokens", 512), 768])
     g.output("y", g.linear(x, g.weight("fc.weight", [3072, 768]), g.weight("fc.bias", [3072])))
 
-Shapes are [outer, ..., inner], at most five sizes. "Broadcast" means numpy's rule. Negative axes count from the end. The first
-mistake raises an Error, and so does every later call: a graph with a mistake is of no use.
+Shapes are [outer, ..., inner], at most five sizes. "Broadcast" means numpy's rule. Negative axes count from the end. A call that
+fails raises an Error and leaves the graph as it was.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ import numpy as np
 
 from . import _c, _words
 from ._arrays import as_array, dtype_of, memory, of_list
-from ._c import Error, Keep, encoded, ffi, lib, word
+from ._c import Error, Keep, encoded, ffi, int32, lib, whole, word
 from ._operations import Operations
 from .custom import CpuFunction, Gradient, GradientFunction, HostFunction, pack_pass
 from .tensor import Dim, Port, Size, Tensor
+
+__all__ = ["Graph"]
 
 
 class Graph(Operations):
@@ -48,11 +50,11 @@ class Graph(Operations):
 
     def extent(self, name: str, most: int) -> Dim:
         """A size from 1 to `most` that may differ at each run. Runs find it out from the shapes of inputs."""
-        return self._dim(lib.heed_graph_extent(self._c, encoded(name, "name"), most), name)
+        return self._dim(lib.heed_graph_extent(self._c, encoded(name, "name"), whole(most, "most")), name)
 
     def position(self, name: str, most: int) -> Dim:
         """A number from 0 to `most` that each run gives, 0 by default: where a slice begins, or how many rows a cache holds."""
-        return self._dim(lib.heed_graph_position(self._c, encoded(name, "name"), most), name)
+        return self._dim(lib.heed_graph_position(self._c, encoded(name, "name"), whole(most, "most")), name)
 
     def input(self, name: str, shape: Sequence[Size], dtype: str = "f32") -> Tensor:
         """A tensor that the host gives at each run."""
@@ -63,6 +65,30 @@ class Graph(Operations):
     def weight(self, name: str, shape: Sequence[int], dtype: str = "f32") -> Tensor:
         """A tensor of the Weights that compile gets, by its name there. The same name gives the same tensor."""
         return self._source(lib.heed_graph_weight, name, shape, dtype)
+
+    def weights(self) -> Dict[str, Port]:
+        """Shape and type of each weight that the graph asks for, by name, in the order of their first declaration."""
+        found = [_c.filled("heed_weight_info", lib.heed_graph_get_weight, self._c, i) for i in range(lib.heed_graph_weight_count(self._c))]
+        return {_c.text(w.name): Port(tuple(w.shape[0:w.rank]), _c.DTYPE_NAMES[w.dtype]) for w in found}
+
+    def split(self, x: Tensor, parts: Union[int, Sequence[int]], axis: int = 0) -> List[Tensor]:
+        """Views of slices along an axis of constant size, one behind the other: so many of one size, or of these sizes, which together
+        are the whole."""
+        rank, at = len(x.shape), int32(axis, "axis")
+        if not -rank <= at < rank:
+            raise ValueError(f"axis is {axis}, must be one of a tensor of rank {rank}")
+        size = x.shape[at]
+        if not isinstance(size, int):
+            raise ValueError(f"axis {axis} has a size that runs give; Graph.slice takes a part of it")
+        if isinstance(parts, int):
+            if parts < 1 or size % parts != 0:
+                raise ValueError(f"parts is {parts}; an axis of {size} has no so many equal parts")
+            parts = [size // parts] * parts
+        sizes = [whole(part, f"parts[{i}]") for i, part in enumerate(_c.listed(parts, "parts"))]
+        if sum(sizes) != size or min(sizes) < 1:
+            raise ValueError(f"parts is {parts}; sizes must be at least 1, and {size} together")
+        begins = [sum(sizes[:i]) for i in range(len(sizes))]
+        return [self.slice(x, at, begin, part) for begin, part in zip(begins, sizes)]
 
     def find_weight(self, name: str) -> Optional[Tensor]:
         """The weight of this name if the graph has it already."""
@@ -86,7 +112,7 @@ class Graph(Operations):
 
     def output(self, name: str, x: Tensor) -> None:
         """Gives a tensor to the host at each run."""
-        _c.check(lib.heed_graph_output(self._c, encoded(name, "name"), self._tensor_id(x, "x")))
+        self._check(lib.heed_graph_output(self._c, encoded(name, "name"), self._id_of(x, "x")))
         self._outputs[name] = self._port(x)
 
     # --- Tensors that stay from run to run ------------------------------------------------------------------------------
@@ -102,7 +128,8 @@ class Graph(Operations):
         """Writes rows to the elements at, at + 1, ... of an axis of a state, and returns all of it. `at` may be a tensor i32: a place
         for each index of axis 0, or for each element along the axis; what has a place below 0 is not written."""
         function = lib.heed_graph_append_at if isinstance(at, Tensor) else lib.heed_graph_append
-        return self._new(function(self._c, self._id_of(state, "state"), self._id_of(rows, "rows"), axis, self._id_of(at, "at")))
+        return self._new(function(self._c, self._id_of(state, "state"), self._id_of(rows, "rows"), int32(axis, "axis"),
+                                  self._id_of(at, "at") if isinstance(at, Tensor) else self._size_id(at, "at")))
 
     # --- Passes of the host's own, and labels ------------------------------------------------------------------------------
 
@@ -129,9 +156,9 @@ class Graph(Operations):
         keep, function = Keep(), None if cpu is None else HostFunction(cpu)
         differentiate = None if gradient is None else GradientFunction(gradient)
         c = pack_pass(self, name, outputs, spirv, entry_point, constants, push, groups, function, differentiate, group_work, keep)
-        ids = ffi.new("heed_tensor[]", [self._tensor_id(x, "an input") for x in inputs])
+        ids = ffi.new("heed_tensor[]", [self._id_of(x, f"inputs[{i}]") for i, x in enumerate(inputs)])
         made = ffi.new("heed_tensor[]", len(outputs))
-        _c.check(lib.heed_graph_custom(self._c, c, ids, len(ids), made))
+        self._check(lib.heed_graph_custom(self._c, c, ids, len(ids), made))
         if function is not None:
             self._functions.append(function)
         if differentiate is not None:
@@ -141,7 +168,7 @@ class Graph(Operations):
     @contextlib.contextmanager
     def label(self, name: str) -> Iterator[None]:
         """Labels the passes of operations in a `with` block, as in "encoder.0.attention". Labels nest."""
-        _c.check(lib.heed_graph_push_label(self._c, encoded(name, "name")))
+        self._check(lib.heed_graph_push_label(self._c, encoded(name, "name")))
         try:
             yield
         finally:

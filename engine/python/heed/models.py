@@ -20,6 +20,8 @@ from .files import Checkpoint
 from .graph import Graph
 from .tensor import Mask, Tensor, graph_of
 
+__all__ = ["BertConfig", "BertResult", "DecoderConfig", "DecoderModel", "DecoderResult", "bert", "decoder"]
+
 Path = Union[str, "os.PathLike[str]"]
 
 
@@ -42,6 +44,8 @@ class DecoderConfig(_options.DecoderConfig):
 
 
 class DecoderResult(NamedTuple):
+    """What heed.nn.decoder gives."""
+
     hidden: Tensor  # [B, S, width], after the last norm
     logits: Tensor  # [B, 1, vocabulary], or [B, S, vocabulary] with all_logits
     attention: Tuple[Tensor, ...]  # of each layer [B, heads, S, keys], if asked for
@@ -51,7 +55,7 @@ def _add(function: Any, ctype: str, g: Graph, before: Any, options: Any, keep: K
     """Adds a network: its result, and the attention of its layers if the options ask for it."""
     count = layers if options.attention else 0
     result, attention = ffi.new(ctype + " *"), ffi.new("heed_tensor[]", count)
-    _c.check(function(*before, pack(options, keep, g), result, attention, count))
+    g._check(function(*before, pack(options, keep, g), result, attention, count))
     return result, tuple(g._new(t) for t in attention)
 
 
@@ -59,7 +63,7 @@ def decoder(ids: Tensor, config: DecoderConfig, options: Optional[DecoderOptions
     """Ids i32 [B, S] -> logits, with weights of Hugging Face's names behind the prefix. Without a cache every run has all tokens."""
     g, keep = graph_of(ids, "ids"), Keep()
     options, = options_of(fields, (DecoderOptions, options))
-    result, weights = _add(lib.heed_nn_decoder, "heed_decoder_result", g, (g._c, g._tensor_id(ids, "ids"), pack(config, keep, g)), options,
+    result, weights = _add(lib.heed_nn_decoder, "heed_decoder_result", g, (g._c, g._id_of(ids, "ids"), pack(config, keep, g)), options,
                            keep, config.layers)
     return DecoderResult(g._new(result.hidden), g._new(result.logits), weights)
 
@@ -74,6 +78,7 @@ class DecoderModel(_c.Handle):
 
     @property
     def config(self) -> DecoderConfig:
+        """The numbers of the network, as the file has them."""
         return _c.unpack(DecoderConfig, _c.filled("heed_decoder_config", lib.heed_decoder_model_get_config, self._c))
 
     @property
@@ -90,7 +95,7 @@ class DecoderModel(_c.Handle):
         """As decoder(), with the same dtype and weight_dtype as the upload."""
         g, keep = graph_of(ids, "ids"), Keep()
         options, = options_of(fields, (DecoderOptions, options))
-        result, weights = _add(lib.heed_decoder_model_build, "heed_decoder_result", g, (self._c, g._c, g._tensor_id(ids, "ids")), options,
+        result, weights = _add(lib.heed_decoder_model_build, "heed_decoder_result", g, (self._c, g._c, g._id_of(ids, "ids")), options,
                                keep, self.config.layers)
         return DecoderResult(g._new(result.hidden), g._new(result.logits), weights)
 
@@ -121,6 +126,8 @@ class BertConfig(_options.BertConfig):
 
 
 class BertResult(NamedTuple):
+    """What heed.nn.bert gives."""
+
     tokens: Tensor  # [B, S, width], after the last layer
     pooled: Optional[Tensor]  # [B, width], if asked for
     attention: Tuple[Tensor, ...]  # of each layer [B, heads, S, S], if asked for
@@ -131,6 +138,6 @@ def bert(ids: Tensor, padding: Mask, config: BertConfig, options: Optional[BertO
     of a checkpoint."""
     g, keep = graph_of(ids, "ids"), Keep()
     options, = options_of(fields, (BertOptions, options))
-    before = (g._c, g._tensor_id(ids, "ids"), *g._mask(padding, "padding"), pack(config, keep))
+    before = (g._c, g._id_of(ids, "ids"), *g._mask(padding, "padding"), pack(config, keep))
     result, weights = _add(lib.heed_nn_bert, "heed_bert_result", g, before, options, keep, config.layers)
     return BertResult(g._new(result.tokens), g._new(result.pooled) if options.pooler else None, weights)

@@ -15,6 +15,8 @@ from .graph import Graph
 from .state import State
 from .tensor import Dim, Port
 
+__all__ = ["PassInfo", "Plan", "Run"]
+
 
 class PassInfo(NamedTuple):
     """One pass of a plan, with the kernel that was chosen for it, and why. Numbers are for the extents' maxima."""
@@ -95,7 +97,7 @@ class Plan(_c.Handle):
         """Runs, waits, and returns the outputs by name.
 
         Inputs are arrays of exactly the graph's type (bool serves u8, and uint16 holds the bits of bf16); those that are not contiguous
-        are copied. Extents follow from the inputs' shapes, positions are given in `extents`. Outputs are new arrays, or those given in
+        are copied. Extents follow from the inputs' shapes, other extents and positions are given in `extents` (positions are 0 if they are not). Outputs are new arrays, or those given in
         `outputs`, whose memory is then written. `state` is for graphs with states, `seed` the key of sample and of dropout.
 
         Other threads of Python run meanwhile. An interrupt is raised when the run is over, so that nothing is left half-written."""
@@ -126,9 +128,11 @@ class Plan(_c.Handle):
 
     @property
     def state_bytes(self) -> int:
+        """Bytes of one State."""
         return _c.number(lib.heed_plan_state_bytes, self._c)
 
     def passes(self) -> List[PassInfo]:
+        """The passes in their order, with the kernel of each and why it was chosen."""
         found = []
         for i in range(lib.heed_plan_pass_count(self._c)):
             p = _c.filled("heed_pass_info", lib.heed_plan_pass, self._c, i)

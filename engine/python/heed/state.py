@@ -12,6 +12,8 @@ from ._arrays import as_input, as_output, memory, numpy_dtype
 from ._c import Error, Keep, Status, encoded, ffi, lib
 from .tensor import Port
 
+__all__ = ["State"]
+
 
 class State(_c.Handle):
     """Made by Plan.make_state. One run or call at a time may use it; a second one beside it raises an Error."""
@@ -24,6 +26,7 @@ class State(_c.Handle):
 
     @property
     def bytes(self) -> int:
+        """Memory of the tensors."""
         return _c.number(lib.heed_state_bytes, self._c)
 
     def clear(self) -> None:

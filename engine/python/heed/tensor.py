@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _c, _words
 from ._c import lib
 
 if TYPE_CHECKING:
     from .graph import Graph
+
+__all__ = ["Dim", "Mask", "Port", "Size", "Tensor", "exclude", "keep"]
 
 
 class Dim:
@@ -43,6 +45,7 @@ class Tensor:
 
     @property
     def shape(self) -> Tuple[Size, ...]:
+        """The sizes, outermost first: numbers, or Dims that each run gives."""
         return self._graph._shape_of(self._id)
 
     @property
@@ -50,14 +53,90 @@ class Tensor:
         """"f32", "f16", "bf16", "i32", "u8", or a quantized type of GGUF files such as "q4_k"."""
         return _c.DTYPE_NAMES[_c.number(lib.heed_graph_dtype, self._graph._c, self._id)]
 
-    def reshape(self, *shape: Size) -> "Tensor":
-        return self._graph.reshape(self, shape)
+    def reshape(self, *shape: Union[Size, Sequence[Size]]) -> "Tensor":
+        """The same elements in another shape, given as sizes or as one list; one size may be -1: what the others leave."""
+        return self._graph.reshape(self, _one_list(shape))
 
     def transpose(self, axis_a: int, axis_b: int) -> "Tensor":
+        """With two axes swapped."""
         return self._graph.transpose(self, axis_a, axis_b)
+
+    def permute(self, *axes: Union[int, Sequence[int]]) -> "Tensor":
+        """With the axes in this order, given as numbers or as one list."""
+        return self._graph.permute(self, _one_list(axes))
+
+    def expand(self, *shape: Union[Size, Sequence[Size]]) -> "Tensor":
+        """Broadcast to a shape by numpy's rule, without a copy."""
+        return self._graph.expand(self, _one_list(shape))
+
+    def mean(self, axis: Union[int, Sequence[int]]) -> "Tensor":
+        """The mean over an axis or several, which are removed."""
+        return self._reduced(self._graph.mean, axis)
+
+    def sum(self, axis: Union[int, Sequence[int]]) -> "Tensor":
+        """The sum over an axis or several, which are removed."""
+        return self._reduced(self._graph.sum_axis, axis)
+
+    def _reduced(self, reduce: Callable[["Tensor", int], "Tensor"], axis: Union[int, Sequence[int]]) -> "Tensor":
+        """Axes are moved to the front, where they become one, so that one pass reduces all of them."""
+        shape = self.shape
+        given = [axis] if isinstance(axis, int) else _c.listed(axis, "axis")
+        axes = [_c.int32(a, "axis") for a in given]
+        axes = [a + len(shape) if a < 0 else a for a in axes]
+        if len(axes) == 1 and len(shape) > 1:
+            return reduce(self, axes[0])
+        rest = [a for a in range(len(shape)) if a not in axes]
+        if len(set(axes)) != len(axes) or any(not 0 <= a < len(shape) for a in axes) or not axes:
+            raise ValueError(f"axis is {axis!r}; must be different axes of a tensor of rank {len(shape)}")
+        # heed has no rank 0: of a tensor that is reduced as a whole one element is left.
+        left = [shape[a] for a in rest] or [1]
+        return reduce(self._graph.reshape(self._graph.permute(self, sorted(axes) + rest), [-1, *left]), 0)
+
+    def __getitem__(self, index: Any) -> "Tensor":
+        """Elements as in numpy: numbers (also negative, and positions), slices, `...` and None, in a tuple for several axes. A slice is
+        a view, but for a negative step, which is a pass. Of an axis whose size is an extent, a slice may have only a begin, a negative
+        begin or end, or an end from 0 on that is a Dim."""
+        parts = list(index) if isinstance(index, tuple) else [index]
+        rank, used = len(self.shape), sum(part is not None and part is not Ellipsis for part in parts)
+        if sum(part is Ellipsis for part in parts) > 1:
+            raise IndexError("an index has one '...' at most")
+        if used > rank:
+            raise IndexError(f"{used} indices for a tensor of rank {rank}")
+        if not any(part is Ellipsis for part in parts):
+            parts.append(Ellipsis)
+        at = next(i for i, part in enumerate(parts) if part is Ellipsis)
+        parts[at:at + 1] = [slice(None)] * (rank - used)
+        x, axis = self, 0
+        for part in parts:
+            if part is None:
+                x = self._graph.reshape(x, [*x.shape[:axis], 1, *x.shape[axis:]])
+            elif isinstance(part, slice):
+                x = _sliced(x, axis, part)
+            elif isinstance(part, Dim):
+                x = self._graph.select(self._graph.slice(x, axis, part, 1), axis, 0)
+                continue
+            elif isinstance(part, Tensor):
+                raise TypeError("an index is a Tensor; Graph.take and Graph.embedding read at places that tensors tell")
+            else:
+                x = self._graph.select(x, axis, _c.int32(part, "an index"))
+                continue
+            axis += 1
+        return x
+
+    def __iter__(self) -> Any:
+        raise TypeError("a Tensor cannot be iterated over; Graph.split gives its parts")
+
+    def __bool__(self) -> bool:
+        raise TypeError("a Tensor has no truth; its values are known when a plan runs")
 
     def __add__(self, other: "Tensor") -> "Tensor":
         return self._graph.add(self, other) if isinstance(other, Tensor) else NotImplemented
+
+    def __neg__(self) -> "Tensor":
+        return self._graph.scale(self, -1.0)
+
+    def __sub__(self, other: "Tensor") -> "Tensor":
+        return self + -other if isinstance(other, Tensor) else NotImplemented
 
     def __mul__(self, other: Union["Tensor", float]) -> "Tensor":
         if isinstance(other, Tensor):
@@ -71,6 +150,39 @@ class Tensor:
 
     def __repr__(self) -> str:
         return f"Tensor({list(self.shape)}, {self.dtype})"
+
+
+def _one_list(values: Tuple[Any, ...]) -> Sequence[Any]:
+    return values[0] if len(values) == 1 and isinstance(values[0], (list, tuple)) else values
+
+
+def _sliced(x: Tensor, axis: int, part: slice) -> Tensor:
+    """x[..., begin:end:step, ...] of an axis."""
+    g, size = x._graph, x.shape[axis]
+    if part == slice(None):
+        return x
+    step = 1 if part.step is None else _c.int32(part.step, "the step of a slice")
+    if isinstance(size, int) and not isinstance(part.start, Dim) and not isinstance(part.stop, Dim):
+        places = range(size)[part]
+        if not places:
+            raise IndexError(f"the slice {part.start}:{part.stop}:{part.step} of an axis of {size} is empty")
+        first, last = min(places[0], places[-1]), max(places[0], places[-1])
+        x = g.slice(x, axis, first, last - first + 1)
+        return g.stride(g.flip(x, axis) if step < 0 else x, axis, abs(step))
+    if step != 1:
+        raise TypeError(f"the step of a slice is {step}, must be 1 where a size is an extent")
+    begin, end = 0 if part.start is None else part.start, part.stop
+    if end is None:
+        end_size: Size = -1
+    elif isinstance(end, Dim) and begin == 0:
+        end_size = end
+    elif isinstance(end, int) and end < 0:
+        end_size = end - 1
+    elif isinstance(end, int) and isinstance(begin, int) and 0 <= begin < end:
+        end_size = end - begin
+    else:
+        raise TypeError(f"the slice {begin}:{end} of an axis whose size is an extent; Graph.slice takes a begin and a size")
+    return g.slice(x, axis, begin, end_size)
 
 
 def graph_of(x: Any, what: str = "x") -> "Graph":

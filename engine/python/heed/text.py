@@ -14,6 +14,8 @@ from ._options import TextConversationOptions, TextEncoderOptions, TextGenerator
 from .device import Device
 from .state import State
 
+__all__ = ["AttentionMap", "Conversation", "TextEncoder", "TextGenerator", "TextPiece", "Tokenizer", "grammar_of_json_schema"]
+
 Path = Union[str, "os.PathLike[str]"]
 
 
@@ -65,6 +67,7 @@ class Tokenizer(_c.Handle):
         return _c.number(lib.heed_tokenizer_id, self._c, encoded(token, "token"))
 
     def token(self, id: int) -> str:
+        """The token of an id."""
         return text(_c.make(lib.heed_tokenizer_token, self._c, id))
 
     def encode(self, value: str, *, read_special: bool = False, add_special: bool = False) -> np.ndarray:
@@ -76,6 +79,7 @@ class Tokenizer(_c.Handle):
         return _read_ids(lib.heed_tokenizer_encode, self._c, data, len(data), int(read_special), int(add_special))
 
     def decode(self, ids: Any, *, show_special: bool = False) -> str:
+        """The text of ids; special tokens are left out unless they are to be shown."""
         ids = _ids(ids)
         return _c.take_blob(lib.heed_tokenizer_decode, self._c, ids, len(ids), int(show_special)).decode("utf-8", "replace")
 
@@ -138,6 +142,8 @@ def _end(number: int) -> Optional[str]:
 
 
 class TextPiece(NamedTuple):
+    """A part of an answer, and how far it is."""
+
     text: str  # whole characters, perhaps none
     token: Optional[int]  # which the step drew; None: it only read, or none is over
     read: int  # how many tokens the step read
@@ -264,6 +270,7 @@ class Conversation(_c.Handle):
 
     @property
     def answering(self) -> bool:
+        """Whether an answer has begun and is not over."""
         return bool(_c.number(lib.heed_conversation_answering, self._c))
 
     @property
@@ -292,6 +299,7 @@ class Conversation(_c.Handle):
         _c.check(lib.heed_conversation_reset(self._c))
 
     def set_sampling(self, sampling: TextSampling) -> None:
+        """Draws later tokens with these settings."""
         _c.check(lib.heed_conversation_set_sampling(self._c, pack(sampling, Keep())))
 
     @property

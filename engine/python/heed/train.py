@@ -32,6 +32,8 @@ from .graph import Graph
 from .state import State
 from .tensor import Port, Tensor, graph_of
 
+__all__ = ["LossScale", "Optimizer", "Parameter", "StepReport", "gradients"]
+
 # --- Gradients -----------------------------------------------------------------------------------------------------------
 
 Upstream = Tuple[Tensor, Optional[Tensor]]
@@ -48,12 +50,12 @@ def gradients(outputs: Union[Tensor, Sequence[Upstream]], of: Sequence[Tensor], 
     if not pairs:
         raise ValueError("outputs are empty, must be a loss or pairs of an output and its gradient")
     g = graph_of(pairs[0][0], "an output")
-    c_outputs = ffi.new("heed_upstream[]", [(g._tensor_id(y, "an output"), g._tensor_id(d, "a gradient")) for y, d in pairs])
-    c_of = ffi.new("heed_tensor[]", [g._tensor_id(t, "a tensor") for t in of])
+    c_outputs = ffi.new("heed_upstream[]", [(g._id_of(y, f"outputs[{i}]"), g._tensor_id(d, f"the gradient of outputs[{i}]")) for i, (y, d) in enumerate(pairs)])
+    c_of = ffi.new("heed_tensor[]", [g._id_of(t, f"of[{i}]") for i, t in enumerate(of)])
     found = ffi.new("heed_tensor[]", len(c_of))
     keep = Keep()
     options = pack(GradientOptions(remat=remat), keep)
-    _c.check(call_gradients(g, lambda: lib.heed_train_gradients_with(g._c, c_outputs, len(c_outputs), c_of, len(c_of), options, found)))
+    g._check(call_gradients(g, lambda: lib.heed_train_gradients_with(g._c, c_outputs, len(c_outputs), c_of, len(c_of), options, found)))
     return [g._new(t) for t in found]
 
 
@@ -142,12 +144,14 @@ class Optimizer(_c.Handle):
 
     def keep(self, g: Graph) -> None:
         """Makes the declared weights that the graph has views of states, also for all that was built with them. step() does so, too."""
-        _c.check(lib.heed_optimizer_keep(self._c, Graph._c_of(g, "g")))
+        c_graph = Graph._c_of(g, "g")
+        g._check(lib.heed_optimizer_keep(self._c, c_graph))
 
     def weights(self, g: Graph) -> List[Tensor]:
         """The declared weights, all of which the graph must have."""
         found, count = ffi.new("heed_tensor[]", int(lib.heed_optimizer_count(self._c))), ffi.new("size_t *")
-        _c.check(lib.heed_optimizer_weights(self._c, Graph._c_of(g, "g"), found, len(found), count))
+        c_graph = Graph._c_of(g, "g")
+        g._check(lib.heed_optimizer_weights(self._c, c_graph, found, len(found), count))
         return [g._new(t) for t in found]
 
     def settings(self, g: Graph) -> Tensor:

@@ -54,6 +54,9 @@ HEED_API heed_tensor heed_nn_cross_attention(heed_graph* graph, heed_tensor x, h
 // *result, if not NULL, gets all.
 HEED_API heed_tensor heed_nn_single_head(heed_graph* graph, heed_tensor query, heed_tensor key, heed_tensor value,
     const heed_attention_options* options, heed_attention_result* result);
+
+// `attention` with its residual connection and norm: query [B, S_q, C] -> [B, S_q, C]. Keys and values that are the
+// query are normalized with it.
 HEED_API heed_tensor heed_nn_attention_block(heed_graph* graph, heed_tensor query, heed_tensor key, heed_tensor value,
     const char* prefix, const heed_attention_block_names* names, const heed_multi_head_options* options,
     const heed_norm_options* norm);
@@ -61,6 +64,8 @@ HEED_API heed_tensor heed_nn_attention_block(heed_graph* graph, heed_tensor quer
 // Position-wise feed-forward, second(activation(first(x))), without a residual: x [B, S, C] -> [B, S, C].
 HEED_API heed_tensor heed_nn_feed_forward(heed_graph* graph, heed_tensor x, const char* prefix,
     const heed_feed_forward_options* options);
+
+// `feed_forward` with its residual connection and norm: x [B, S, C] -> [B, S, C].
 HEED_API heed_tensor heed_nn_feed_forward_block(heed_graph* graph, heed_tensor x, const char* prefix,
     const heed_feed_forward_block_names* names, const heed_feed_forward_options* options,
     const heed_norm_options* norm);
