@@ -30,6 +30,7 @@ def files():
     names = {made.c_function(f) for f in made.operations + made.layers}
     c = write_c.Writer(made, InC(made, INCLUDE, names))
     python = write_python.Writer(made, InPython(made))
+    functions = re.findall(r"^HEED_FUNCTION\((\w+),", (ROOT / "engine/graph/functions.inc").read_text(), re.MULTILINE)
     options, operations, layers = c.options_h(), c.operations_h(), c.nn_h()
     return {
         "include/heed/c/enums.h": c.enums_h(),
@@ -44,7 +45,7 @@ def files():
         "engine/python/heed/_options.py": python.options_py(),
         "engine/python/heed/_operations.py": python.operations_py(),
         "engine/python/heed/_layers.py": python.layers_py(),
-        "shaders/shared/enums.glsl": c.enums_glsl(),
+        "shaders/shared/enums.glsl": c.enums_glsl(functions),
         **functions_of(INCLUDE / "c", {"operations.h": operations, "options.h": options, "nn.h": layers}),
     }
 

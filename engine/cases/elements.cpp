@@ -122,6 +122,41 @@ void append(CaseGraph& c) {
   static_cast<void>(c.graph.append(state, x, 1, c.ids("at", {c.size(0)}, 9)));
 }
 
+// Functions of one number, and of two that are above 0.
+void functions(CaseGraph& c) {
+  Graph& g = c.graph;
+  const Tensor x = c.x(), positive = g.add(g.abs(x), g.number(0.5));
+  Tensor sum = g.sub(g.exp(x), g.log(positive));
+  for (const Tensor one : {g.sin(x), g.cos(x), g.erf(x), g.sigmoid(x), g.softplus(x), g.elu(x), g.floor(x), g.round(x),
+                           g.neg(x), g.sign(x), g.reciprocal(positive), g.sqrt(positive), g.rsqrt(positive)})
+    sum = g.add(sum, one);
+  const Tensor row = c.row("b", x), pairs = g.add(g.pow(positive, row), g.mod(x, positive));
+  c.output("y", g.add(g.maximum(sum, row), g.div(g.minimum(pairs, row), positive)));
+}
+
+void choices(CaseGraph& c) {
+  Graph& g = c.graph;
+  const Tensor x = c.x(), row = c.row("b", x), ids = c.ids("i", c.shape(), 7), bytes = c.bytes("u", c.shape());
+  const Tensor above = g.logical_and(g.ge(x, row), g.logical_not(bytes));
+  c.output("y", g.where(g.logical_or(above, g.eq(x, row)), x, g.cast(g.mod(ids, g.number(3, DType::I32)), c.type)));
+  c.output("z", g.cast(g.div(g.sub(ids, g.number(3, DType::I32)), g.number(2, DType::I32)), DType::I32));
+  c.output("v", g.cast(g.scale(x, 100.0f), DType::U8));
+}
+
+// The gate of a recurrent cell or of WaveNet, of halves of rows.
+void gates(CaseGraph& c) {
+  const Tensor x = c.input("x", {c.size(0), c.size(1)});
+  const Dim n = c.size(2);
+  c.output("y", c.graph.mul(c.graph.sigmoid(c.graph.slice(x, 1, 0, n)),
+                            c.graph.activation(c.graph.slice(x, 1, n, n), Activation::Tanh)));
+}
+
+// A residual, a scale and a clamp; a chain of four steps.
+void bounded_sum(CaseGraph& c) {
+  const Tensor x = c.x(), y = c.input("r", c.shape());
+  c.output("y", c.graph.clamp(c.graph.add(c.graph.scale(x, 0.5f), y), -1.0f, 1.0f));
+}
+
 constexpr CasePlans kBoth = CasePlans::Both;
 
 // clang-format off: it would give each field a line.
@@ -143,6 +178,12 @@ constexpr OpCase kCases[] = {
     {.op = "elementwise", .build = activations, .plans = CasePlans::Reproducible, .self_test = {{kM, kN}}},
     {.op = "elementwise", .build = cast_narrow, .label = "cast of bf16", .one_type = true, .plans = kBoth,
      .self_test = {{kM, kN}}, .compilers = {{512, 768}}},
+    {.op = "elementwise", .build = functions, .label = "functions", .plans = kBoth, .self_test = {{kM, kN}}},
+    {.op = "elementwise", .build = choices, .label = "choices", .plans = kBoth, .self_test = {{kM, kN}}},
+    {.op = "elementwise", .build = gates, .label = "gates", .compilers = {{512, 1536, 768}}, .bench = {{512, 6144, 3072}},
+     .floor = {{5, 6, 3}}},
+    {.op = "elementwise", .build = bounded_sum, .label = "bounded sum", .plans = kBoth, .self_test = {{kM, kN}},
+     .compilers = {{512, 768}}, .bench = {{512, 3072}}},
     {.op = "cast", .build = casts, .plans = CasePlans::Reproducible, .self_test = {{kM, kN}}},
     {.op = "concat", .build = concat, .plans = kBoth, .self_test = {{kM, kN, 5}}, .compilers = {{512, 768, 768}},
      .bench = {{512, 768, 768}}, .floor = {{5, 3, 4}}},

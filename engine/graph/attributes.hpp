@@ -14,6 +14,7 @@
 #include <heed/custom.hpp>
 #include <heed/graph.hpp>
 
+#include "graph/functions.hpp"
 #include "graph/sizes.hpp"
 
 namespace heed {
@@ -61,13 +62,6 @@ struct AttentionAttrs {
 
 struct NormAttrs {
   float eps = 0.0f;
-};
-
-struct ElementwiseAttrs {
-  // Copy also casts: out's dtype may differ. ActivationBackward: a times the derivative of `activation` at b, and nothing else.
-  enum class Kind : uint8_t { Copy, Add, Mul, ActivationBackward } kind = Kind::Copy;
-  float scale = 1.0f;                        // multiplies the result of `kind`
-  Activation activation = Activation::None;  // applied last
 };
 
 struct MeanAttrs {

@@ -85,6 +85,7 @@ namespace sheet {
 double matmul_flops(const Schedule& schedule, const Node& node, const RunValues& values);
 double attention_flops(const Schedule& schedule, const Node& node, const RunValues& values);
 double attention_backward_flops(const Schedule& schedule, const Node& node, const RunValues& values);
+double elementwise_flops(const Schedule& schedule, const Node& node, const RunValues& values);
 double projection_flops(const Schedule& schedule, const Node& node, const RunValues& values);
 View named_rows(const Schedule& schedule, const Node& node, size_t input, const RunValues& values);
 View gathered_rows(const Schedule& schedule, const Node& node, size_t input, const RunValues& values);

@@ -87,7 +87,7 @@ inline int64_t mul_up_to(int64_t a, int64_t b, int64_t most) {
 }
 
 // Views walked together over one row-major index space; right-aligned, leading dims 1.
-inline constexpr int kMaxViews = 4;
+inline constexpr int kMaxViews = 7;
 struct Walk {
   int rank = 1;  // dimensions in use: the last `rank`
   std::array<int64_t, kMaxRank> dim = {1, 1, 1, 1, 1};

@@ -84,9 +84,7 @@ size_t add_adapter(Graph& g, size_t n, Tensor a, Tensor b, const LoraOptions& op
   const Tensor delta = g.cast(g.matmul(inner, b, {.transpose_b = true, .scale = scale}), g.dtype(y));
   if (!build.failed()) {
     const Tensor alone = build.add_like(build.info(y), build.info(y).dtype);
-    ElementwiseAttrs sum;
-    sum.kind = ElementwiseAttrs::Kind::Add;
-    build.add_node(Op::Elementwise, {alone, delta}, y, sum);
+    build.add_node(Op::Elementwise, {alone, delta}, y, ElementwiseAttrs::of(Function::Add));
     data.nodes[n].outputs[0] = alone;
   }
   g.pop_label();

@@ -63,9 +63,7 @@ Tensor expanded(Backflow& flow, Tensor x, const TensorInfo& target, float factor
   TensorInfo out = target;
   out.dtype = build.info(x).dtype;
   const Tensor result = build.add_like(out, out.dtype);
-  ElementwiseAttrs attrs;
-  attrs.scale = factor;
-  build.add_node(Op::Elementwise, {x}, result, attrs);
+  build.add_node(Op::Elementwise, {x}, result, program_of({.scale = factor}));
   return result;
 }
 

@@ -375,11 +375,65 @@ class HEED_API Graph {
   // x [..., S, C] plus the sinusoidal table (Vaswani et al. 2017, section 3.5), which is computed in double. C must be
   // even.
   Tensor positional_encoding(Tensor x);
-  Tensor add(Tensor a, Tensor b);                // broadcast; also of I32, where sums wrap around
-  Tensor mul(Tensor a, Tensor b);                // broadcast
-  Tensor scale(Tensor x, float factor);          // x * factor, in x's type
-  Tensor activation(Tensor x, Activation kind);  // of each element, in x's type
-  Tensor cast(Tensor x, DType dtype);            // among F32, F16 and BF16; rounds to nearest even
+
+  // --- Elementwise ----------------------------------------------------------------------------------------
+  // Operands broadcast. Where there are several tensors they have one type: F32, F16, BF16, or I32 where a call says so. Chains
+  // of these calls become one pass, as far as 16 functions and 6 tensors go; between its functions values are F32, not rounded
+  // to F16 or BF16. NaN gives NaN unless a call says otherwise. Floats that are below 2^-126 in size may count as 0.
+
+  // A one-element constant, F32 (beside any type of float), I32 or U8, which costs no memory and no load as an operand here.
+  Tensor number(double value, DType dtype = DType::F32);
+  Tensor add(Tensor a, Tensor b);  // also I32, where sums, differences and products wrap around
+  Tensor sub(Tensor a, Tensor b);  // also I32
+  Tensor mul(Tensor a, Tensor b);  // also I32
+  Tensor div(Tensor a, Tensor b);  // also I32: rounds towards zero; 0 where b is 0
+  // The remainder with the sign of b, as Python has it: a - b floor(a / b). Also I32: 0 where b is 0. Floats lose digits where
+  // |a / b| is above 2^22.
+  Tensor mod(Tensor a, Tensor b);
+  Tensor minimum(Tensor a, Tensor b);  // also I32; NaN if either is
+  Tensor maximum(Tensor a, Tensor b);  // also I32; NaN if either is
+  // a^b. Of a negative a only whole b have a power, others give NaN. 1 if b is 0 or a is 1, whatever the other is.
+  Tensor pow(Tensor a, Tensor b);
+  Tensor clamp(Tensor x, float low, float high);  // low <= high; NaN stays
+  Tensor neg(Tensor x);                           // also I32
+  Tensor abs(Tensor x);                           // also I32
+  Tensor sign(Tensor x);                          // -1, 0 or 1; also I32
+  Tensor reciprocal(Tensor x);                    // 1 / x
+  Tensor sqrt(Tensor x);                          // NaN below 0
+  Tensor rsqrt(Tensor x);                         // 1 / sqrt(x)
+  Tensor exp(Tensor x);                           // e^x
+  Tensor log(Tensor x);                           // natural; -infinity for 0, NaN below
+  Tensor sin(Tensor x);       // of radians; as cos within 2^-22 up to |x| = 100,000, beyond which digits are lost
+  Tensor cos(Tensor x);       // of radians, as sin
+  Tensor erf(Tensor x);       // the error function
+  Tensor sigmoid(Tensor x);   // 1 / (1 + e^-x)
+  Tensor softplus(Tensor x);  // log(1 + e^x)
+  Tensor elu(Tensor x, float alpha = 1.0f);                  // alpha (e^x - 1) below 0
+  Tensor leaky_relu(Tensor x, float slope = 0.01f);          // slope x below 0
+  Tensor hard_sigmoid(Tensor x, float slope = 0.16666667f);  // slope x + 1/2 within 0 .. 1
+  Tensor hard_swish(Tensor x);                               // x hard_sigmoid(x)
+  Tensor floor(Tensor x);                                    // the nearest whole number that is not above
+  Tensor round(Tensor x);                                    // to the nearest whole number, ties to even
+  Tensor scale(Tensor x, float factor);                      // x * factor, in x's type
+  Tensor activation(Tensor x, Activation kind);              // of each element, in x's type
+  // Comparisons give U8, 1 where they hold and 0 elsewhere. Operands may also be I32 or U8. Where one is NaN only ne holds.
+  Tensor eq(Tensor a, Tensor b);
+  Tensor ne(Tensor a, Tensor b);  // U8: whether a != b
+  Tensor lt(Tensor a, Tensor b);  // U8: whether a < b
+  Tensor le(Tensor a, Tensor b);  // U8: whether a <= b
+  Tensor gt(Tensor a, Tensor b);  // U8: whether a > b
+  Tensor ge(Tensor a, Tensor b);  // U8: whether a >= b
+  // Of U8, where all but 0 counts as true; results are 0 or 1.
+  Tensor logical_and(Tensor a, Tensor b);
+  Tensor logical_or(Tensor a, Tensor b);  // of U8
+  Tensor logical_not(Tensor x);           // of U8
+  // a where the mask, U8, is not 0, else b. What is not chosen does not count, also if it is NaN. Types as for comparisons.
+  Tensor where(Tensor mask, Tensor a, Tensor b);
+  // Among F32, F16, BF16, I32 and U8. To a type of float: rounds to nearest even. From a float to I32 or U8: towards zero, to the
+  // nearest number that the type has where it is outside, and 0 for NaN. From I32 to U8: the low 8 bits.
+  Tensor cast(Tensor x, DType dtype);
+
+  // --- Reductions and joins -------------------------------------------------------------------------------
   // The mean over one axis, which is removed. For x [B, S, C] and axis 1, a mask [B, S] leaves tokens out; the result
   // is zero if no token is kept.
   Tensor mean(Tensor x, int axis, Mask mask = {});

@@ -134,24 +134,8 @@ float canon_root(float x) {
   return y == 0.0 ? 0.0 : times(y, reciprocal_root(y));
 }
 
-// log(x), off by less than 2 ulp from 1 on: x = 2^n m with m between sqrt(1/2) and sqrt(2), and a polynomial of m - 1.
-float canon_log(float x) {
-  uint bits = floatBitsToUint(x) - 0x3f3504f3u;
-  float n = float(int(bits) >> 23), f = sum_of(uintBitsToFloat((bits & 0x007fffffu) + 0x3f3504f3u), -1.0);
-  float square = product_of(f, f), y = 7.03768363e-2;
-  y = multiply_add(y, f, -1.15146103e-1);
-  y = multiply_add(y, f, 1.16769987e-1);
-  y = multiply_add(y, f, -1.24201408e-1);
-  y = multiply_add(y, f, 1.42493229e-1);
-  y = multiply_add(y, f, -1.66680578e-1);
-  y = multiply_add(y, f, 2.00007148e-1);
-  y = multiply_add(y, f, -2.49999940e-1);
-  y = multiply_add(y, f, 3.33333312e-1);
-  y = product_of(product_of(y, f), square);
-  y = sum_of(y, product_of(n, -2.12194440e-4));
-  y = sum_of(f, sum_of(y, product_of(square, -0.5)));
-  return sum_of(y, product_of(n, 0.693359375));
-}
+#include "series.glsl"
+float canon_log(float x) { return log_by_series(x); }
 
 // e^x, off by less than 2 ulp; 0 below -87, e^88 above 88.
 float canon_exp(float any) {
@@ -178,19 +162,7 @@ float canon_sigmoid(float x) {
 }
 
 // 1 - e^x for x <= 0, by a series where the difference would round away.
-float one_less_power(float x) {
-  if (x < -0.5) return sum_of(1.0, -canon_exp(x));
-  float y = 2.75573192e-6;  // 1 / 9!
-  y = multiply_add(y, x, 2.48015873e-5);
-  y = multiply_add(y, x, 1.98412698e-4);
-  y = multiply_add(y, x, 1.38888889e-3);
-  y = multiply_add(y, x, 8.33333333e-3);
-  y = multiply_add(y, x, 4.16666667e-2);
-  y = multiply_add(y, x, 1.66666667e-1);
-  y = multiply_add(y, x, 0.5);
-  y = multiply_add(y, x, 1.0);
-  return times(-x, y);
-}
+float one_less_power(float x) { return x < -0.5 ? sum_of(1.0, -canon_exp(x)) : one_less_power_near_0(x); }
 
 // Phi(-t) = 2^(polynomial of t) for 0 <= t <= 6: see engine/cpu/simd/vector_math-inl.hpp.
 float canon_normal_tail(float t) {

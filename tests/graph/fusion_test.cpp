@@ -185,7 +185,11 @@ TEST_CASE("fusion: factors become one only where that is exact enough", "[graph]
     const Tensor x = g.input("x", {4, 4});
     g.output("scaled", g.scale(g.scale(x, row.first), row.second));
     g.output("product", g.scale(g.matmul(x, x, {.scale = row.first}), row.second));
-    CHECK(ops_of(schedule_of(g).schedule).size() == (row.fused ? 2 : 4));
+    const Scheduled s = schedule_of(g);
+    // Otherwise a product and a pass stay; the factors of the two other passes are steps of one.
+    CHECK(s.schedule.passes.size() == (row.fused ? 2 : 3));
+    if (!row.fused)
+      CHECK(s.schedule.passes[0].as<ElementwiseAttrs>().scalar_count == (row.first == row.second ? 1 : 2));
   }
 }
 
@@ -207,6 +211,73 @@ TEST_CASE("dropout of a strided view, seen through another view, survives evalua
   const Scheduled s = schedule_of(g);
   REQUIRE(s.status == Status::Ok);
   for (Op op : ops_of(s.schedule)) CHECK(op == Op::Elementwise);
+}
+
+namespace {
+
+// The passes of a graph that makes y of an x and an r of f32 [4, 6].
+std::vector<Op> chain_of(const std::function<Tensor(Graph&, Tensor, Tensor)>& make) {
+  Graph g;
+  const Tensor x = g.input("x", {4, 6}), r = g.input("r", {4, 6});
+  g.output("y", make(g, x, r));
+  const Scheduled s = schedule_of(g);
+  REQUIRE(s.status == Status::Ok);
+  return ops_of(s.schedule);
+}
+
+}  // namespace
+
+TEST_CASE("chains of elementwise functions are one pass", "[graph]") {
+  const std::vector<Op> one = {Op::Elementwise}, two = {Op::Elementwise, Op::Elementwise};
+  CHECK(chain_of([](Graph& g, Tensor x, Tensor) { return g.mul(x, g.sigmoid(x)); }) == one);
+  CHECK(chain_of([](Graph& g, Tensor x, Tensor) {
+          const Tensor inner = g.erf(g.mul(x, g.number(0.70710678)));
+          return g.mul(g.mul(x, g.number(0.5)), g.add(inner, g.number(1)));
+        }) == one);
+  CHECK(chain_of([](Graph& g, Tensor x, Tensor r) { return g.clamp(g.add(g.scale(x, 0.5f), r), -1.0f, 1.0f); }) == one);
+  CHECK(chain_of([](Graph& g, Tensor x, Tensor r) { return g.where(g.gt(x, r), g.exp(x), g.neg(r)); }) == one);
+  CHECK(chain_of([](Graph& g, Tensor x, Tensor r) {
+          return g.cast(g.add(g.cast(x, DType::I32), g.cast(r, DType::I32)), DType::F16);
+        }) == one);
+  // What two passes read stays, if both are not one.
+  CHECK(chain_of([](Graph& g, Tensor x, Tensor r) {
+          const Tensor y = g.exp(x);
+          g.output("kept", y);
+          return g.mul(y, r);
+        }) == two);
+  // A smaller tensor would be computed again and again.
+  CHECK(chain_of([](Graph& g, Tensor x, Tensor) { return g.mul(x, g.exp(g.input("row", {6}))); }) == two);
+  // 16 steps, then 4.
+  CHECK(chain_of([](Graph& g, Tensor x, Tensor) {
+          for (int i = 0; i < 20; ++i) x = g.sin(x);
+          return x;
+        }) == two);
+  // Rounding to f16 in the middle stays.
+  CHECK(chain_of([](Graph& g, Tensor x, Tensor r) { return g.mul(g.cast(g.cast(x, DType::F16), DType::F32), r); }) ==
+        two);
+}
+
+TEST_CASE("a chain has the steps of its calls, its numbers, and each tensor once", "[graph]") {
+  Graph g;
+  const Tensor x = g.input("x", {4, 6}), r = g.input("r", {6});
+  g.output("y", g.sub(g.mul(x, g.number(0.5)), g.mul(g.add(x, r), g.number(0.5))));
+  const Scheduled s = schedule_of(g);
+  REQUIRE(s.schedule.passes.size() == 1);
+  const Node& node = s.schedule.passes[0];
+  const auto& attrs = node.as<ElementwiseAttrs>();
+  CHECK(attrs.count == 4);
+  CHECK(attrs.scalar_count == 1);
+  CHECK(attrs.rank == 2);
+  CHECK(node.inputs[0] == x);
+  CHECK(node.inputs[1] == r);
+  CHECK(!node.inputs[2].valid());
+}
+
+TEST_CASE("a pass that writes a state keeps what another makes of it apart", "[graph]") {
+  Graph g;
+  const Tensor state = g.state("s", {4, 6}), y = g.exp(state);
+  (void)g.assign(state, g.mul(y, g.number(0.5)));
+  CHECK(ops_of(schedule_of(g).schedule).size() == 2);
 }
 
 TEST_CASE("schedule: what no output needs is left out", "[graph]") {

@@ -92,6 +92,7 @@ void build_layernorm(Trial& t, Random& random);
 void build_rmsnorm(Trial& t, Random& random);
 void build_row_operation(Trial& t, Random& random);
 void build_elementwise(Trial& t, Random& random);
+void build_function(Trial& t, Random& random);
 void build_dropout(Trial& t, Random& random);
 void build_concat(Trial& t, Random& random);
 void build_cast(Trial& t, Random& random);

@@ -1,3 +1,4 @@
+#include "harness/functions.hpp"
 #include "ops/random.hpp"
 
 namespace heed::ops {
@@ -43,6 +44,22 @@ void build_pairs(Trial& t, Random& random, Op op) {
 }  // namespace
 
 void build_elementwise(Trial& t, Random& random) { build_pairs(t, random, static_cast<Op>(random.below(3))); }
+// A function of a sum, by a factor: one pass.
+void build_function(Trial& t, Random& random) {
+  const std::span<const FunctionReference> all = function_references();
+  const FunctionReference& f = all[static_cast<size_t>(random.below(std::ssize(all)))];
+  const bool rows_only = random.coin();
+  Drawn drawn(t, random);
+  const Dim m = drawn.size("m", 50), n = drawn.size("n", 300, random.coin());
+  const Tensor x = t.input("x", {3, m, n}), y = t.input("y", rows_only ? Shape{n} : Shape{3, m, n});
+  t.graph.output("z", t.graph.mul(f.build(t.graph, x, y), t.graph.number(0.5)));
+  drawn.fill_runs([&](Run& run, const Sizes& s) {
+    const uint64_t seed = random.next();
+    const Array vx = run.input("x", uniform({3, s[0], s[1]}, seed, f.low, f.high)),
+                vy = run.input("y", uniform(rows_only ? Sizes{s[1]} : Sizes{3, s[0], s[1]}, seed + 1, f.low, f.high));
+    run.expect_within("z", t.stored(scale(apply(f, vx, vy), 0.5)), t.dtype);
+  });
+}
 void build_dropout(Trial& t, Random& random) { build_pairs(t, random, Op::Dropout); }
 void build_concat(Trial& t, Random& random) { build_pairs(t, random, Op::Concat); }
 

@@ -13,8 +13,8 @@ constexpr uint32_t kNoContraction = 42, kKeepsInfinities = 4461, kRoundsToEven =
 // FNegate is exact. Products of vectors and matrices have no order, and divisions may be off by 2.5 ulp.
 const std::set<uint32_t> kRounded = {129, 131, 133};  // FAdd, FSub, FMul
 const std::set<uint32_t> kForbidden = {136, 140, 141, 142, 143, 144, 145, 146, 147, 148};
-// Exact functions of GLSL.std.450: FAbs, and minimum, maximum and clamp of integers.
-const std::set<uint32_t> kExact = {4, 38, 39, 41, 42, 44, 45};
+// Exact functions of GLSL.std.450: RoundEven, FAbs, Floor, and sign, minimum, maximum and clamp of integers.
+const std::set<uint32_t> kExact = {2, 4, 7, 8, 38, 39, 41, 42, 44, 45};
 
 struct Module {
   std::set<uint32_t> uncontracted, modes, functions;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "harness/catch.hpp"
+#include "harness/functions.hpp"
 
 namespace heed::train_tests {
 namespace {
@@ -22,13 +23,13 @@ Learner::Learner(uint64_t seed) : random_(seed) {
   dropout_seed = static_cast<uint32_t>(random_.next());
   leaf({batch_, tokens_, random_.pick({4, 6, 8})});
   using Make = void (Learner::*)();
-  static constexpr Make kMakes[] = {&Learner::linear,     &Learner::linear,     &Learner::matmul,  &Learner::sum,
-                                    &Learner::product,    &Learner::scaled,     &Learner::norm,    &Learner::norm,
-                                    &Learner::softmax,    &Learner::turn,       &Learner::cut,     &Learner::cut,
-                                    &Learner::reshape,    &Learner::join,       &Learner::mean,    &Learner::embed,
-                                    &Learner::take,       &Learner::rotate,     &Learner::encode,  &Learner::entropy,
-                                    &Learner::activation, &Learner::activation, &Learner::dropout, &Learner::attention,
-                                    &Learner::attention,  &Learner::attention};
+  static constexpr Make kMakes[] = {
+      &Learner::linear,     &Learner::linear,   &Learner::matmul,    &Learner::sum,       &Learner::product,
+      &Learner::scaled,     &Learner::norm,     &Learner::norm,      &Learner::softmax,   &Learner::turn,
+      &Learner::cut,        &Learner::cut,      &Learner::reshape,   &Learner::join,      &Learner::mean,
+      &Learner::embed,      &Learner::take,     &Learner::rotate,    &Learner::encode,    &Learner::entropy,
+      &Learner::activation, &Learner::function, &Learner::dropout,   &Learner::attention, &Learner::function,
+      &Learner::function,   &Learner::function, &Learner::attention, &Learner::attention};
   for (int64_t calls = 2 + random_.below(7); calls > 0; --calls)
     (this->*kMakes[random_.below(static_cast<int64_t>(std::size(kMakes)))])();
   for (int v = 0; v < static_cast<int>(values_.size()); ++v) {
@@ -200,6 +201,29 @@ void Learner::activation() {
   const auto kind = static_cast<Activation>(1 + random_.below(5));
   add("activation " + std::to_string(static_cast<int>(kind)), {x}, graph.activation(tensor_of(x), kind),
       [=](const Values& v) { return ops::activation(v[static_cast<size_t>(x)], kind); });
+}
+
+// A function, of values that a sigmoid brings to where it is smooth.
+void Learner::function() {
+  const std::span<const ops::FunctionReference> all = ops::function_references();
+  const ops::FunctionReference& f = all[static_cast<size_t>(random_.below(std::ssize(all)))];
+  if (!f.smooth) return;
+  const int x = any();
+  Shape s = shape(x);
+  for (int i = 0; i < s.rank; ++i)
+    if (random_.one_in(3)) s[i] = 1;
+  const int y = f.operands == 1 || random_.one_in(4) ? x : leaf(s);
+  const auto within = [&](int v) {
+    return graph.add(graph.mul(graph.sigmoid(tensor_of(v)), graph.number(f.high - f.low)), graph.number(f.low));
+  };
+  add(f.name, {x, y}, f.build(graph, within(x), within(y)), [=, &f](const Values& v) {
+    const auto of = [&](int value) {
+      Array within = v[static_cast<size_t>(value)];
+      for (double& z : within.value) z = f.low + (f.high - f.low) / (1.0 + std::exp(-z));
+      return within;
+    };
+    return ops::apply(f, of(x), of(y));
+  });
 }
 
 void Learner::dropout() {

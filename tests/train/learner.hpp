@@ -74,8 +74,8 @@ class Learner {
   int with_tokens();  // a value [batch, tokens, width]
   std::string fresh(const char* stem) { return stem + std::to_string(names_++); }
 
-  void linear(), matmul(), sum(), product(), scaled(), activation(), dropout(), norm(), softmax(), attention(), turn(),
-      cut(), reshape(), join(), mean(), embed(), take(), rotate(), encode(), entropy();
+  void linear(), matmul(), sum(), product(), scaled(), function(), activation(), dropout(), norm(), softmax(),
+      attention(), turn(), cut(), reshape(), join(), mean(), embed(), take(), rotate(), encode(), entropy();
 
   mutable ops::Random random_;
   Dim batch_, tokens_;

@@ -197,14 +197,149 @@ heed_tensor heed_graph_positional_encoding(heed_graph* graph, heed_tensor x) {
   return on.add([&](heed::Graph& g) { return g.positional_encoding(on.tensor(x, "x")); });
 }
 
+heed_tensor heed_graph_number(heed_graph* graph, double value, heed_dtype dtype) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.number(value, on.call().dtype(dtype)); });
+}
+
 heed_tensor heed_graph_add(heed_graph* graph, heed_tensor a, heed_tensor b) {
   Building on(__func__, graph);
   return on.add([&](heed::Graph& g) { return g.add(on.tensor(a, "a"), on.tensor(b, "b")); });
 }
 
+heed_tensor heed_graph_sub(heed_graph* graph, heed_tensor a, heed_tensor b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.sub(on.tensor(a, "a"), on.tensor(b, "b")); });
+}
+
 heed_tensor heed_graph_mul(heed_graph* graph, heed_tensor a, heed_tensor b) {
   Building on(__func__, graph);
   return on.add([&](heed::Graph& g) { return g.mul(on.tensor(a, "a"), on.tensor(b, "b")); });
+}
+
+heed_tensor heed_graph_div(heed_graph* graph, heed_tensor a, heed_tensor b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.div(on.tensor(a, "a"), on.tensor(b, "b")); });
+}
+
+heed_tensor heed_graph_mod(heed_graph* graph, heed_tensor a, heed_tensor b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.mod(on.tensor(a, "a"), on.tensor(b, "b")); });
+}
+
+heed_tensor heed_graph_minimum(heed_graph* graph, heed_tensor a, heed_tensor b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.minimum(on.tensor(a, "a"), on.tensor(b, "b")); });
+}
+
+heed_tensor heed_graph_maximum(heed_graph* graph, heed_tensor a, heed_tensor b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.maximum(on.tensor(a, "a"), on.tensor(b, "b")); });
+}
+
+heed_tensor heed_graph_pow(heed_graph* graph, heed_tensor a, heed_tensor b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.pow(on.tensor(a, "a"), on.tensor(b, "b")); });
+}
+
+heed_tensor heed_graph_clamp(heed_graph* graph, heed_tensor x, float low, float high) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.clamp(on.tensor(x, "x"), low, high); });
+}
+
+heed_tensor heed_graph_neg(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.neg(on.tensor(x, "x")); });
+}
+
+heed_tensor heed_graph_abs(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.abs(on.tensor(x, "x")); });
+}
+
+heed_tensor heed_graph_sign(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.sign(on.tensor(x, "x")); });
+}
+
+heed_tensor heed_graph_reciprocal(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.reciprocal(on.tensor(x, "x")); });
+}
+
+heed_tensor heed_graph_sqrt(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.sqrt(on.tensor(x, "x")); });
+}
+
+heed_tensor heed_graph_rsqrt(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.rsqrt(on.tensor(x, "x")); });
+}
+
+heed_tensor heed_graph_exp(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.exp(on.tensor(x, "x")); });
+}
+
+heed_tensor heed_graph_log(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.log(on.tensor(x, "x")); });
+}
+
+heed_tensor heed_graph_sin(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.sin(on.tensor(x, "x")); });
+}
+
+heed_tensor heed_graph_cos(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.cos(on.tensor(x, "x")); });
+}
+
+heed_tensor heed_graph_erf(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.erf(on.tensor(x, "x")); });
+}
+
+heed_tensor heed_graph_sigmoid(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.sigmoid(on.tensor(x, "x")); });
+}
+
+heed_tensor heed_graph_softplus(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.softplus(on.tensor(x, "x")); });
+}
+
+heed_tensor heed_graph_elu(heed_graph* graph, heed_tensor x, float alpha) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.elu(on.tensor(x, "x"), alpha); });
+}
+
+heed_tensor heed_graph_leaky_relu(heed_graph* graph, heed_tensor x, float slope) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.leaky_relu(on.tensor(x, "x"), slope); });
+}
+
+heed_tensor heed_graph_hard_sigmoid(heed_graph* graph, heed_tensor x, float slope) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.hard_sigmoid(on.tensor(x, "x"), slope); });
+}
+
+heed_tensor heed_graph_hard_swish(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.hard_swish(on.tensor(x, "x")); });
+}
+
+heed_tensor heed_graph_floor(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.floor(on.tensor(x, "x")); });
+}
+
+heed_tensor heed_graph_round(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.round(on.tensor(x, "x")); });
 }
 
 heed_tensor heed_graph_scale(heed_graph* graph, heed_tensor x, float factor) {
@@ -215,6 +350,56 @@ heed_tensor heed_graph_scale(heed_graph* graph, heed_tensor x, float factor) {
 heed_tensor heed_graph_activation(heed_graph* graph, heed_tensor x, heed_activation kind) {
   Building on(__func__, graph);
   return on.add([&](heed::Graph& g) { return g.activation(on.tensor(x, "x"), on.call().one_of(kind, heed::Activation::Tanh, "kind")); });
+}
+
+heed_tensor heed_graph_eq(heed_graph* graph, heed_tensor a, heed_tensor b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.eq(on.tensor(a, "a"), on.tensor(b, "b")); });
+}
+
+heed_tensor heed_graph_ne(heed_graph* graph, heed_tensor a, heed_tensor b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.ne(on.tensor(a, "a"), on.tensor(b, "b")); });
+}
+
+heed_tensor heed_graph_lt(heed_graph* graph, heed_tensor a, heed_tensor b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.lt(on.tensor(a, "a"), on.tensor(b, "b")); });
+}
+
+heed_tensor heed_graph_le(heed_graph* graph, heed_tensor a, heed_tensor b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.le(on.tensor(a, "a"), on.tensor(b, "b")); });
+}
+
+heed_tensor heed_graph_gt(heed_graph* graph, heed_tensor a, heed_tensor b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.gt(on.tensor(a, "a"), on.tensor(b, "b")); });
+}
+
+heed_tensor heed_graph_ge(heed_graph* graph, heed_tensor a, heed_tensor b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.ge(on.tensor(a, "a"), on.tensor(b, "b")); });
+}
+
+heed_tensor heed_graph_logical_and(heed_graph* graph, heed_tensor a, heed_tensor b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.logical_and(on.tensor(a, "a"), on.tensor(b, "b")); });
+}
+
+heed_tensor heed_graph_logical_or(heed_graph* graph, heed_tensor a, heed_tensor b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.logical_or(on.tensor(a, "a"), on.tensor(b, "b")); });
+}
+
+heed_tensor heed_graph_logical_not(heed_graph* graph, heed_tensor x) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.logical_not(on.tensor(x, "x")); });
+}
+
+heed_tensor heed_graph_where(heed_graph* graph, heed_tensor mask, heed_tensor a, heed_tensor b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.where(on.tensor(mask, "mask"), on.tensor(a, "a"), on.tensor(b, "b")); });
 }
 
 heed_tensor heed_graph_cast(heed_graph* graph, heed_tensor x, heed_dtype dtype) {

@@ -8,7 +8,7 @@ from typing import Dict, List, Tuple
 import interface
 from comments import InC, reflowed
 from headers import Enum, Function, Member, Struct
-from model import NUMBERS, Interface, Type
+from model import NUMBERS, Interface, Type, snake
 
 WIDTH = 120
 MADE = "Made by engine/c/generate.py of the C++ headers: change those, and run it."
@@ -82,10 +82,12 @@ class Writer:
         body = [line for enum in self.made.enums.values() for line in self._enum(enum)]
         return header("HEED_C_ENUMS_H", ["Enums of the interface. Their numbers are those of C++ and of the shaders."], ["<stdint.h>"], body)
 
-    def enums_glsl(self) -> str:
+    def enums_glsl(self, functions: List[str]) -> str:
+        """`functions`: the enumerators of the sheet of elementwise functions, in its order."""
         lines = [f"// {MADE}", "#ifndef HEED_ENUMS_GLSL", "#define HEED_ENUMS_GLSL"]
         for name in interface.SHADER_ENUMS:
             lines += [f"#define {self.made.c_enumerator(name, v.name)} {v.default}u" for v in self.made.enums[name].values]
+        lines += [f"#define HEED_FUNCTION_{snake(name).upper()} {i}u" for i, name in enumerate(functions)]
         return "\n".join([*lines, "#endif", ""])
 
     # --- Members and parameters -----------------------------------------------------------------------------------------------

@@ -1,24 +1,28 @@
+#include <algorithm>
+#include <array>
+#include <span>
+
 #include "cpu/ops/copy.hpp"
 
 namespace heed::cpu {
 namespace {
 
-constexpr int64_t kBlock = 4096;  // elements of a row handled at once; two buffers of f32 for them stay in L1
+using Attrs = ElementwiseAttrs;
+
+constexpr int64_t kBuffers = 8192;  // elements of all buffers of a worker, which stay in L1
 
 // Merges the last two axes into one as long as all operands step through them evenly, so that tensors of short rows are
 // cut into long blocks, too.
-void merge_axes(Operand* const (&operands)[3]) {
-  const View& out = operands[0]->view;
+void merge_axes(std::span<Operand> operands) {
   const auto mergeable = [](const View& v) {
     const int last = v.rank - 1;
     return v.dim[last] == 1 || v.dim[last - 1] == 1 || v.stride[last - 1] == v.stride[last] * v.dim[last];
   };
-  while (out.rank > 1) {
-    for (const Operand* x : operands)
-      if (x->valid() && !mergeable(x->view)) return;
-    for (Operand* x : operands) {
-      if (!x->valid()) continue;
-      View& v = x->view;
+  while (operands[0].view.rank > 1) {
+    for (const Operand& x : operands)
+      if (!mergeable(x.view)) return;
+    for (Operand& x : operands) {
+      View& v = x.view;
       const int last = v.rank - 1;
       if (v.dim[last] != 1) v.stride[last - 1] = v.stride[last];
       v.dim[last - 1] *= v.dim[last];
@@ -27,74 +31,114 @@ void merge_axes(Operand* const (&operands)[3]) {
   }
 }
 
-struct Operands {
-  Operand out, a, b;
-  const ElementwiseAttrs& attrs;
-  bool plain_copy = false;
+// Steps take floats, or whole numbers of 32 bits. This gives a pointer into the tensor where it can be read in place, else
+// `buffer` with the values.
+const float* load_values(const Operand& x, int64_t offset, int64_t n, float* buffer) {
+  const int64_t stride = row_stride(x.view);
+  if (domain_of(x.view.dtype) == Domain::Float) return load(x, offset, stride, n, buffer);
+  if (x.view.dtype == DType::I32 && stride == 1) return x.at<float>(offset);
+  auto* const to = reinterpret_cast<uint32_t*>(buffer);
+  if (x.view.dtype == DType::I32)
+    copy_strided(x.at<const uint32_t>(offset), stride, to, 1, n);
+  else
+    for (int64_t i = 0; i < n; ++i) to[i] = x.at<const uint8_t>(offset)[i * stride];
+  return buffer;
+}
+void store_values(const Operand& x, int64_t offset, int64_t n, const float* values) {
+  const int64_t stride = row_stride(x.view);
+  if (domain_of(x.view.dtype) == Domain::Float) return store(x, offset, stride, n, values);
+  const auto* const from = reinterpret_cast<const uint32_t*>(values);
+  if (x.view.dtype == DType::I32) return copy_strided(from, 1, x.at<uint32_t>(offset), stride, n);
+  for (int64_t i = 0; i < n; ++i) x.at<uint8_t>(offset)[i * stride] = static_cast<uint8_t>(from[i]);
+}
 
-  explicit Operands(const Pass& pass) : attrs(pass.node.as<ElementwiseAttrs>()) {
-    out = pass.output();
-    a = pass.input_like(in::kA, out.view);
-    b = pass.input_like(in::kB, out.view);
-    plain_copy = attrs.kind == ElementwiseAttrs::Kind::Copy && attrs.scale == 1.0f &&
-                 attrs.activation == Activation::None && a.view.dtype == out.view.dtype;
-    merge_axes({&out, &a, &b});
+// A pass, and which buffer each step writes to. A buffer is free again behind the last step that reads it.
+class Program {
+ public:
+  explicit Program(const Pass& pass) : attrs_(pass.node.as<Attrs>()) {
+    operands_[0] = pass.output();
+    while (inputs_ < Attrs::kInputs && pass.node.inputs[inputs_].valid()) {
+      operands_[inputs_ + 1] = pass.input_like(inputs_, operands_[0].view);
+      ++inputs_;
+    }
+    merge_axes(std::span(operands_).first(inputs_ + 1));
+    moves_ = attrs_.is_copy() && operands_[1].view.dtype == out().view.dtype;
+    direct_ = (out().view.dtype == DType::F32 || out().view.dtype == DType::I32) && row_stride(out().view) == 1;
+    give_buffers();
+    block_ = std::max<int64_t>(kBuffers / std::max<int64_t>(buffers_, 2) / 16 * 16, 16);
   }
 
-  // Computes elements first .. first + n of row `row`; `x` and `y` are buffers.
-  void run(int64_t row, int64_t first, int64_t n, float* x, float* y) const {
-    const auto at = [&](const Operand& o) { return row_offset(o.view, row) + first * row_stride(o.view); };
-    if (plain_copy) return copy_elements(a, at(a), row_stride(a.view), out, at(out), row_stride(out.view), n);
-    if (out.view.dtype == DType::I32) return add_whole(at(a), at(b), at(out), n);
-    const float* v = load(a, at(a), row_stride(a.view), n, x);
-    const RowKernels& kernels = *out.kernels;
-    const bool direct = out.view.dtype == DType::F32 && row_stride(out.view) == 1;
-    float* to = direct ? out.at<float>(at(out)) : x;
-    if (b.valid()) {
-      const float* other = load(b, at(b), row_stride(b.view), n, y);
-      if (attrs.kind == ElementwiseAttrs::Kind::ActivationBackward)
-        kernels.activate_backward(attrs.activation, v, other, to, n);
-      else
-        (attrs.kind == ElementwiseAttrs::Kind::Add ? kernels.add : kernels.multiply)(v, other, to, n);
-      v = to;
+  const Operand& out() const { return operands_[0]; }
+  int64_t block() const { return block_; }
+
+  // Computes elements first .. first + n of row `row`.
+  void run(int64_t row, int64_t first, int64_t n, float* buffers) const {
+    std::array<int64_t, Attrs::kInputs + 1> at{};
+    for (size_t i = 0; i <= inputs_; ++i)
+      at[i] = row_offset(operands_[i].view, row) + first * row_stride(operands_[i].view);
+    if (moves_)
+      return copy_elements(operands_[1], at[1], row_stride(operands_[1].view), out(), at[0], row_stride(out().view), n);
+    // Inputs, then steps, at the numbers of Attrs::Operand.
+    std::array<FunctionOperand, Attrs::Operand::Scalar + Attrs::kScalars> values{};
+    for (size_t i = 0; i < inputs_; ++i)
+      values[i].data = load_values(operands_[i + 1], at[i + 1], n, buffers + static_cast<int64_t>(i) * block_);
+    for (size_t i = 0; i < attrs_.scalar_count; ++i)
+      values[Attrs::Operand::Scalar + i] = {reinterpret_cast<const float*>(&attrs_.scalars[i]), true};
+    for (size_t i = 0; i < attrs_.count; ++i) {
+      const Attrs::Step& step = attrs_.steps[i];
+      const bool last = i + 1 == attrs_.count;
+      float* const to = last && direct_ ? out().at<float>(at[0]) : buffers + buffer_of_[i] * block_;
+      FunctionOperand x[3];
+      for (size_t k = 0; k < 3; ++k) x[k] = values[step.operands[k].number];
+      for (int k = info_of(step.function).operands; k < 3; ++k) x[k] = x[0];
+      // In plans that are not reproducible a copy leaves values as they are.
+      const bool same = attrs_.is_copy() && out().kernels->canon == nullptr && !direct_;
+      if (!same) out().kernels->apply(step.function, step.domain, x, to, n);
+      values[Attrs::Operand::Step + i].data = same ? x[0].data : to;
     }
-    if (attrs.scale != 1.0f) {
-      kernels.scale(v, attrs.scale, to, n);
-      v = to;
-    }
-    if (attrs.activation != Activation::None && attrs.kind != ElementwiseAttrs::Kind::ActivationBackward) {
-      kernels.activate(attrs.activation, v, to, n);
-      v = to;
-    }
-    if (a.view.dtype != out.view.dtype && kernels.canon != nullptr) {  // a cast
-      kernels.canon->flush(v, to, n);
-      v = to;
-    }
-    if (v != to || !direct) store(out, at(out), row_stride(out.view), n, v);
+    if (!direct_) store_values(out(), at[0], n, values[Attrs::Operand::Step + attrs_.count - 1].data);
   }
 
-  // Sums of I32 wrap around.
-  void add_whole(int64_t at_a, int64_t at_b, int64_t at_out, int64_t n) const {
-    const auto *one = a.at<const uint32_t>(at_a), *other = b.at<const uint32_t>(at_b);
-    auto* const sums = out.at<uint32_t>(at_out);
-    for (int64_t i = 0; i < n; ++i)
-      sums[i * row_stride(out.view)] = one[i * row_stride(a.view)] + other[i * row_stride(b.view)];
+ private:
+  void give_buffers() {
+    std::array<size_t, Attrs::kSteps> last_read{};
+    for (size_t i = 0; i < attrs_.count; ++i)
+      for (const Attrs::Operand x : attrs_.steps[i].operands)
+        if (x.is(Attrs::Operand::Step)) last_read[x.index()] = i;
+    std::array<size_t, Attrs::kSteps> free_from{};
+    size_t used = 0;
+    for (size_t i = 0; i < attrs_.count; ++i) {
+      size_t b = 0;
+      while (b < used && free_from[b] > i) ++b;
+      used = std::max(used, b + 1);
+      // Elements are read before those in their place are written, so that the reader may write there.
+      free_from[b] = std::max(last_read[i], i + 1);
+      buffer_of_[i] = static_cast<int64_t>(inputs_ + b);
+    }
+    buffers_ = static_cast<int64_t>(inputs_ + used);
   }
+
+  const Attrs& attrs_;
+  std::array<Operand, Attrs::kInputs + 1> operands_;  // the result, then the inputs
+  size_t inputs_ = 0;
+  std::array<int64_t, Attrs::kSteps> buffer_of_{};
+  int64_t buffers_ = 0, block_ = 0;
+  bool moves_ = false, direct_ = false;
 };
 
 }  // namespace
 
-ScratchNeed elementwise_scratch(const ScratchQuery&) { return {.shared = 0, .per_worker = 2 * kBlock * sizeof(float)}; }
+ScratchNeed elementwise_scratch(const ScratchQuery&) { return {.shared = 0, .per_worker = kBuffers * sizeof(float)}; }
 
 void run_elementwise(const Pass& pass) {
-  const Operands operands(pass);
-  const int64_t length = row_length(operands.out.view);
-  const int64_t blocks = ceil_div(length, kBlock), rows = row_count(operands.out.view);
-  pass.parallel(rows * blocks, row_grain(std::min(length, kBlock)), [&](uint32_t worker, int64_t begin, int64_t end) {
-    float* buffer = pass.scratch<float>(worker);
+  const Program program(pass);
+  const int64_t length = row_length(program.out().view), block = program.block();
+  const int64_t blocks = ceil_div(length, block), rows = row_count(program.out().view);
+  pass.parallel(rows * blocks, row_grain(std::min(length, block)), [&](uint32_t worker, int64_t begin, int64_t end) {
+    float* buffers = pass.scratch<float>(worker);
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i % blocks * kBlock;
-      operands.run(i / blocks, first, std::min(kBlock, length - first), buffer, buffer + kBlock);
+      const int64_t first = i % blocks * block;
+      program.run(i / blocks, first, std::min(block, length - first), buffers);
     }
   });
 }

@@ -14,6 +14,7 @@
 #include "base/half.hpp"
 #include "cpu/reproducible/canon-inl.hpp"
 #include "cpu/reproducible/canon_backward-inl.hpp"
+#include "cpu/reproducible/canon_functions-inl.hpp"
 #include "cpu/reproducible/canon_rows-inl.hpp"
 #include "cpu/simd/philox-inl.hpp"
 #include "cpu/simd/row_kernels.hpp"
@@ -270,6 +271,7 @@ const RowKernels* canon_row_table() {
   static const RowKernels kKernels = [] {
     RowKernels kernels = *row_table();
     kernels.canon = &kCanon;
+    kernels.apply = functions::apply<CanonVectors>;
     kernels.activate = canon_activate;
     kernels.activate_backward = canon_activate_backward;
     kernels.add = canon_add;

@@ -12,6 +12,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
 #include "cpu/simd/dispatch.hpp"
+#include "cpu/simd/functions-inl.hpp"
 #include "cpu/simd/philox-inl.hpp"
 #include "cpu/simd/vector_loops-inl.hpp"
 #include "cpu/simd/vector_math-inl.hpp"
@@ -365,6 +366,7 @@ void narrow(DType type, const float* x, uint16_t* out, int64_t n) {
 
 const RowKernels* row_table() {
   static constexpr RowKernels kKernels = {nullptr,
+                                          functions::apply<functions::Fast>,
                                           activate,
                                           activate_backward,
                                           add,

@@ -6,6 +6,7 @@
 #include <heed/graph.hpp>
 
 #include "base/philox.hpp"
+#include "graph/functions.hpp"
 
 namespace heed::cpu {
 
@@ -14,6 +15,12 @@ struct DropoutRule {
   DropoutWords words;
   uint32_t seed = 0;
   uint32_t stream = 0;
+};
+
+// n floats or whole numbers of 32 bits, or one that stands for as many.
+struct FunctionOperand {
+  const float* data = nullptr;
+  bool scalar = false;
 };
 
 // Inputs of layernorm and rmsnorm; null: absent.
@@ -54,6 +61,10 @@ struct CanonKernels {
 
 struct RowKernels {
   const CanonKernels* canon = nullptr;  // null but in reproducible plans, whose tables lack what these do not need
+
+  // A function of elementwise programs; `x` has three operands, of which those that the function does not have are like the first.
+  // Operands and results of Domain::Whole and Byte are whole numbers.
+  void (*apply)(Function function, Domain domain, const FunctionOperand* x, float* out, int64_t n) = nullptr;
 
   void (*activate)(Activation kind, const float* x, float* out, int64_t n) = nullptr;
   // g times the derivative of the activation at x.

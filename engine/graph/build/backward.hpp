@@ -5,6 +5,11 @@
 
 namespace heed::detail {
 
+// --- op_elementwise.cpp
+
+// The result of an elementwise function, as the graph call of it gives it.
+Tensor apply(GraphData& data, Function function, std::span<const Tensor> operands);
+
 // --- op_rows_backward.cpp
 
 // scale * p (upstream - sum over the row of p upstream), with p what a softmax gave. Elements that `visible`, which may be

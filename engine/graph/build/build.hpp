@@ -20,6 +20,7 @@ class Build {
   Build(GraphData& data, const char* op) : data_(data), op_(op) {}
 
   GraphData& data() { return data_; }
+  const GraphData& data() const { return data_; }
   bool failed() const { return data_.status != Status::Ok; }
   // Records the graph's first mistake; returns an invalid tensor.
   Tensor fail(Status status, const std::string& message);

@@ -1,4 +1,4 @@
-// Graph calls: dropout, embedding, positional encoding, elementwise, mean, concat.
+// Graph calls: dropout, embedding, positional encoding, mean, concat.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -86,69 +86,6 @@ Tensor Graph::positional_encoding(Tensor x) {
   table = slice(table, 0, 0, build.dim_of(position));
   if (info.dtype != DType::F32) table = cast(table, info.dtype);
   return add(x, table);
-}
-
-namespace {
-
-Tensor binary(Build& build, Tensor a, Tensor b, ElementwiseAttrs::Kind kind) {
-  if (!build.needs({a, b})) return {};
-  const TensorInfo ia = build.info(a), ib = build.info(b);
-  const bool whole = kind == ElementwiseAttrs::Kind::Add && ia.dtype == DType::I32;
-  if (ia.dtype != ib.dtype || !(is_float(ia.dtype) || whole))
-    return build.fail(Status::DTypeMismatch,
-                      format("%s and %s: the same one of f32, f16 and bf16%s is needed", build.text(a).c_str(),
-                             build.text(b).c_str(), kind == ElementwiseAttrs::Kind::Add ? ", or i32," : ""));
-  TensorInfo out;
-  if (!build.broadcast(ia, ib, &out))
-    return build.fail(Status::ShapeMismatch,
-                      format("%s and %s do not broadcast", build.text(a).c_str(), build.text(b).c_str()));
-  const Tensor result = build.add_like(out, ia.dtype);
-  ElementwiseAttrs attrs;
-  attrs.kind = kind;
-  build.add_node(Op::Elementwise, {a, b}, result, attrs);
-  return result;
-}
-
-Tensor unary(Build& build, Tensor x, DType to, const ElementwiseAttrs& attrs) {
-  if (!build.needs({x})) return {};
-  const TensorInfo info = build.info(x);
-  if (!is_float(info.dtype) || !is_float(to))
-    return build.fail(Status::DTypeMismatch,
-                      format("%s to %s: f32, f16 or bf16 is needed", build.text(x).c_str(), to_string(to)));
-  const Tensor result = build.add_like(info, to);
-  build.add_node(Op::Elementwise, {x}, result, attrs);
-  return result;
-}
-
-}  // namespace
-
-Tensor Graph::add(Tensor a, Tensor b) {
-  Build build(*data_, "add");
-  return binary(build, a, b, ElementwiseAttrs::Kind::Add);
-}
-Tensor Graph::mul(Tensor a, Tensor b) {
-  Build build(*data_, "mul");
-  return binary(build, a, b, ElementwiseAttrs::Kind::Mul);
-}
-Tensor Graph::scale(Tensor x, float factor) {
-  Build build(*data_, "scale");
-  ElementwiseAttrs attrs;
-  attrs.scale = factor;
-  return unary(build, x, dtype(x), attrs);
-}
-Tensor Graph::activation(Tensor x, Activation kind) {
-  Build build(*data_, "activation");
-  if (kind > Activation::Tanh && build.needs({x}))
-    return build.fail(Status::InvalidArgument, format("kind %d is none", static_cast<int>(kind)));
-  if (kind == Activation::None) return build.needs({x}) ? x : Tensor{};
-  ElementwiseAttrs attrs;
-  attrs.activation = kind;
-  return unary(build, x, dtype(x), attrs);
-}
-Tensor Graph::cast(Tensor x, DType to) {
-  Build build(*data_, "cast");
-  if (!build.needs({x})) return {};
-  return dtype(x) == to ? x : unary(build, x, to, {});
 }
 
 Tensor Graph::mean(Tensor x, int axis, Mask mask) {

@@ -8,10 +8,7 @@ Tensor activation_backward(GraphData& data, Tensor upstream, Tensor x, Activatio
   if (!build.needs({upstream, x})) return {};
   const TensorInfo info = build.info(upstream);
   const Tensor result = build.add_like(info, info.dtype);
-  ElementwiseAttrs attrs;
-  attrs.kind = ElementwiseAttrs::Kind::ActivationBackward;
-  attrs.activation = kind;
-  build.add_node(Op::Elementwise, {upstream, x}, result, attrs);
+  build.add_node(Op::Elementwise, {upstream, x}, result, ElementwiseAttrs::of(backward_of(kind)));
   return result;
 }
 

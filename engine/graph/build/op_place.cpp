@@ -61,9 +61,8 @@ Tensor consecutive(Build& build, Tensor begin, const TensorInfo& rows, int axis)
   const Tensor first = build.add_view(view, info.storage), numbers = counted(build, length);
   if (!numbers.valid()) return {};
   const Tensor places = build.add_like(shape, DType::I32);
-  ElementwiseAttrs attrs;
-  attrs.kind = ElementwiseAttrs::Kind::Add;
-  Node& node = build.add_node(Op::Elementwise, {first, numbers}, places, attrs);
+  Node& node =
+      build.add_node(Op::Elementwise, {first, numbers}, places, ElementwiseAttrs::of(Function::Add, Domain::Whole));
   node.label += detail::kPlacesLabel;
   return places;
 }

@@ -20,7 +20,12 @@ Stage stage_of(const Node& matmul) {
   return Stage::Product;
 }
 
-bool is_plain(const ElementwiseAttrs& attrs) { return attrs.scale == 1.0f && attrs.activation == Activation::None; }
+using Kind = SimpleElementwise::Kind;
+
+bool is_sum(const Node& node) {
+  const std::optional<SimpleElementwise> simple = simple_of(node.as<ElementwiseAttrs>());
+  return simple && simple->kind == Kind::Add && simple->is_plain();
+}
 
 // Whether the product of two factors neither overflows nor loses bits.
 bool may_combine(float a, float b) { return a == 1.0f || b == 1.0f || std::isnormal(a * b); }
@@ -119,9 +124,11 @@ class Fusion {
 
   bool add_elementwise(Node* matmul, const Node& after, size_t position) {
     auto& attrs = matmul->as<MatmulAttrs>();
-    const auto& element = after.as<ElementwiseAttrs>();
+    const std::optional<SimpleElementwise> simple = simple_of(after.as<ElementwiseAttrs>());
+    if (!simple) return false;
+    const SimpleElementwise& element = *simple;
     const Stage stage = stage_of(*matmul);
-    if (element.kind == ElementwiseAttrs::Kind::Copy) {
+    if (element.kind == Kind::Copy) {
       if (element.scale != 1.0f && stage != Stage::Product) return false;
       if (element.activation != Activation::None && stage >= Stage::Activation) return false;
       if (!may_combine(attrs.scale, element.scale)) return false;
@@ -129,10 +136,10 @@ class Fusion {
       if (element.activation != Activation::None) attrs.activation = element.activation;
       return true;
     }
-    if (element.kind == ElementwiseAttrs::Kind::ActivationBackward)
+    if (element.kind == Kind::ActivationBackward)
       return stage == Stage::Product && position == in::kA && add_slopes(matmul, after);
     if (element.scale != 1.0f) return false;
-    attrs.gated = element.kind == ElementwiseAttrs::Kind::Mul;
+    attrs.gated = element.kind == Kind::Mul;
     const Tensor other = after.inputs[1 - position];
     const TensorInfo &info = build_.info(other), &product = build_.info(matmul->outputs[0]);
     const bool is_bias = info.rank == 1 && info.dims[0] == build_.dim_from_end(product, 0) &&
@@ -154,7 +161,7 @@ class Fusion {
     if (!is_residual(build_.info(at), build_.info(matmul->outputs[0]))) return false;
     auto& attrs = matmul->as<MatmulAttrs>();
     attrs.slopes = true;
-    attrs.activation = after.as<ElementwiseAttrs>().activation;
+    attrs.activation = backward_activation_of(after.as<ElementwiseAttrs>().steps[0].function);
     matmul->inputs[in::kResidual] = at;
     return true;
   }
@@ -168,10 +175,8 @@ class Fusion {
   bool into_norm(size_t first, size_t second, size_t position) {
     const Node& sum = graph_.nodes[first];
     Node& norm = graph_.nodes[second];
-    const auto& attrs = sum.as<ElementwiseAttrs>();
     if ((norm.op != Op::LayerNorm && norm.op != Op::RmsNorm) || position != in::kX) return false;
-    if (attrs.kind != ElementwiseAttrs::Kind::Add || !is_plain(attrs) || norm.inputs[in::kNormResidual].valid())
-      return false;
+    if (!is_sum(sum) || norm.inputs[in::kNormResidual].valid()) return false;
     const TensorInfo& result = build_.info(sum.outputs[0]);
     if (!is_residual(build_.info(sum.inputs[0]), result) || !is_residual(build_.info(sum.inputs[1]), result))
       return false;
@@ -185,9 +190,7 @@ class Fusion {
   bool into_norm_backward(size_t first, size_t second, size_t position) {
     Node fused = graph_.nodes[first];
     const Node& sum = graph_.nodes[second];
-    if (sum.op != Op::Elementwise || sum.as<ElementwiseAttrs>().kind != ElementwiseAttrs::Kind::Add ||
-        !is_plain(sum.as<ElementwiseAttrs>()) || fused.inputs[in::kBackwardResidual].valid())
-      return false;
+    if (sum.op != Op::Elementwise || !is_sum(sum) || fused.inputs[in::kBackwardResidual].valid()) return false;
     const Tensor other = sum.inputs[1 - position];
     const TensorInfo &middle = build_.info(fused.outputs[0]), &result = build_.info(sum.outputs[0]);
     if (other == fused.outputs[0] || middle.dtype != result.dtype || !build_.same_shape(middle, result) ||
@@ -212,10 +215,8 @@ class Fusion {
     Node& attention = graph_.nodes[first];
     const Node& copy = graph_.nodes[second];
     if (copy.op != Op::Elementwise) return false;
-    const auto& attrs = copy.as<ElementwiseAttrs>();
     const TensorInfo &middle = build_.info(attention.outputs[0]), &result = build_.info(copy.outputs[0]);
-    if (attrs.kind != ElementwiseAttrs::Kind::Copy || !is_plain(attrs) || middle.dtype != result.dtype ||
-        !build_.same_shape(middle, result))
+    if (!copy.as<ElementwiseAttrs>().is_copy() || middle.dtype != result.dtype || !build_.same_shape(middle, result))
       return false;
     attention.outputs[0] = copy.outputs[0];
     return true;
@@ -225,17 +226,16 @@ class Fusion {
     const Node& before = graph_.nodes[first];
     const Node& after = graph_.nodes[second];
     if (after.op != Op::Elementwise) return false;
-    const auto& b = before.as<ElementwiseAttrs>();
-    const auto& a = after.as<ElementwiseAttrs>();
+    const std::optional<SimpleElementwise> b = simple_of(before.as<ElementwiseAttrs>()),
+                                           a = simple_of(after.as<ElementwiseAttrs>());
+    if (!a || !b) return false;
     const TensorInfo &middle = build_.info(before.outputs[0]), &result = build_.info(after.outputs[0]);
-    if (a.kind != ElementwiseAttrs::Kind::Copy || middle.dtype != result.dtype || !build_.same_shape(middle, result))
-      return false;
-    if (b.activation != Activation::None && !is_plain(a)) return false;
-    if (!may_combine(b.scale, a.scale)) return false;
+    if (a->kind != Kind::Copy || middle.dtype != result.dtype || !build_.same_shape(middle, result)) return false;
+    if (b->activation != Activation::None && !a->is_plain()) return false;
+    if (!may_combine(b->scale, a->scale)) return false;
     Node fused = before;
-    auto& attrs = fused.as<ElementwiseAttrs>();
-    attrs.scale *= a.scale;
-    if (a.activation != Activation::None) attrs.activation = a.activation;
+    fused.attrs =
+        program_of({b->kind, b->scale * a->scale, a->activation != Activation::None ? a->activation : b->activation});
     fused.outputs = after.outputs;
     fused.label = after.label;
     graph_.nodes[second] = std::move(fused);

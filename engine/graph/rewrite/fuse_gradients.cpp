@@ -37,10 +37,10 @@ class GradientFusion {
   bool goes_into_product(size_t n) {
     const Node& activation = graph_.nodes[n];
     if (activation.op != Op::Elementwise) return false;
-    const auto& attrs = activation.as<ElementwiseAttrs>();
+    const auto attrs = simple_of(activation.as<ElementwiseAttrs>());
     Node* const product = maker(activation.inputs[in::kA], Op::Matmul, n);
-    if (attrs.kind != ElementwiseAttrs::Kind::Copy || attrs.activation == Activation::None || attrs.scale != 1.0f ||
-        product == nullptr || product->outputs[0] != activation.inputs[in::kA])
+    if (!attrs || attrs->kind != SimpleElementwise::Kind::Copy || attrs->activation == Activation::None ||
+        attrs->scale != 1.0f || product == nullptr || product->outputs[0] != activation.inputs[in::kA])
       return false;
     auto& made = product->as<MatmulAttrs>();
     const TensorInfo &before = build_.info(product->outputs[0]), &after = build_.info(activation.outputs[0]);
@@ -49,7 +49,7 @@ class GradientFusion {
         build_.is_state(after.storage) || build_.is_state(before.storage) || !build_.same_shape(before, after) ||
         !build_.is_contiguous(before) || !build_.is_contiguous(after))
       return false;
-    made.activation = attrs.activation;
+    made.activation = attrs->activation;
     product->outputs[out::kBeforeActivation] = product->outputs[0];
     product->outputs[0] = activation.outputs[0];
     product->label += '+' + activation.label.substr(activation.label.rfind('.') + 1);

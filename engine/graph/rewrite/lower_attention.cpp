@@ -67,7 +67,7 @@ class Expansion {
     Tensor of_weights = upstream.weights, of_logits;
     if (output.valid()) {
       const Tensor used = dropped(product(output, build_.add_transposed(value, 2, 3), MatmulAttrs{}, ".weights"));
-      of_weights = of_weights.valid() ? combined(ElementwiseAttrs::Kind::Add, of_weights, used) : used;
+      of_weights = of_weights.valid() ? combined(Function::Add, of_weights, used) : used;
     }
     if (of_weights.valid()) {
       // Logits that are filled in are constants, and pass nothing on.
@@ -83,8 +83,8 @@ class Expansion {
       Tensor each = upstream.log_sum_exp;
       if (build_.info(each).dtype != build_.info(weights).dtype)
         each = copy(each, like(weights, build_.info(each)), ".logits");
-      const Tensor of_sum = combined(ElementwiseAttrs::Kind::Mul, weights, as_last_column(each));
-      of_logits = of_logits.valid() ? combined(ElementwiseAttrs::Kind::Add, of_logits, of_sum) : of_sum;
+      const Tensor of_sum = combined(Function::Mul, weights, as_last_column(each));
+      of_logits = of_logits.valid() ? combined(Function::Add, of_logits, of_sum) : of_sum;
     }
     made->bias = of_logits;
     const MatmulAttrs scaled{attention_.as<AttentionAttrs>().softmax.scale, Activation::None, {}};
@@ -189,11 +189,9 @@ class Expansion {
   }
 
   // a and b, which is broadcast to it, added or multiplied.
-  Tensor combined(ElementwiseAttrs::Kind kind, Tensor a, Tensor b) {
+  Tensor combined(Function function, Tensor a, Tensor b) {
     const Tensor result = like(a, build_.info(a));
-    ElementwiseAttrs attrs;
-    attrs.kind = kind;
-    add(Op::Elementwise, {a, b}, result, attrs, ".logits");
+    add(Op::Elementwise, {a, b}, result, ElementwiseAttrs::of(function), ".logits");
     return result;
   }
 

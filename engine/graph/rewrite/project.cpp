@@ -243,8 +243,7 @@ class Projecting {
 
   bool is_plain_copy(size_t n) const {
     if (node(n).op != Op::Elementwise) return false;
-    const auto& attrs = node(n).as<ElementwiseAttrs>();
-    return attrs.kind == ElementwiseAttrs::Kind::Copy && attrs.scale == 1.0f && attrs.activation == Activation::None;
+    return node(n).as<ElementwiseAttrs>().is_copy();
   }
   bool is_cast(size_t n) const { return is_plain_copy(n) && !build_.is_state(storage(node(n).outputs[0])); }
 

@@ -14,13 +14,10 @@ bool is_covered(DType dtype) { return dtype == DType::F32 || dtype == DType::I32
 
 bool is_narrow(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
 
-bool is_copy(const Node& node) {
-  return node.op == Op::Elementwise && node.as<ElementwiseAttrs>().kind == ElementwiseAttrs::Kind::Copy;
-}
+bool is_copy(const Node& node) { return node.op == Op::Elementwise && node.as<ElementwiseAttrs>().copies_or_casts(); }
 bool moves_bits(const Node& node) {
   if (!is_copy(node)) return info_of(node.op).moves_bits;
-  const auto& attrs = node.as<ElementwiseAttrs>();
-  return attrs.scale == 1.0f && attrs.activation == Activation::None;
+  return node.as<ElementwiseAttrs>().is_copy();
 }
 
 // Whether the node reads this input of type `from` as it lies in memory, where its result is of type `to`: weights of products,
@@ -31,6 +28,8 @@ bool reads(const Node& node, size_t input, DType from, DType to) {
   if (!is_covered(to)) return false;
   return is_copy(node) || info_of(node.op).inputs[input].narrow;
 }
+// Programs of elementwise functions take casts along that were made beside them.
+bool converts(const Node& node) { return node.op == Op::Elementwise; }
 bool may_write_narrow(const Node& node) { return is_copy(node) || info_of(node.op).moves_bits; }
 
 }  // namespace
@@ -50,9 +49,9 @@ Status check_reproducible(const Schedule& schedule, const Log& log) {
     const auto type = [&](Tensor tensor) { return tensor.valid() ? schedule.info(tensor).dtype : DType::F32; };
     Status status = Status::Ok;
     for (size_t i = 0; i < node.inputs.size() && status == Status::Ok; ++i)
-      status = check(node.inputs[i], reads(node, i, type(node.inputs[i]), type(node.outputs[0])));
+      status = check(node.inputs[i], converts(node) || reads(node, i, type(node.inputs[i]), type(node.outputs[0])));
     for (size_t i = 0; i < node.outputs.size() && status == Status::Ok; ++i)
-      status = check(node.outputs[i], is_covered(type(node.outputs[i])) || may_write_narrow(node));
+      status = check(node.outputs[i], converts(node) || is_covered(type(node.outputs[i])) || may_write_narrow(node));
     if (status != Status::Ok) return status;
   }
   return Status::Ok;

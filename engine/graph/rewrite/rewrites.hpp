@@ -52,6 +52,9 @@ void write_in_place(GraphData* graph, const PlanningDevice& device, Products pro
 // Makes one pass of up to three products of the same few rows, and of the norm before and the rotary or gate behind them, where
 // the device has a kernel for it that can read these weights.
 void project(GraphData* graph, const PlanningDevice& device, const WeightsImpl& weights);
+// Makes one node of chains of elementwise nodes whose results nobody else reads, as far as a program reaches; and finds the rank
+// of each. Values between the functions of a node are not rounded to f16 or bf16.
+void join_elementwise(GraphData* graph);
 // Moves rows apart by two cache lines each where a matmul reads rows that lie a multiple of `pitch` bytes apart: they
 // would share a few places of the first cache and throw each other out. 0: does nothing.
 void spread_rows(GraphData* graph, int64_t pitch);

@@ -34,10 +34,8 @@ class Placing {
     const Node& copy = graph_.nodes[n];
     if (copy.op == Op::Place && !copy.as<PlaceAttrs>().gathers) return is_turned_there(n);
     if (copy.op != Op::Elementwise || !build_.is_state(graph_.tensors[copy.outputs[0].id].storage)) return false;
-    const auto& attrs = copy.as<ElementwiseAttrs>();
     const TensorInfo seen = build_.info(copy.inputs[0]), place = build_.info(copy.outputs[0]);
-    if (attrs.kind != ElementwiseAttrs::Kind::Copy || attrs.scale != 1.0f || attrs.activation != Activation::None)
-      return false;
+    if (!copy.as<ElementwiseAttrs>().is_copy()) return false;
     const int64_t producer = flow_.producer[seen.storage];
     if (producer < 0 || flow_.only_reader(seen.storage) == nullptr) return false;
     Node& maker = graph_.nodes[static_cast<size_t>(producer)];

@@ -36,6 +36,10 @@ double matmul_flops(const Schedule& schedule, const Node& node, const RunValues&
   return 2.0 * elements_of(resolve(schedule, node.outputs[0], values)) * static_cast<double>(a.dim[a.rank - 1]);
 }
 
+double elementwise_flops(const Schedule& schedule, const Node& node, const RunValues& values) {
+  return elements_of(resolve(schedule, node.outputs[0], values)) * node.as<ElementwiseAttrs>().flops();
+}
+
 double projection_flops(const Schedule& schedule, const Node& node, const RunValues& values) {
   double columns = 0;
   for (const int64_t n : node.as<ProjectionAttrs>().columns) columns += static_cast<double>(n);

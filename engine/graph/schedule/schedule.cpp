@@ -48,6 +48,7 @@ class Planner {
     if (weights_ != nullptr) detail::project(&graph_, device_, *weights_);
     detail::write_in_place(&graph_, device_, detail::Products::PerHead);
     detail::spread_rows(&graph_, device_.traits.colliding_pitch);
+    detail::join_elementwise(&graph_);
     evaluate_maxima();
     Status status = check_sizes();
     if (status != Status::Ok) return status;

@@ -15,7 +15,7 @@ Status select_concat(const Select& select) {
     if (select.schedule.info(input).dtype != select.out().dtype)
       return select.unsupported(format("an input of %s in a result of %s", to_string(select.schedule.info(input).dtype),
                                        to_string(select.out().dtype)));
-    const Status status = add_elementwise(select, ElementwiseAttrs{}, input, {}, i, known);
+    const Status status = add_elementwise(select, SimpleElementwise{}, input, {}, i, known);
     if (status != Status::Ok) return status;
   }
   return Status::Ok;

@@ -7,7 +7,7 @@ namespace heed::kernels {
 
 // Appends the kernels that compute `attrs` on a and (if valid) b into the node's output. For concat, `input` is the
 // number of the input, and `known` is what is known of all inputs.
-Status add_elementwise(const Select& select, const ElementwiseAttrs& attrs, Tensor a, Tensor b, uint32_t input = 0,
+Status add_elementwise(const Select& select, const SimpleElementwise& attrs, Tensor a, Tensor b, uint32_t input = 0,
                        Vec4 known = Vec4::Always);
 
 // Appends a dispatch of these kernels over the shape of `out`, to which a and b (null: none) are broadcast.

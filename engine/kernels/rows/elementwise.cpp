@@ -1,8 +1,13 @@
+#include <optional>
+
 #include "kernels/choose/chooser.hpp"
 #include "kernels/rows/copy.hpp"
+#include "shared/types.h"
 
 namespace heed::kernels {
 namespace {
+
+using Kind = SimpleElementwise::Kind;
 
 // 512 elements per workgroup: enough work to hide its start, and few idle invocations at the end.
 constexpr uint32_t kPerInvocation = 4;
@@ -20,14 +25,13 @@ ByStorage kernels_from(DType from) {
   return {KernelId::ElementwiseF32, KernelId::ElementwiseF32F16, KernelId::ElementwiseF32Bf16};
 }
 
-Status pick_variant(const Select& select, const ElementwiseAttrs& attrs, DType from, DType to, KernelId* id) {
-  const bool plain = attrs.scale == 1.0f && attrs.activation == Activation::None;
-  const bool copies = attrs.kind == ElementwiseAttrs::Kind::Copy;
+Status pick_variant(const Select& select, const SimpleElementwise& attrs, DType from, DType to, KernelId* id) {
+  const bool plain = attrs.is_plain(), copies = attrs.kind == Kind::Copy;
   if (select.reproducible() && plain && copies && from == to &&
       (from == DType::F32 || is_16_bit_float(from)))  // bits move
     return pick_storage(select, to, {KernelId::CopyI32, KernelId::CopyU16, KernelId::CopyU16}, id);
   if (from == to && (from == DType::I32 || from == DType::U8)) {
-    const bool adds = attrs.kind == ElementwiseAttrs::Kind::Add && from == DType::I32;
+    const bool adds = attrs.kind == Kind::Add && from == DType::I32;
     if (!plain || !(copies || adds))
       return select.unsupported(format("%s has copies and sums of i32 only", to_string(from)));
     *id = from == DType::I32 ? KernelId::CopyI32 : KernelId::CopyU8;
@@ -60,7 +64,7 @@ const char* why_variant(KernelId id) {
 
 }  // namespace
 
-Status add_elementwise(const Select& select, const ElementwiseAttrs& attrs, Tensor a, Tensor b, uint32_t input,
+Status add_elementwise(const Select& select, const SimpleElementwise& attrs, Tensor a, Tensor b, uint32_t input,
                        Vec4 known) {
   KernelId id{};
   const DType from = select.schedule.info(a).dtype;
@@ -110,22 +114,127 @@ void emit_walk(const Emit& emit, uint32_t input, const View& a, const View* b, c
   dispatch.set_push(p);
 }
 
-Status select_elementwise(const Select& select) {
-  const auto& attrs = select.node.as<ElementwiseAttrs>();
-  const bool binary = attrs.kind != ElementwiseAttrs::Kind::Copy;
-  if (binary) {
-    const Status status = expect_dtype(select, in::kB, "b", select.info(in::kA).dtype);
-    if (status != Status::Ok) return status;
+namespace {
+
+// The kernels for one or two operands of one type, which take any layout and have less to fold than those for programs; none if
+// the node needs those.
+std::optional<SimpleElementwise> plain_kernel_of(const Schedule& schedule, const Node& node) {
+  const std::optional<SimpleElementwise> simple = simple_of(node.as<ElementwiseAttrs>());
+  if (!simple) return std::nullopt;
+  const DType from = schedule.info(node.inputs[in::kA]).dtype, to = schedule.info(node.outputs[0]).dtype;
+  const bool copies = simple->kind == Kind::Copy, moves = copies && simple->is_plain() && from == to;
+  if (!copies && schedule.info(node.inputs[in::kB]).dtype != from) return std::nullopt;
+  if (moves || (from == DType::I32 && to == from && simple->kind == Kind::Add && simple->is_plain())) return simple;
+  const auto is_float = [](DType type) { return type == DType::F32 || is_16_bit_float(type); };
+  // Twins for reproducible plans compute between f32 and other types.
+  const bool narrow = is_16_bit_float(from) && is_16_bit_float(to);
+  return is_float(from) && is_float(to) && !(narrow && schedule.asked.reproducible) ? simple : std::nullopt;
+}
+
+uint32_t count_of(const Node& node) {
+  uint32_t count = 0;
+  while (count < ElementwiseAttrs::kInputs && node.inputs[count].valid()) ++count;
+  return count;
+}
+
+uint32_t type_number(DType dtype) {
+  switch (dtype) {
+    case DType::F16: return HEED_TYPE_F16;
+    case DType::BF16: return HEED_TYPE_BF16;
+    case DType::U8: return HEED_TYPE_U8;
+    case DType::I32: return HEED_PROGRAM_I32;
+    default: return HEED_TYPE_F32;
   }
-  return add_elementwise(select, attrs, select.node.inputs[in::kA], binary ? select.node.inputs[in::kB] : Tensor{});
+}
+
+uint32_t packed(const ElementwiseAttrs::Step& step) {
+  return static_cast<uint32_t>(step.function) | static_cast<uint32_t>(step.operands[0].number) << 8 |
+         static_cast<uint32_t>(step.operands[1].number) << 14 | static_cast<uint32_t>(step.operands[2].number) << 20 |
+         static_cast<uint32_t>(step.domain) << 26;
+}
+using Operand = ElementwiseAttrs::Operand;
+static_assert(Operand::Step == HEED_PROGRAM_FIRST_STEP && Operand::Scalar == HEED_PROGRAM_FIRST_NUMBER &&
+              ElementwiseAttrs::kInputs == HEED_PROGRAM_INPUTS && ElementwiseAttrs::kWords == HEED_PROGRAM_WORDS &&
+              static_cast<size_t>(ProgramConstants::STEP_0) + ElementwiseAttrs::kSteps == kMaxSpecConstants);
+
+Status select_program(const Select& select) {
+  const auto& attrs = select.node.as<ElementwiseAttrs>();
+  const uint32_t count = count_of(select.node);
+  Vec4 known = vec4_of(select, select.node.outputs[0]);
+  uint32_t types = type_number(select.out().dtype) << 24;
+  for (uint32_t i = 0; i < count; ++i) {
+    known = worse(known, vec4_of(select, select.node.inputs[i]));
+    types |= type_number(select.info(i).dtype) << 4 * i;
+  }
+  const KernelId id = attrs.count <= 4 ? KernelId::Program4 : KernelId::Program16;
+  add_vec4_kernels(known, [&](bool vec4, Traits::Reads reads) {
+    KernelUse& use = add_kernel(select, id, {kInvocations, 1, 1}, "a program of functions in f32 or whole numbers");
+    use.traits.reads = reads;
+    use.key.set(ProgramConstants::STEPS, attrs.count);
+    use.key.set(ProgramConstants::VEC4, vec4);
+    use.key.set(ProgramConstants::INPUTS, count);
+    use.key.set(ProgramConstants::OPERAND_TYPES, types);
+    use.key.set(ProgramConstants::RANK, attrs.rank);
+    for (size_t i = 0; i < attrs.count; ++i) use.key.set(ProgramConstants::STEP_0 + i, packed(attrs.steps[i]));
+    for (size_t i = 0; i < ElementwiseAttrs::kInputs; ++i)
+      use.buffers[i].tensor = select.node.inputs[i < count ? i : 0];
+    use.buffers[ElementwiseAttrs::kInputs] = {BufferUse::Kind::Tensor, true, select.node.outputs[0]};
+    use.buffer_count = ElementwiseAttrs::kInputs + 1;
+  });
+  return Status::Ok;
+}
+
+void emit_program(const Emit& emit) {
+  const auto& attrs = emit.node.as<ElementwiseAttrs>();
+  const size_t count = count_of(emit.node), rank = attrs.rank;
+  std::array<View, ElementwiseAttrs::kInputs + 1> views;
+  std::array<const View*, ElementwiseAttrs::kInputs + 1> pointers{};
+  View& out = views[count] = emit.out();
+  ProgramParams p{};
+  bool vec4 = is_vec4(out);
+  double bytes = static_cast<double>(size_of(out.dtype));
+  for (size_t i = 0; i < count; ++i) {
+    views[i] = emit.in(i);
+    vec4 = vec4 && is_vec4(broadcast_to(views[i], out));
+    bytes += static_cast<double>(size_of(views[i].dtype));
+    p.offset[i] = u32(views[i].offset);
+  }
+  for (size_t i = 0; i <= count; ++i) pointers[i] = &views[i];
+  p.offset[ElementwiseAttrs::kInputs] = u32(out.offset);
+  Walk walk = make_walk(out, std::span(pointers.data(), count + 1));
+  merge_dims(&walk, 0);
+  const int64_t elements = walk.elements();
+  p.elements = u32(elements);
+  size_t word = 0;
+  const size_t first = static_cast<size_t>(kMaxRank) - rank;
+  for (size_t d = first + 1; d < static_cast<size_t>(kMaxRank); ++d) p.words[word++] = u32(walk.dim[d]);
+  for (size_t v = 0; v <= count; ++v)
+    for (size_t d = first; d < static_cast<size_t>(kMaxRank); ++d) p.words[word++] = u32(walk.stride[v][d]);
+  for (size_t i = 0; i < attrs.scalar_count; ++i) p.words[word++] = attrs.scalars[i];
+
+  Dispatch& dispatch = emit.dispatches->add();
+  dispatch.kernel = choose(emit.kernels, RowProblem{0, vec4});
+  dispatch.groups = fold_groups(ceil_div<int64_t>(elements, kInvocations * kPerInvocation));
+  dispatch.work = static_cast<double>(elements) * std::max(bytes, attrs.flops());
+  dispatch.set_push(p);
+}
+
+}  // namespace
+
+Status select_elementwise(const Select& select) {
+  const std::optional<SimpleElementwise> plain = plain_kernel_of(select.schedule, select.node);
+  if (!plain) return select_program(select);
+  return add_elementwise(select, *plain, select.node.inputs[in::kA],
+                         plain->kind == Kind::Copy ? Tensor{} : select.node.inputs[in::kB]);
 }
 
 void emit_elementwise(const Emit& emit) {
-  const auto& attrs = emit.node.as<ElementwiseAttrs>();
-  const bool binary = attrs.kind != ElementwiseAttrs::Kind::Copy;
+  const std::optional<SimpleElementwise> plain = plain_kernel_of(emit.schedule, emit.node);
+  if (!plain) return emit_program(emit);
+  const bool binary = plain->kind != Kind::Copy;
   const View a = emit.in(in::kA), out = emit.out();
   const View b = binary ? emit.in(in::kB) : View{};
-  emit_walk(emit, 0, a, binary ? &b : nullptr, out, attrs.scale);
+  emit_walk(emit, 0, a, binary ? &b : nullptr, out, plain->scale);
 }
 
 }  // namespace heed::kernels

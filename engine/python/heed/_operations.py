@@ -250,13 +250,122 @@ class Operations(Building):
         """x [..., S, C] plus the sinusoidal table (Vaswani et al. 2017, section 3.5), which is computed in double. C must be even."""
         return self._new(lib.heed_graph_positional_encoding(self._c, self._id_of(x, "x")))
 
+    def number(self, value: float, dtype: str = "f32") -> Tensor:
+        """A one-element constant, f32 (beside any type of float), i32 or u8, which costs no memory and no load as an operand here."""
+        return self._new(lib.heed_graph_number(self._c, real(value, "value"), word(_words.DTYPE, dtype, "dtype")))
+
     def add(self, a: Tensor, b: Tensor) -> Tensor:
-        """broadcast; also of i32, where sums wrap around"""
+        """also i32, where sums, differences and products wrap around"""
         return self._new(lib.heed_graph_add(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
 
+    def sub(self, a: Tensor, b: Tensor) -> Tensor:
+        """also i32"""
+        return self._new(lib.heed_graph_sub(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+
     def mul(self, a: Tensor, b: Tensor) -> Tensor:
-        """broadcast"""
+        """also i32"""
         return self._new(lib.heed_graph_mul(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+
+    def div(self, a: Tensor, b: Tensor) -> Tensor:
+        """also i32: rounds towards zero; 0 where b is 0"""
+        return self._new(lib.heed_graph_div(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+
+    def mod(self, a: Tensor, b: Tensor) -> Tensor:
+        """The remainder with the sign of b, as Python has it: a - b floor(a / b). Also i32: 0 where b is 0. Floats lose digits where
+        |a / b| is above 2^22."""
+        return self._new(lib.heed_graph_mod(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+
+    def minimum(self, a: Tensor, b: Tensor) -> Tensor:
+        """also i32; NaN if either is"""
+        return self._new(lib.heed_graph_minimum(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+
+    def maximum(self, a: Tensor, b: Tensor) -> Tensor:
+        """also i32; NaN if either is"""
+        return self._new(lib.heed_graph_maximum(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+
+    def pow(self, a: Tensor, b: Tensor) -> Tensor:
+        """a^b. Of a negative a only whole b have a power, others give NaN. 1 if b is 0 or a is 1, whatever the other is."""
+        return self._new(lib.heed_graph_pow(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+
+    def clamp(self, x: Tensor, low: float, high: float) -> Tensor:
+        """low <= high; NaN stays"""
+        return self._new(lib.heed_graph_clamp(self._c, self._id_of(x, "x"), real(low, "low"), real(high, "high")))
+
+    def neg(self, x: Tensor) -> Tensor:
+        """also i32"""
+        return self._new(lib.heed_graph_neg(self._c, self._id_of(x, "x")))
+
+    def abs(self, x: Tensor) -> Tensor:
+        """also i32"""
+        return self._new(lib.heed_graph_abs(self._c, self._id_of(x, "x")))
+
+    def sign(self, x: Tensor) -> Tensor:
+        """-1, 0 or 1; also i32"""
+        return self._new(lib.heed_graph_sign(self._c, self._id_of(x, "x")))
+
+    def reciprocal(self, x: Tensor) -> Tensor:
+        """1 / x"""
+        return self._new(lib.heed_graph_reciprocal(self._c, self._id_of(x, "x")))
+
+    def sqrt(self, x: Tensor) -> Tensor:
+        """NaN below 0"""
+        return self._new(lib.heed_graph_sqrt(self._c, self._id_of(x, "x")))
+
+    def rsqrt(self, x: Tensor) -> Tensor:
+        """1 / sqrt(x)"""
+        return self._new(lib.heed_graph_rsqrt(self._c, self._id_of(x, "x")))
+
+    def exp(self, x: Tensor) -> Tensor:
+        """e^x"""
+        return self._new(lib.heed_graph_exp(self._c, self._id_of(x, "x")))
+
+    def log(self, x: Tensor) -> Tensor:
+        """natural; -infinity for 0, NaN below"""
+        return self._new(lib.heed_graph_log(self._c, self._id_of(x, "x")))
+
+    def sin(self, x: Tensor) -> Tensor:
+        """of radians; as cos within 2^-22 up to |x| = 100,000, beyond which digits are lost"""
+        return self._new(lib.heed_graph_sin(self._c, self._id_of(x, "x")))
+
+    def cos(self, x: Tensor) -> Tensor:
+        """of radians, as sin"""
+        return self._new(lib.heed_graph_cos(self._c, self._id_of(x, "x")))
+
+    def erf(self, x: Tensor) -> Tensor:
+        """the error function"""
+        return self._new(lib.heed_graph_erf(self._c, self._id_of(x, "x")))
+
+    def sigmoid(self, x: Tensor) -> Tensor:
+        """1 / (1 + e^-x)"""
+        return self._new(lib.heed_graph_sigmoid(self._c, self._id_of(x, "x")))
+
+    def softplus(self, x: Tensor) -> Tensor:
+        """log(1 + e^x)"""
+        return self._new(lib.heed_graph_softplus(self._c, self._id_of(x, "x")))
+
+    def elu(self, x: Tensor, alpha: float = 1.0) -> Tensor:
+        """alpha (e^x - 1) below 0"""
+        return self._new(lib.heed_graph_elu(self._c, self._id_of(x, "x"), real(alpha, "alpha")))
+
+    def leaky_relu(self, x: Tensor, slope: float = 0.01) -> Tensor:
+        """slope x below 0"""
+        return self._new(lib.heed_graph_leaky_relu(self._c, self._id_of(x, "x"), real(slope, "slope")))
+
+    def hard_sigmoid(self, x: Tensor, slope: float = 0.16666667) -> Tensor:
+        """slope x + 1/2 within 0 .. 1"""
+        return self._new(lib.heed_graph_hard_sigmoid(self._c, self._id_of(x, "x"), real(slope, "slope")))
+
+    def hard_swish(self, x: Tensor) -> Tensor:
+        """x hard_sigmoid(x)"""
+        return self._new(lib.heed_graph_hard_swish(self._c, self._id_of(x, "x")))
+
+    def floor(self, x: Tensor) -> Tensor:
+        """the nearest whole number that is not above"""
+        return self._new(lib.heed_graph_floor(self._c, self._id_of(x, "x")))
+
+    def round(self, x: Tensor) -> Tensor:
+        """to the nearest whole number, ties to even"""
+        return self._new(lib.heed_graph_round(self._c, self._id_of(x, "x")))
 
     def scale(self, x: Tensor, factor: float) -> Tensor:
         """x * factor, in x's type"""
@@ -266,8 +375,49 @@ class Operations(Building):
         """of each element, in x's type"""
         return self._new(lib.heed_graph_activation(self._c, self._id_of(x, "x"), word(_words.ACTIVATION, kind, "kind")))
 
+    def eq(self, a: Tensor, b: Tensor) -> Tensor:
+        """Comparisons give u8, 1 where they hold and 0 elsewhere. Operands may also be i32 or u8. Where one is NaN only ne holds."""
+        return self._new(lib.heed_graph_eq(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+
+    def ne(self, a: Tensor, b: Tensor) -> Tensor:
+        """u8: whether a != b"""
+        return self._new(lib.heed_graph_ne(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+
+    def lt(self, a: Tensor, b: Tensor) -> Tensor:
+        """u8: whether a < b"""
+        return self._new(lib.heed_graph_lt(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+
+    def le(self, a: Tensor, b: Tensor) -> Tensor:
+        """u8: whether a <= b"""
+        return self._new(lib.heed_graph_le(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+
+    def gt(self, a: Tensor, b: Tensor) -> Tensor:
+        """u8: whether a > b"""
+        return self._new(lib.heed_graph_gt(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+
+    def ge(self, a: Tensor, b: Tensor) -> Tensor:
+        """u8: whether a >= b"""
+        return self._new(lib.heed_graph_ge(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+
+    def logical_and(self, a: Tensor, b: Tensor) -> Tensor:
+        """Of u8, where all but 0 counts as true; results are 0 or 1."""
+        return self._new(lib.heed_graph_logical_and(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+
+    def logical_or(self, a: Tensor, b: Tensor) -> Tensor:
+        """of u8"""
+        return self._new(lib.heed_graph_logical_or(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+
+    def logical_not(self, x: Tensor) -> Tensor:
+        """of u8"""
+        return self._new(lib.heed_graph_logical_not(self._c, self._id_of(x, "x")))
+
+    def where(self, mask: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """a where the mask, u8, is not 0, else b. What is not chosen does not count, also if it is NaN. Types as for comparisons."""
+        return self._new(lib.heed_graph_where(self._c, self._id_of(mask, "mask"), self._id_of(a, "a"), self._id_of(b, "b")))
+
     def cast(self, x: Tensor, dtype: str) -> Tensor:
-        """among f32, f16 and bf16; rounds to nearest even"""
+        """Among f32, f16, bf16, i32 and u8. To a type of float: rounds to nearest even. From a float to i32 or u8: towards zero, to
+        the nearest number that the type has where it is outside, and 0 for NaN. From i32 to u8: the low 8 bits."""
         return self._new(lib.heed_graph_cast(self._c, self._id_of(x, "x"), word(_words.DTYPE, dtype, "dtype")))
 
     def mean(self, x: Tensor, axis: int, mask: Optional[Mask] = None) -> Tensor:

@@ -207,11 +207,94 @@ HEED_API heed_tensor heed_graph_embedding(heed_graph* graph, heed_tensor table, 
 // even.
 HEED_API heed_tensor heed_graph_positional_encoding(heed_graph* graph, heed_tensor x);
 
-// broadcast; also of I32, where sums wrap around
+// A one-element constant, F32 (beside any type of float), I32 or U8, which costs no memory and no load as an operand
+// here.
+HEED_API heed_tensor heed_graph_number(heed_graph* graph, double value, heed_dtype dtype);
+
+// also I32, where sums, differences and products wrap around
 HEED_API heed_tensor heed_graph_add(heed_graph* graph, heed_tensor a, heed_tensor b);
 
-// broadcast
+// also I32
+HEED_API heed_tensor heed_graph_sub(heed_graph* graph, heed_tensor a, heed_tensor b);
+
+// also I32
 HEED_API heed_tensor heed_graph_mul(heed_graph* graph, heed_tensor a, heed_tensor b);
+
+// also I32: rounds towards zero; 0 where b is 0
+HEED_API heed_tensor heed_graph_div(heed_graph* graph, heed_tensor a, heed_tensor b);
+
+// The remainder with the sign of b, as Python has it: a - b floor(a / b). Also I32: 0 where b is 0. Floats lose digits
+// where |a / b| is above 2^22.
+HEED_API heed_tensor heed_graph_mod(heed_graph* graph, heed_tensor a, heed_tensor b);
+
+// also I32; NaN if either is
+HEED_API heed_tensor heed_graph_minimum(heed_graph* graph, heed_tensor a, heed_tensor b);
+
+// also I32; NaN if either is
+HEED_API heed_tensor heed_graph_maximum(heed_graph* graph, heed_tensor a, heed_tensor b);
+
+// a^b. Of a negative a only whole b have a power, others give NaN. 1 if b is 0 or a is 1, whatever the other is.
+HEED_API heed_tensor heed_graph_pow(heed_graph* graph, heed_tensor a, heed_tensor b);
+
+// low <= high; NaN stays
+HEED_API heed_tensor heed_graph_clamp(heed_graph* graph, heed_tensor x, float low, float high);
+
+// also I32
+HEED_API heed_tensor heed_graph_neg(heed_graph* graph, heed_tensor x);
+
+// also I32
+HEED_API heed_tensor heed_graph_abs(heed_graph* graph, heed_tensor x);
+
+// -1, 0 or 1; also I32
+HEED_API heed_tensor heed_graph_sign(heed_graph* graph, heed_tensor x);
+
+// 1 / x
+HEED_API heed_tensor heed_graph_reciprocal(heed_graph* graph, heed_tensor x);
+
+// NaN below 0
+HEED_API heed_tensor heed_graph_sqrt(heed_graph* graph, heed_tensor x);
+
+// 1 / sqrt(x)
+HEED_API heed_tensor heed_graph_rsqrt(heed_graph* graph, heed_tensor x);
+
+// e^x
+HEED_API heed_tensor heed_graph_exp(heed_graph* graph, heed_tensor x);
+
+// natural; -infinity for 0, NaN below
+HEED_API heed_tensor heed_graph_log(heed_graph* graph, heed_tensor x);
+
+// of radians; as cos within 2^-22 up to |x| = 100,000, beyond which digits are lost
+HEED_API heed_tensor heed_graph_sin(heed_graph* graph, heed_tensor x);
+
+// of radians, as sin
+HEED_API heed_tensor heed_graph_cos(heed_graph* graph, heed_tensor x);
+
+// the error function
+HEED_API heed_tensor heed_graph_erf(heed_graph* graph, heed_tensor x);
+
+// 1 / (1 + e^-x)
+HEED_API heed_tensor heed_graph_sigmoid(heed_graph* graph, heed_tensor x);
+
+// log(1 + e^x)
+HEED_API heed_tensor heed_graph_softplus(heed_graph* graph, heed_tensor x);
+
+// alpha (e^x - 1) below 0
+HEED_API heed_tensor heed_graph_elu(heed_graph* graph, heed_tensor x, float alpha);
+
+// slope x below 0
+HEED_API heed_tensor heed_graph_leaky_relu(heed_graph* graph, heed_tensor x, float slope);
+
+// slope x + 1/2 within 0 .. 1
+HEED_API heed_tensor heed_graph_hard_sigmoid(heed_graph* graph, heed_tensor x, float slope);
+
+// x hard_sigmoid(x)
+HEED_API heed_tensor heed_graph_hard_swish(heed_graph* graph, heed_tensor x);
+
+// the nearest whole number that is not above
+HEED_API heed_tensor heed_graph_floor(heed_graph* graph, heed_tensor x);
+
+// to the nearest whole number, ties to even
+HEED_API heed_tensor heed_graph_round(heed_graph* graph, heed_tensor x);
 
 // x * factor, in x's type
 HEED_API heed_tensor heed_graph_scale(heed_graph* graph, heed_tensor x, float factor);
@@ -219,7 +302,40 @@ HEED_API heed_tensor heed_graph_scale(heed_graph* graph, heed_tensor x, float fa
 // of each element, in x's type
 HEED_API heed_tensor heed_graph_activation(heed_graph* graph, heed_tensor x, heed_activation kind);
 
-// among F32, F16 and BF16; rounds to nearest even
+// Comparisons give U8, 1 where they hold and 0 elsewhere. Operands may also be I32 or U8. Where one is NaN only ne
+// holds.
+HEED_API heed_tensor heed_graph_eq(heed_graph* graph, heed_tensor a, heed_tensor b);
+
+// U8: whether a != b
+HEED_API heed_tensor heed_graph_ne(heed_graph* graph, heed_tensor a, heed_tensor b);
+
+// U8: whether a < b
+HEED_API heed_tensor heed_graph_lt(heed_graph* graph, heed_tensor a, heed_tensor b);
+
+// U8: whether a <= b
+HEED_API heed_tensor heed_graph_le(heed_graph* graph, heed_tensor a, heed_tensor b);
+
+// U8: whether a > b
+HEED_API heed_tensor heed_graph_gt(heed_graph* graph, heed_tensor a, heed_tensor b);
+
+// U8: whether a >= b
+HEED_API heed_tensor heed_graph_ge(heed_graph* graph, heed_tensor a, heed_tensor b);
+
+// Of U8, where all but 0 counts as true; results are 0 or 1.
+HEED_API heed_tensor heed_graph_logical_and(heed_graph* graph, heed_tensor a, heed_tensor b);
+
+// of U8
+HEED_API heed_tensor heed_graph_logical_or(heed_graph* graph, heed_tensor a, heed_tensor b);
+
+// of U8
+HEED_API heed_tensor heed_graph_logical_not(heed_graph* graph, heed_tensor x);
+
+// a where the mask, U8, is not 0, else b. What is not chosen does not count, also if it is NaN. Types as for
+// comparisons.
+HEED_API heed_tensor heed_graph_where(heed_graph* graph, heed_tensor mask, heed_tensor a, heed_tensor b);
+
+// Among F32, F16, BF16, I32 and U8. To a type of float: rounds to nearest even. From a float to I32 or U8: towards
+// zero, to the nearest number that the type has where it is outside, and 0 for NaN. From I32 to U8: the low 8 bits.
 HEED_API heed_tensor heed_graph_cast(heed_graph* graph, heed_tensor x, heed_dtype dtype);
 
 // The mean over one axis, which is removed. For x [B, S, C] and axis 1, a mask [B, S] leaves tokens out; the result is
