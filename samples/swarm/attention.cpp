@@ -1,6 +1,7 @@
 #include "attention.hpp"
 
 #include <cstdio>
+#include <vector>
 
 namespace swarm {
 namespace {
@@ -50,12 +51,17 @@ Attention::Attention(const Gpu& gpu, const LookBuffers& look, const PickBuffers&
                               &device_),
           "use this device");
   const MotiveWeights rules;
-  require(device_.upload(rules.tensors(), &weights_), "upload its weights");
   for (const Flavour flavour : flavours) {
     const size_t i = index_of(flavour);
-    require(device_.compile(look_graph(flavour), weights_, &look_[i], {.timestamps = spread, .record_slots = slots}),
+    const heed::Graph look_all = look_graph(flavour);
+    std::vector<heed::HostTensor> read;
+    for (const heed::HostTensor& tensor : rules.tensors())
+      if (look_all.find_weight(tensor.name).valid()) read.push_back(tensor);
+    heed::Weights weights;  // plans keep them
+    require(device_.upload(read, &weights), "upload its weights");
+    require(device_.compile(look_all, weights, &look_[i], {.timestamps = spread, .record_slots = slots}),
             "compile attention");
-    require(device_.compile(weights_graph(flavour), weights_, &picked_[i], {.record_slots = slots}),
+    require(device_.compile(weights_graph(flavour), weights, &picked_[i], {.record_slots = slots}),
             "compile the picked agent's attention");
   }
 }

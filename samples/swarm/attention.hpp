@@ -49,7 +49,6 @@ class Attention {
   LookBuffers buffers_;
   PickBuffers picked_buffers_;
   heed::Device device_;
-  heed::Weights weights_;
   heed::Plan look_[kFlavourCount], picked_[kFlavourCount];  // by flavour
 };
 
