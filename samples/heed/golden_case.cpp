@@ -101,7 +101,7 @@ Tensor Case::floats(std::string_view tensor, std::string_view axes) {
   const SafeTensors::Entry* found = entry(tensor, axes);
   std::vector<float> values;
   if (!found) return {};
-  if (read_f32(*found, {}, &values) != Status::Ok)
+  if (read_f32(*found, no_log(), &values) != Status::Ok)
     return problem("tensor " + in_quotes(tensor) + " is " + to_string(found->type) + ", must be a floating-point type");
   return add_input(tensor, axes, found->shape, DType::F32, values.data(), values.size() * sizeof(float));
 }
@@ -117,7 +117,7 @@ std::vector<int32_t> Case::integer_values(std::string_view tensor) {
   const SafeTensors::Entry* found = file_.find(tensor);
   if (!found) {
     problem("tensor " + in_quotes(tensor) + " is missing");
-  } else if (read_i32(*found, {}, &values) != Status::Ok) {
+  } else if (read_i32(*found, no_log(), &values) != Status::Ok) {
     problem("tensor " + in_quotes(tensor) + " has values that are no 32-bit integers");
   }
   return values;

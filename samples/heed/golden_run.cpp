@@ -124,7 +124,7 @@ bool compare_bits(Device& beside, Case& c, const std::vector<Output>& outputs, R
 
 bool compare(const Case& c, const Output& output, Run& run) {
   std::vector<float> expected;
-  if (read_f32(*c.file().find(output.name), {}, &expected) != Status::Ok)
+  if (read_f32(*c.file().find(output.name), no_log(), &expected) != Status::Ok)
     return run.stop(Verdict::Damaged, "tensor '" + output.name + "' is no floating-point tensor");
   size_t worst = SIZE_MAX;
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -150,7 +150,7 @@ bool compare_dead_rows(const Case& c, const std::vector<Output>& outputs, Run& r
   std::vector<int32_t> listed;
   const SafeTensors::Entry* entry = c.file().find("nan_rows");
   if (!entry || c.dead().empty()) return true;
-  if (entry->shape.size() != 2 || read_i32(*entry, {}, &listed) != Status::Ok)
+  if (entry->shape.size() != 2 || read_i32(*entry, no_log(), &listed) != Status::Ok)
     return run.stop(Verdict::Damaged, "tensor 'nan_rows' is no mask [B, S_q]");
   const size_t batch = static_cast<size_t>(entry->shape[0]), queries = static_cast<size_t>(entry->shape[1]);
   std::vector<int32_t> dead(listed.size(), 0);

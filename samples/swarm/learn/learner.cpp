@@ -80,6 +80,8 @@ void Learner::record_restart(VkCommandBuffer commands) {
   must(heed::vulkan::record_copy(acting_, first_, commands), "record a restart");
 }
 
-void Learner::save(const std::string& path) const { must(policy_.save(learned_, path, {}), ("write " + path).c_str()); }
+void Learner::save(const std::string& path) const {
+  must(policy_.save(learned_, path, heed::no_log()), ("write " + path).c_str());
+}
 
 }  // namespace swarm
