@@ -10,7 +10,7 @@ namespace {
 // Calls body(state) unless the State is in use.
 template <class Body>
 Status use(const std::shared_ptr<detail::StateImpl>& impl, const char* call, const Body& body) {
-  if (impl == nullptr) return refuse((std::string(call) + ": the State is empty").c_str());
+  if (impl == nullptr) return refuse(format("%s: the State is empty", call).c_str());
   const std::shared_ptr<detail::StateImpl> state = impl;  // the host may drop the handle meanwhile
   const detail::Claim claim(&state->running);
   if (claim.is_mine()) return body(*state);
