@@ -112,10 +112,14 @@ using Listener = Catch::EventListenerBase;
 
 std::map<Subgroups, std::vector<TestDevice>> lists;
 
-// Closes all devices before main returns: when this program's globals are destroyed, a validation layer may have been
-// unloaded or have destroyed its own.
+// Forgets before each test what earlier ones have logged, but for what validation says. Closes all devices before main returns: when
+// this program's globals are destroyed, a validation layer may have been unloaded or have destroyed its own.
 struct CloseDevices : Listener {
   using Listener::Listener;
+  void testCaseStarting(const Catch::TestCaseInfo&) override {
+    const std::lock_guard<std::mutex> lock(messages_mutex);
+    std::erase_if(messages, [](const std::string& message) { return !message.starts_with("validation"); });
+  }
   void testRunEnded(const Catch::TestRunStats&) override {
     lists.clear();
     // The layer hears late of what shaders did, and may report it only now, when no test can fail any more.

@@ -58,7 +58,6 @@ std::vector<std::string> one_file_of_each_system(const char* folder = kForward) 
 void verify_all(const std::vector<ops::TestDevice>& devices, bool extents, size_t step,
                 const std::vector<std::string>& files = golden_files()) {
   goldens::Messages messages;  // the devices of the tests have a log of their own
-  ops::take_messages();        // of tests that came before
   for (ops::TestDevice test : devices) {
     for (size_t i = 0; i < files.size(); i += step) {
       const std::string& path = files[i];
