@@ -102,7 +102,9 @@ heed_status heed_graph_get_weight(heed_graph* handle, size_t index, heed_weight_
   heed_weight_info found{};
   found.name = weight.name.data();  // which ends with a zero, as it is that of the graph's string
   found.rank = static_cast<size_t>(weight.shape.rank);
-  for (size_t i = 0; i < found.rank; ++i) found.shape[i] = weight.shape.dims[i].value;
+  graph->weight_shapes.resize(all.size());
+  for (size_t i = 0; i < found.rank; ++i) graph->weight_shapes[index][i] = weight.shape.dims[i].value;
+  found.shape = graph->weight_shapes[index].data();
   found.dtype = to_c(weight.dtype);
   wanted.set(found);
   return call.status();

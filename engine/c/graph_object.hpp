@@ -4,6 +4,7 @@
 // of a graph is the complement of the same, with the size's index.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -29,6 +30,7 @@ struct Graph {
 
   heed::Graph it;
   CustomAdapters customs;
+  std::vector<std::array<int64_t, kMaxRank>> weight_shapes;  // what heed_graph_get_weight has told of
 
   // What the graph held before the call that made its mistake.
   struct Before {

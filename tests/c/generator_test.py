@@ -11,7 +11,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 ARGMAX = "  Tensor argmax(Tensor x);"
-SCALE = "  Tensor scale(Tensor x, float factor);\n"
+SCALE = "  Tensor scale(Tensor x, float factor);"
 MATMUL = "  bool transpose_a = false;"
 
 # (what, old text, new text, what the error says; or what the files have to hold)
@@ -26,11 +26,11 @@ REFUSED = [
     ("a name in the tables that is gone", "  CustomResult custom(const CustomPass& pass, std::span<const Tensor> inputs);\n"
      "  CustomResult custom(const CustomPass& pass, std::initializer_list<Tensor> inputs);", "", "Graph::custom"),
 ]
-MADE = (SCALE, SCALE + "  // Says nothing.\n  Tensor odd(Tensor x, int axis, const MatmulOptions& options = {});\n", {
+MADE = (SCALE, "  // Says nothing.\n  Tensor odd(Tensor x, int axis, const MatmulOptions& options = {});\n" + SCALE, {
     "include/heed/c/operations.h": ["// Says nothing.", "heed_tensor heed_graph_odd(heed_graph* graph, heed_tensor x, int32_t axis, "
                                                         "const heed_matmul_options* options);"],
     "engine/c/generated/operations.cpp": ['g.odd(on.tensor(x, "x"), axis, read(on.call(), options))'],
-    "engine/python/heed/_operations.py": ["def odd(self, x: Tensor, axis: int, *, transpose_a: bool = False", '"""Says nothing."""'],
+    "engine/python/heed/_operations.py": ["def odd(self, x: Tensor, axis: int, *, transpose_a: bool = False", '"""Says nothing. - transpose_a: a is [..., K, M].'],
     "tests/c/functions.inc": ["HEED_C(heed_graph_odd)"]})
 
 
@@ -39,6 +39,8 @@ def generated(old, new):
     folder = pathlib.Path(tempfile.mkdtemp())
     for name in ("engine/c", "engine/python/heed", "include/heed", "shaders/shared", "tests/c"):
         shutil.copytree(ROOT / name, folder / name)
+    (folder / "engine/graph").mkdir()
+    shutil.copy(ROOT / "engine/graph/functions.inc", folder / "engine/graph")
     header = folder / "include/heed/graph.hpp"
     text = header.read_text()
     if old not in text:

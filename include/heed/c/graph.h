@@ -44,8 +44,8 @@ HEED_API heed_status heed_graph_dtype(heed_graph* graph, heed_tensor x, heed_dty
 // A weight that the graph has declared, in the order of the declarations; index is below heed_graph_weight_count.
 typedef struct heed_weight_info {
   size_t size;       // sizeof(heed_weight_info)
-  const char* name;  // valid until the graph changes
-  int64_t shape[HEED_MAX_RANK];
+  const char* name;  // this and shape: valid until the graph changes
+  const int64_t* shape;
   size_t rank;
   heed_dtype dtype;
   int32_t reserved;
