@@ -82,7 +82,8 @@ uint as_stored(uint value) {
   x = canonical(x);
   uint as_half = half_bits(x);
 #else
-  uint as_half = packHalf2x16(vec2(round_to_half(x), 0.0));
+  float rounded = round_to_half(x);  // SwiftShader packs infinities as NaN
+  uint as_half = is_infinite(rounded) ? (floatBitsToUint(x) >> 16 & 0x8000u) | 0x7c00u : packHalf2x16(vec2(rounded, 0.0));
 #endif
   return OUT_TYPE == HEED_TYPE_F16    ? as_half
          : OUT_TYPE == HEED_TYPE_BF16 ? bfloat_bits(x)
