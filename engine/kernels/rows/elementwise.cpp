@@ -167,7 +167,8 @@ Status select_program(const Select& select) {
     types |= type_number(select.info(i).dtype) << 4 * i;
   }
   // As other kernels: drivers without 16-bit storage pack and unpack infinities of f16 as other numbers.
-  if (const Status status = check_storage(select, select.out().dtype); status != Status::Ok) return status;
+  const Status status = is_16_bit_float(select.out().dtype) ? check_storage(select, select.out().dtype) : Status::Ok;
+  if (status != Status::Ok) return status;
   const KernelId id = attrs.count <= 4 ? KernelId::Program4 : KernelId::Program16;
   add_vec4_kernels(known, [&](bool vec4, Traits::Reads reads) {
     KernelUse& use = add_kernel(select, id, {kInvocations, 1, 1}, "a program of functions in f32 or whole numbers");
