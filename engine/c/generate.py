@@ -29,8 +29,8 @@ def files():
     made = Interface(INCLUDE)
     names = {made.c_function(f) for f in made.operations + made.layers}
     c = write_c.Writer(made, InC(made, INCLUDE, names))
-    python = write_python.Writer(made, InPython(made))
     functions = re.findall(r"^HEED_FUNCTION\((\w+),", (ROOT / "engine/graph/functions.inc").read_text(), re.MULTILINE)
+    python = write_python.Writer(made, InPython(made), of_elements())
     options, operations, layers = c.options_h(), c.operations_h(), c.nn_h()
     return {
         "include/heed/c/enums.h": c.enums_h(),
@@ -48,6 +48,14 @@ def files():
         "shaders/shared/enums.glsl": c.enums_glsl(functions),
         **functions_of(INCLUDE / "c", {"operations.h": operations, "options.h": options, "nn.h": layers}),
     }
+
+
+def of_elements():
+    """The names of Graph's elementwise functions, which are those of one section of the header."""
+    section = re.search(r"// --- Elementwise -.*?// --- ", (INCLUDE / "graph.hpp").read_text(), re.DOTALL)
+    if section is None:
+        raise Misunderstood("graph.hpp has no section 'Elementwise'")
+    return set(re.findall(r"^  Tensor (\w+)\(Tensor ", section.group(), re.MULTILINE))
 
 
 def functions_of(folder, made):

@@ -36,7 +36,7 @@ struct DecoderConfig {
   int64_t kv_heads = 0;    // 0: heads
   int64_t head_width = 0;  // 0: width / heads
   int64_t hidden = 0;      // width of the feed-forward; 0: four times the width
-  int64_t vocabulary = 0;
+  int64_t vocabulary = 0;  // rows of the table of tokens
   // The longest text of the training. Where a table tells positions (gpt2), its rows, and the most tokens of a conversation.
   int64_t positions = 0;
   // The sliding window of attention, in tokens ("sliding_window"; AttentionOptions::window). 0: none. Layers have it from

@@ -99,9 +99,9 @@ struct AttentionOptions {
   Mask mask = {};         // broadcast to [B, H, S_q, S_kv]
   Tensor bias = {};       // broadcast to [B, H, S_q, S_kv]
   std::optional<float> masked_fill = {};
-  float dropout = 0.0f;         // on the weights, after softmax, in training plans
-  bool return_weights = false;  // otherwise the weights are never stored for the host
-  bool return_log_sum_exp = false;
+  float dropout = 0.0f;             // on the weights, after softmax, in training plans
+  bool return_weights = false;      // otherwise the weights are never stored for the host
+  bool return_log_sum_exp = false;  // gives AttentionResult::log_sum_exp
 };
 
 // The two elements of a row that turn together: neighbours (2i and 2i + 1), or the same places of its two halves (i and
@@ -122,8 +122,8 @@ struct RotaryScaling {
 
 struct RotaryOptions {
   RotaryPairs pairs = RotaryPairs::Halves;
-  int64_t width = 0;  // even; the first elements of a row turn, the others stay. 0: all of them
-  float base = 10000.0f;
+  int64_t width = 0;      // even; the first elements of a row turn, the others stay. 0: all of them
+  float base = 10000.0f;  // of the angles: the larger, the more slowly the last pairs turn
   RotaryScaling scaling = {};
   Dim first = 0;          // position of index 0 along x's axis -2: a constant, or made by Graph::position
   Tensor positions = {};  // instead: I32, broadcast to x's shape without its last axis
@@ -258,32 +258,32 @@ class HEED_API Graph {
   // what has a place behind the end; such a run answers IndexOutOfRange, as it does for an id outside of an embedding's
   // table, and all else is written. No two elements may have the same place.
   Tensor append(Tensor state, Tensor rows, int axis, Tensor at);
-  // Writes all that `state`, which may be a view of a state, shows. The value may be computed from the state itself; a sum,
+  // Writes all that `state`, which may be a view of a state, shows; `value` has its shape. It may be computed from the state itself; a sum,
   // product or activation of what it shows, g.assign(s, g.add(s, x)), is one pass that changes it where it lies.
   Tensor assign(Tensor state, Tensor value);
 
   // --- Views: neither dispatch nor copy, wherever the layout allows --------------------------------------
-  // Same number of elements; copies only if the layout of x asks for it. One size may be -1: what the others leave.
+  // The elements of x in another shape; copies only if the layout of x asks for it. One size may be -1: what the others leave.
   Tensor reshape(Tensor x, const Shape& shape);
   // Axis i of the result is axis axes[i] of x.
   Tensor permute(Tensor x, std::span<const int> axes);
   Tensor permute(Tensor x, std::initializer_list<int> axes);
-  Tensor transpose(Tensor x, int axis_a, int axis_b);  // x with two axes swapped
-  // Elements begin .. begin + size of an axis. A negative begin counts from the end. A negative size ends there: -1 takes
+  Tensor transpose(Tensor x, int axis_a, int axis_b);  // x with axis_a and axis_b swapped
+  // Elements begin .. begin + size of an axis of x. A negative begin counts from the end. A negative size ends there: -1 takes
   // all behind begin, -2 all but the last one, and so on. Where one of them is only known at a run, a run for which they do
   // not fit answers ExtentOutOfRange.
   Tensor slice(Tensor x, int axis, Dim begin, Dim size);
-  // Every step-th element of an axis, from index 0 on: (S - 1) / step + 1 of its S, which must be constant unless step is 1.
+  // Every step-th element of an axis of x, from index 0 on: (S - 1) / step + 1 of its S, which must be constant unless step is 1.
   Tensor stride(Tensor x, int axis, int64_t step);
-  // The elements of an axis in the reverse order. Not a view but a pass; the axis must be constant.
+  // The elements of an axis of x in the reverse order. Not a view but a pass; the axis must be constant.
   Tensor flip(Tensor x, int axis);
   // x broadcast to a shape by numpy's rule: all copies show the same memory. A state cannot be written through it.
   Tensor expand(Tensor x, const Shape& shape);
   // Slices of these sizes along an axis, one behind the other, which together are the whole axis (ShapeMismatch).
   std::vector<Tensor> split(Tensor x, int axis, std::span<const Dim> sizes);
   std::vector<Tensor> split(Tensor x, int axis, std::initializer_list<Dim> sizes);
-  Tensor last(Tensor x, int axis);  // the last element of an axis, as a slice of size 1
-  // A slice of size 1, with the axis removed. A negative index counts from the end.
+  Tensor last(Tensor x, int axis);  // the last element of an axis of x, as a slice of size 1
+  // A slice of x of size 1, with the axis removed. A negative index counts from the end.
   Tensor select(Tensor x, int axis, int64_t index);
 
   // Elements at places that differ from row to row: places, I32, has the dims of x up to the axis (or less of the outer ones),
@@ -312,8 +312,8 @@ class HEED_API Graph {
   // x / sqrt(mean(x^2) + eps) * gamma (Zhang & Sennrich 2019, arXiv:1910.07467). gamma is [C] of x's type; if invalid,
   // it counts as 1.
   Tensor rmsnorm(Tensor x, Tensor gamma, float eps);
-  Tensor l2_normalize(Tensor x, float eps = 1e-12f);  // x / max(|x|, eps)
-  // x - log(sum of exp(x)), the logarithm of softmax(x). Minus infinity stays minus infinity, also in a row of nothing else; NaN or
+  Tensor l2_normalize(Tensor x, float eps = 1e-12f);  // x [..., C] / max(|x|, eps)
+  // x [..., C] - log(sum of exp(x)), the logarithm of softmax(x). Minus infinity stays minus infinity, also in a row of nothing else; NaN or
   // plus infinity anywhere in a row make the row NaN.
   Tensor log_softmax(Tensor x);
   // x [..., S, C], with pair i of each row turned by position * base^(-2i / width) radians: (a, b) becomes (a cos - b
@@ -326,7 +326,7 @@ class HEED_API Graph {
   // vocabulary, such as -100, is left out: its loss is 0. A label whose logit is minus infinity has a loss of plus infinity;
   // NaN or plus infinity anywhere in a row make its loss NaN.
   Tensor cross_entropy(Tensor logits, Tensor labels, float label_smoothing = 0.0f);
-  Tensor argmax(Tensor x);  // I32 index of the largest element, the first of equal ones; removes the axis
+  Tensor argmax(Tensor x);  // x [..., C] -> I32 [...]: the index of the largest element, the first of equal ones
   // Draws a token for each row of logits [..., V]: I32, and the axis is removed. It stays on the device, where an embedding
   // reads it and append writes it to a state, so that many steps can be recorded with no word to the host between.
   //
@@ -359,7 +359,7 @@ class HEED_API Graph {
   AttentionResult attention(Tensor query, Tensor key, Tensor value, const AttentionOptions& options = {});
 
   // --- Everything else ------------------------------------------------------------------------------------
-  // In training plans, zeroes elements with probability p and scales the others by 1/(1-p); in other plans, does
+  // In training plans, zeroes elements of x, of any shape, with probability p and scales the others by 1/(1-p); in other plans, does
   // nothing. Random bits come from Philox4x32-10 (Salmon et al. 2011) with the key (seed of the run, stream) and the
   // counter element index / 4. The default stream is the number of earlier dropout calls in this graph; of two that are arguments
   // of one call, the compiler chooses which is earlier.
@@ -381,55 +381,55 @@ class HEED_API Graph {
   // of these calls become one pass, as far as 16 functions and 6 tensors go; between its functions values are F32, not rounded
   // to F16 or BF16. NaN gives NaN unless a call says otherwise. Floats that are below 2^-126 in size may count as 0.
 
-  // A one-element constant, F32 (beside any type of float), I32 or U8, which costs no memory and no load as an operand here.
+  // The constant `value` of one element and this dtype, F32 (beside any type of float), I32 or U8, which costs no memory and no load as an operand here.
   Tensor number(double value, DType dtype = DType::F32);
-  Tensor add(Tensor a, Tensor b);  // also I32, where sums, differences and products wrap around
-  Tensor sub(Tensor a, Tensor b);  // also I32
-  Tensor mul(Tensor a, Tensor b);  // also I32
-  Tensor div(Tensor a, Tensor b);  // also I32: rounds towards zero; 0 where b is 0
+  Tensor add(Tensor a, Tensor b);  // a + b; also I32, where sums, differences and products wrap around
+  Tensor sub(Tensor a, Tensor b);  // a - b; also I32
+  Tensor mul(Tensor a, Tensor b);  // a b; also I32
+  Tensor div(Tensor a, Tensor b);  // a / b; also I32: rounds towards zero; 0 where b is 0
   // The remainder with the sign of b, as Python has it: a - b floor(a / b). Also I32: 0 where b is 0. Floats lose digits where
   // |a / b| is above 2^22.
   Tensor mod(Tensor a, Tensor b);
-  Tensor minimum(Tensor a, Tensor b);  // also I32; NaN if either is
-  Tensor maximum(Tensor a, Tensor b);  // also I32; NaN if either is
+  Tensor minimum(Tensor a, Tensor b);  // the smaller of a and b; also I32; NaN if either is
+  Tensor maximum(Tensor a, Tensor b);  // the larger of a and b; also I32; NaN if either is
   // a^b. Of a negative a only whole b have a power, others give NaN. 1 if b is 0 or a is 1, whatever the other is.
   Tensor pow(Tensor a, Tensor b);
-  Tensor clamp(Tensor x, float low, float high);  // low <= high; NaN stays
-  Tensor neg(Tensor x);                           // also I32
-  Tensor abs(Tensor x);                           // also I32
-  Tensor sign(Tensor x);                          // -1, 0 or 1; also I32
+  Tensor clamp(Tensor x, float low, float high);  // x within low <= high; NaN stays
+  Tensor neg(Tensor x);                           // -x; also I32
+  Tensor abs(Tensor x);                           // |x|; also I32
+  Tensor sign(Tensor x);                          // -1, 0 or 1 as x is; also I32
   Tensor reciprocal(Tensor x);                    // 1 / x
-  Tensor sqrt(Tensor x);                          // NaN below 0
+  Tensor sqrt(Tensor x);                          // the square root of x; NaN below 0
   Tensor rsqrt(Tensor x);                         // 1 / sqrt(x)
   Tensor exp(Tensor x);                           // e^x
-  Tensor log(Tensor x);                           // natural; -infinity for 0, NaN below
-  Tensor sin(Tensor x);       // of radians; as cos within 2^-22 up to |x| = 100,000, beyond which digits are lost
-  Tensor cos(Tensor x);       // of radians, as sin
-  Tensor erf(Tensor x);       // the error function
-  Tensor sigmoid(Tensor x);   // 1 / (1 + e^-x)
-  Tensor softplus(Tensor x);  // log(1 + e^x)
-  Tensor elu(Tensor x, float alpha = 1.0f);                  // alpha (e^x - 1) below 0
-  Tensor leaky_relu(Tensor x, float slope = 0.01f);          // slope x below 0
+  Tensor log(Tensor x);                           // the natural logarithm of x; -infinity for 0, NaN below
+  Tensor sin(Tensor x);  // the sine of x radians; as cos within 2^-22 up to |x| = 100,000, beyond which digits are lost
+  Tensor cos(Tensor x);  // the cosine of x radians, as sin
+  Tensor erf(Tensor x);  // the error function of x
+  Tensor sigmoid(Tensor x);                                  // 1 / (1 + e^-x)
+  Tensor softplus(Tensor x);                                 // log(1 + e^x)
+  Tensor elu(Tensor x, float alpha = 1.0f);                  // x, or alpha (e^x - 1) below 0
+  Tensor leaky_relu(Tensor x, float slope = 0.01f);          // x, or slope x below 0
   Tensor hard_sigmoid(Tensor x, float slope = 0.16666667f);  // slope x + 1/2 within 0 .. 1
   Tensor hard_swish(Tensor x);                               // x hard_sigmoid(x)
   Tensor floor(Tensor x);                                    // the nearest whole number that is not above
   Tensor round(Tensor x);                                    // to the nearest whole number, ties to even
   Tensor scale(Tensor x, float factor);                      // x * factor, in x's type
-  Tensor activation(Tensor x, Activation kind);              // of each element, in x's type
-  // Comparisons give U8, 1 where they hold and 0 elsewhere. Operands may also be I32 or U8. Where one is NaN only ne holds.
+  Tensor activation(Tensor x, Activation kind);              // the function `kind` of each element, in x's type
+  // Whether a == b. Comparisons give U8, 1 where they hold and 0 elsewhere. Operands may also be I32 or U8. Where one is NaN only ne holds.
   Tensor eq(Tensor a, Tensor b);
   Tensor ne(Tensor a, Tensor b);  // U8: whether a != b
   Tensor lt(Tensor a, Tensor b);  // U8: whether a < b
   Tensor le(Tensor a, Tensor b);  // U8: whether a <= b
   Tensor gt(Tensor a, Tensor b);  // U8: whether a > b
   Tensor ge(Tensor a, Tensor b);  // U8: whether a >= b
-  // Of U8, where all but 0 counts as true; results are 0 or 1.
+  // Whether both are: of U8, where all but 0 counts as true; results are 0 or 1.
   Tensor logical_and(Tensor a, Tensor b);
-  Tensor logical_or(Tensor a, Tensor b);  // of U8
-  Tensor logical_not(Tensor x);           // of U8
+  Tensor logical_or(Tensor a, Tensor b);  // whether a or b is; of U8
+  Tensor logical_not(Tensor x);           // whether x is not; of U8
   // a where the mask, U8, is not 0, else b. What is not chosen does not count, also if it is NaN. Types as for comparisons.
   Tensor where(Tensor mask, Tensor a, Tensor b);
-  // Among F32, F16, BF16, I32 and U8. To a type of float: rounds to nearest even. From a float to I32 or U8: towards zero, to the
+  // x as `dtype`, among F32, F16, BF16, I32 and U8. To a type of float: rounds to nearest even. From a float to I32 or U8: towards zero, to the
   // nearest number that the type has where it is outside, and 0 for NaN. From I32 to U8: the low 8 bits.
   Tensor cast(Tensor x, DType dtype);
 

@@ -36,14 +36,14 @@ inline constexpr int kMaxLayers = 1000;
 
 // --- Small layers --------------------------------------------------------------------------------------------
 
-// x [..., in] -> [..., out] with the linear layer `prefix`.
+// x [..., in] -> [..., out] with the linear layer `prefix`, which has a bias or none.
 HEED_API Tensor linear(Graph& g, Tensor x, std::string_view prefix, int64_t out, bool bias = true,
                        std::optional<DType> weight_dtype = {});
 
-// LayerNorm over the last axis with `prefix`.weight and `prefix`.bias.
+// LayerNorm over the last axis of x [..., C] with `prefix`.weight and `prefix`.bias.
 HEED_API Tensor layernorm(Graph& g, Tensor x, std::string_view prefix, float eps = 1e-5f);
 
-// RMSNorm over the last axis with `prefix`.weight.
+// RMSNorm over the last axis of x [..., C] with `prefix`.weight.
 HEED_API Tensor rmsnorm(Graph& g, Tensor x, std::string_view prefix, float eps = 1e-6f);
 
 // --- Attention -----------------------------------------------------------------------------------------------
@@ -65,8 +65,7 @@ struct AttentionNames {
   bool transposed = false;
   // If set, an RMSNorm of this name scales each head's queries or keys after the projection, with one weight [d_k] for
   // all heads (Qwen 3).
-  std::string_view q_norm = {};
-  std::string_view k_norm = {};
+  std::string_view q_norm = {}, k_norm = {};
 };
 
 inline constexpr AttentionNames kFusedQkv = {.qkv = "wqkv", .out = "wo"};
@@ -150,10 +149,10 @@ struct MultiHeadOptions {
 HEED_API Tensor attention(Graph& g, Tensor query, Tensor key, Tensor value, std::string_view prefix,
                           const MultiHeadOptions& options = {});
 
-// Attention of x over itself. Default names: kFusedQkv.
+// Attention of x [B, S, C] over itself -> [B, S, out_width]. Default names: kFusedQkv.
 HEED_API Tensor self_attention(Graph& g, Tensor x, std::string_view prefix, const MultiHeadOptions& options = {});
 
-// Attention of x over `context`. Default names: kFusedKv.
+// Attention of x [B, S, C] over `context` [B, S_kv, C_kv] -> [B, S, out_width]. Default names: kFusedKv.
 HEED_API Tensor cross_attention(Graph& g, Tensor x, Tensor context, std::string_view prefix,
                                 const MultiHeadOptions& options = {});
 
@@ -172,14 +171,14 @@ enum class NormKind : uint8_t { Layer, Rms };
 
 struct NormOptions {
   NormPlacement placement = NormPlacement::Post;
-  float eps = 1e-5f;
+  float eps = 1e-5f;  // added to the variance
   NormKind kind = NormKind::Layer;
 };
 
 // The names of an attention block, which follow the prefix of its layer.
 struct AttentionBlockNames {
   std::string_view attention = "self_attn";
-  std::string_view norm = "norm1";
+  std::string_view norm = "norm1";  // the layer norm
 };
 
 // `attention` with its residual connection and norm: query [B, S_q, C] -> [B, S_q, C]. Keys and values that are the query are
@@ -196,8 +195,8 @@ struct FeedForwardOptions {
   // If set, the activation acts on a linear layer of this name, which then scales the first one: second(activation(gate(x))
   // * first(x)), SwiGLU with Silu and GeGLU with Gelu (Shazeer 2020, arXiv:2002.05202).
   std::string_view gate = {};
-  bool transposed = false;  // matrices are [in, out], as those of GPT-2 are
-  bool bias = true;
+  bool transposed = false;                 // matrices are [in, out], as those of GPT-2 are
+  bool bias = true;                        // all layers have a bias
   std::optional<DType> weight_dtype = {};  // type of both matrices; default: that of x
   float hidden_dropout = 0.0f;             // after the activation
   float output_dropout = 0.0f;             // after the second layer
@@ -206,9 +205,10 @@ struct FeedForwardOptions {
 // Position-wise feed-forward, second(activation(first(x))), without a residual: x [B, S, C] -> [B, S, C].
 HEED_API Tensor feed_forward(Graph& g, Tensor x, std::string_view prefix, const FeedForwardOptions& options = {});
 
+// The names of a feed-forward block, which follow the prefix of its layer.
 struct FeedForwardBlockNames {
   std::string_view feed_forward = {};  // empty: the two linear layers lie directly below the prefix
-  std::string_view norm = "norm2";
+  std::string_view norm = "norm2";     // the layer norm
 };
 
 // `feed_forward` with its residual connection and norm: x [B, S, C] -> [B, S, C].
@@ -251,11 +251,11 @@ struct StackOptions {
   std::string_view final_norm = {};
 };
 
-// Layers prefix.0, prefix.1, ..., each of which gets the output of the one before. stack.final_norm is a full name: the
-// prefix is not put before it.
+// x [B, S, C] -> [B, S, C]. Layers prefix.0, prefix.1, ..., each of which gets the output of the one before.
+// stack.final_norm is a full name: the prefix is not put before it.
 HEED_API Tensor encoder_stack(Graph& g, Tensor x, std::string_view prefix, const EncoderLayerOptions& layer,
                               const StackOptions& stack);
-// Every layer gets the same `memory`.
+// x [B, S, C] -> [B, S, C]. Every layer gets the same `memory` [B, S_kv, C].
 HEED_API Tensor decoder_stack(Graph& g, Tensor x, Tensor memory, std::string_view prefix,
                               const DecoderLayerOptions& layer, const StackOptions& stack);
 
@@ -266,13 +266,13 @@ struct TransformerOptions {
   DecoderLayerOptions decoder = {};
   StackOptions encoder_stack = {};
   StackOptions decoder_stack = {};
-  std::string_view encoder_prefix = "encoder.layers";
-  std::string_view decoder_prefix = "decoder.layers";
-  bool positional_encoding = true;             // add the sinusoidal one to both inputs
-  float input_dropout = 0.0f;                  // after the positional encoding
-  int64_t vocabulary = 0;                      // width of the final linear layer
-  std::string_view out = "out";                // its name
-  std::optional<DType> out_weight_dtype = {};  // the type of its matrix; default: that of `target`
+  std::string_view encoder_prefix = "encoder.layers";  // of the encoder's layers
+  std::string_view decoder_prefix = "decoder.layers";  // of the decoder's layers
+  bool positional_encoding = true;                     // add the sinusoidal one to both inputs
+  float input_dropout = 0.0f;                          // after the positional encoding
+  int64_t vocabulary = 0;                              // width of the final linear layer
+  std::string_view out = "out";                        // its name
+  std::optional<DType> out_weight_dtype = {};          // the type of its matrix; default: that of `target`
 };
 
 struct TransformerResult {

@@ -51,11 +51,11 @@ struct OptimizerOptions {
 
 // What a run does with a group of weights. The last five count for all groups as group 0 gives them.
 struct StepNumbers {
-  float rate = 1e-3f;
-  float weight_decay = 0.0f;
-  float beta1 = 0.9f;  // Sgd: the momentum
-  float beta2 = 0.999f;
-  float eps = 1e-8f;
+  float rate = 1e-3f;         // how far a step goes
+  float weight_decay = 0.0f;  // times the rate: by which share a step makes weights smaller
+  float beta1 = 0.9f;         // Sgd: the momentum
+  float beta2 = 0.999f;       // of AdamW's second moment
+  float eps = 1e-8f;          // of AdamW: added to the root of the second moment
 
   bool apply = true;        // false: the run only adds to the gradients
   int64_t runs = 1;         // whose gradients were added up: their mean counts
@@ -79,7 +79,8 @@ struct StepReport {
 };
 
 // The scale of a loss whose gradients pass through f16 (Micikevicius et al. 2018, arXiv:1710.03740): it falls to half at a
-// step that was left out, and doubles after `grow_after` steps in a row that were not.
+// step that was left out, and doubles after `grow_after` steps in a row that were not; `good` counts these. It stays within
+// `least` and `most`.
 struct LossScale {
   float scale = 65536.0f;
   float least = 1.0f, most = 16777216.0f;

@@ -27,7 +27,7 @@ struct TextEncoderOptions {
   // memory and half the reading at each run; products still sum in F32 (see Graph::matmul).
   std::optional<DType> weight_dtype = {};
   bool keep_weight_dtype = false;  // store them as the checkpoint does (BertWeights::dtype), whatever weight_dtype is
-  int64_t max_batch = 32;
+  int64_t max_batch = 32;          // texts that run together
   // The longest input in tokens, with [CLS] and [SEP]. 0: the number in sentence_bert_config.json, or without that file
   // the model's positions.
   int64_t max_tokens = 0;

@@ -46,12 +46,12 @@ enum class TextOverflow : uint8_t {
 // How tokens are drawn; the members of SampleOptions say what they mean. A conversation's draws depend on its seed and on how many
 // there were, not on other conversations.
 struct TextSampling {
-  float temperature = 0.7f;  // 0: the most likely token
-  int64_t top_k = 40;
-  float top_p = 0.95f;
-  float min_p = 0.05f;
+  float temperature = 0.7f;         // 0: the most likely token
+  int64_t top_k = 40;               // the k most likely tokens; 0: all
+  float top_p = 0.95f;              // the fewest of the most likely with this share; 1: all
+  float min_p = 0.05f;              // those of at least this share of the most likely one
   float repetition_penalty = 1.0f;  // of all tokens of the conversation but control tokens
-  uint32_t seed = 0;
+  uint32_t seed = 0;                // of the draws
 };
 
 struct TextGeneratorOptions {

@@ -30,7 +30,7 @@ MADE = (SCALE, "  // Says nothing.\n  Tensor odd(Tensor x, int axis, const Matmu
     "include/heed/c/operations.h": ["// Says nothing.", "heed_tensor heed_graph_odd(heed_graph* graph, heed_tensor x, int32_t axis, "
                                                         "const heed_matmul_options* options);"],
     "engine/c/generated/operations.cpp": ['g.odd(on.tensor(x, "x"), axis, read(on.call(), options))'],
-    "engine/python/heed/_operations.py": ["def odd(self, x: Tensor, axis: int, *, transpose_a: bool = False", '"""Says nothing. - transpose_a: a is [..., K, M].'],
+    "engine/python/heed/_operations.py": ["def odd(self, x: Tensor, axis: int, *, transpose_a: bool = False", '"""Says nothing. The result has x\'s shape. - transpose_a: a is [..., K, M].'],
     "tests/c/functions.inc": ["HEED_C(heed_graph_odd)"]})
 
 

@@ -5,6 +5,7 @@ import importlib
 import inspect
 import pathlib
 import pydoc
+import re
 
 import numpy as np
 import pytest
@@ -200,12 +201,33 @@ def test_everything_public_has_a_docstring():
     assert lacking == []
 
 
+def test_every_option_and_result_is_told():
+    lacking = []
+    for name, value in [pair for module in (heed, heed.nn, heed.train) for pair in public(module) if inspect.isclass(pair[1])]:
+        fields = [field.name for field in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else getattr(value, "_fields", ())
+        lacking += [f"{name}.{field}" for field in fields if not re.search(rf"\b{field}\b", value.__doc__)]
+    assert lacking == []
+
+
+# What neither takes nor gives tensors whose shapes there is anything to say of.
+WITHOUT_SHAPES = {"find_weight", "label", "number", "position", "sum", "extent"}
+
+
+def test_operations_and_layers_tell_shapes():
+    members = [(name, value) for base in heed.Graph.__mro__ for name, value in vars(base).items() if inspect.isfunction(value)]
+    members += [(name, getattr(heed.nn, name)) for name in heed.nn.__all__ if inspect.isfunction(getattr(heed.nn, name))]
+    told = {name: value.__doc__ for name, value in members if not name.startswith("_") and name not in WITHOUT_SHAPES}
+    assert len(told) > 90
+    assert [name for name, text in told.items() if not re.search(r"\[|shape|ax[ie]s|rank", text, re.IGNORECASE)] == []
+
+
 def test_nothing_private_is_public():
     for module in MODULES:
         assert all(not name.startswith("_") for name in module.__all__)
         for name, value in public(module):
             assert not inspect.ismodule(value) or value in MODULES, name
             assert getattr(value, "__module__", "heed").startswith(("heed", "typing")) or isinstance(value, str), name
+    assert heed.Error.__module__ == "heed"  # as tracebacks show it
 
 
 def test_help_shows_layers_and_options():

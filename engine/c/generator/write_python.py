@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import List, Tuple
+from typing import Collection, List, Tuple
 
 import interface
 from comments import InPython, reflowed
@@ -52,8 +52,9 @@ def used_of(module_name: str, names: List[str], body: List[str]) -> str:
 
 
 class Writer:
-    def __init__(self, made: Interface, translate: InPython) -> None:
+    def __init__(self, made: Interface, translate: InPython, of_elements: Collection[str]) -> None:
         self.made, self.translate = made, translate
+        self.of_elements = {f"Graph::{name}" for name in of_elements}
 
     @staticmethod
     def short(name: str) -> str:
@@ -178,15 +179,17 @@ class Writer:
         return [*lines, ""]
 
     def _result(self, struct: Struct, gives_weights: bool) -> List[str]:
-        lines = ["", f"class {self.short(struct.name)}(NamedTuple):", *docstring(self.translate(struct.comment), "    ")]
+        fields, lines = [], []
         for member in struct.members:
             may_lack = any("invalid unless" in line for line in member.comment)
             comment = self.translate([line.replace("invalid unless", "None unless") for line in member.comment])
-            line = f"    {member.name}: {'Optional[Tensor]' if may_lack else 'Tensor'}"
-            lines += [f"{line}  # {comment[0]}"] if len(comment) == 1 else [f"    # {c}" for c in reflowed(comment, WIDTH - 6)] + [line]
+            fields.append(f"    {member.name}: {'Optional[Tensor]' if may_lack else 'Tensor'}")
+            lines.append(f"- {member.name}: {' '.join(comment)}" + ("" if comment[-1].endswith(".") else "."))
         if gives_weights:
-            lines.append("    weights: Tuple[Optional[Tensor], ...]  # of each attention of the options, if it asks for them")
-        return [*lines, ""]
+            fields.append("    weights: Tuple[Optional[Tensor], ...]")
+            lines.append("- weights: of each attention of the options, if it asks for them.")
+        intro = self.translate(struct.comment) or [f"What {snake(self.short(struct.name).removesuffix('Result'))} gives."]
+        return ["", f"class {self.short(struct.name)}(NamedTuple):", *docstring([*intro, "", *lines], "    "), "", *fields, ""]
 
     def options_py(self) -> str:
         body: List[str] = []
@@ -253,6 +256,9 @@ class Writer:
         result = {"Tensor": "Tensor", "Dim": "Dim", "void": "None"}.get(function.result, self.short(struct))
         head = wrapped(f"    def {name}({', '.join(parameters)}) -> {result}:", " " * 8)
         doc = self.translate(function.comment)
+        if function.name in self.of_elements:
+            named = [member.name for member, _ in self.made.parameters(function)]
+            doc = [*doc, "", "The shapes of a and b broadcast." if "b" in named else "The result has x's shape."]
         for _, kind in self.made.parameters(function):
             if kind.kind == "struct":
                 doc = [*doc, *self.fields_doc(self.made.structs[kind.of])]

@@ -32,6 +32,8 @@ lib = _load()
 class Error(Exception):
     """A call failed. `status` says how, and the text which operation, tensor and values were concerned."""
 
+    __module__ = "heed"  # as tracebacks show it
+
     def __init__(self, status: int, message: str) -> None:
         try:
             self.status: int = Status(status)

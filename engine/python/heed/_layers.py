@@ -17,20 +17,20 @@ Layer = Any
 
 
 def linear(x: Tensor, prefix: str, out: int, bias: bool = True, weight_dtype: Optional[str] = None) -> Tensor:
-    """x [..., in] -> [..., out] with the linear layer `prefix`."""
+    """x [..., in] -> [..., out] with the linear layer `prefix`, which has a bias or none."""
     g = graph_of(x, "x")
     return g._new(lib.heed_nn_linear(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), whole(out, "out"), int(bias),
         word_if(_words.DTYPE, weight_dtype, "weight_dtype")))
 
 
 def layernorm(x: Tensor, prefix: str, eps: float = 1e-5) -> Tensor:
-    """LayerNorm over the last axis with `prefix`.weight and `prefix`.bias."""
+    """LayerNorm over the last axis of x [..., C] with `prefix`.weight and `prefix`.bias."""
     g = graph_of(x, "x")
     return g._new(lib.heed_nn_layernorm(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), real(eps, "eps")))
 
 
 def rmsnorm(x: Tensor, prefix: str, eps: float = 1e-6) -> Tensor:
-    """RMSNorm over the last axis with `prefix`.weight."""
+    """RMSNorm over the last axis of x [..., C] with `prefix`.weight."""
     g = graph_of(x, "x")
     return g._new(lib.heed_nn_rmsnorm(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), real(eps, "eps")))
 
@@ -50,7 +50,7 @@ def attention(query: Tensor, key: Tensor, value: Tensor, prefix: str, options: O
 
 
 def self_attention(x: Tensor, prefix: str, options: Optional[MultiHeadOptions] = None, **fields: Any) -> Layer:
-    """Attention of x over itself. Default names: FUSED_QKV.
+    """Attention of x [B, S, C] over itself -> [B, S, out_width]. Default names: FUSED_QKV.
 
     Keywords are the fields of MultiHeadOptions."""
     g = graph_of(x, "x")
@@ -61,7 +61,7 @@ def self_attention(x: Tensor, prefix: str, options: Optional[MultiHeadOptions] =
 
 
 def cross_attention(x: Tensor, context: Tensor, prefix: str, options: Optional[MultiHeadOptions] = None, **fields: Any) -> Layer:
-    """Attention of x over `context`. Default names: FUSED_KV.
+    """Attention of x [B, S, C] over `context` [B, S_kv, C_kv] -> [B, S, out_width]. Default names: FUSED_KV.
 
     Keywords are the fields of MultiHeadOptions."""
     g = graph_of(x, "x")
@@ -146,8 +146,8 @@ def decoder_layer(x: Tensor, memory: Tensor, prefix: str, options: Optional[Deco
 
 def encoder_stack(x: Tensor, prefix: str, layer: Optional[EncoderLayerOptions] = None, stack: Optional[StackOptions] = None,
         **fields: Any) -> Layer:
-    """Layers prefix.0, prefix.1, ..., each of which gets the output of the one before. stack.final_norm is a full name: the prefix is
-    not put before it.
+    """x [B, S, C] -> [B, S, C]. Layers prefix.0, prefix.1, ..., each of which gets the output of the one before. stack.final_norm is a
+    full name: the prefix is not put before it.
 
     Keywords are the fields of EncoderLayerOptions and StackOptions."""
     g = graph_of(x, "x")
@@ -159,7 +159,7 @@ def encoder_stack(x: Tensor, prefix: str, layer: Optional[EncoderLayerOptions] =
 
 def decoder_stack(x: Tensor, memory: Tensor, prefix: str, layer: Optional[DecoderLayerOptions] = None,
         stack: Optional[StackOptions] = None, **fields: Any) -> Layer:
-    """Every layer gets the same `memory`.
+    """x [B, S, C] -> [B, S, C]. Every layer gets the same `memory` [B, S_kv, C].
 
     Keywords are the fields of DecoderLayerOptions and StackOptions."""
     g = graph_of(x, "x")

@@ -20,12 +20,12 @@ class Operations(Building):
         return self._dim(lib.heed_graph_sum(self._c, self._size_id(a, "a"), self._size_id(b, "b"), whole(most, "most")))
 
     def assign(self, state: Tensor, value: Tensor) -> Tensor:
-        """Writes all that `state`, which may be a view of a state, shows. The value may be computed from the state itself; a sum,
-        product or activation of what it shows, g.assign(s, g.add(s, x)), is one pass that changes it where it lies."""
+        """Writes all that `state`, which may be a view of a state, shows; `value` has its shape. It may be computed from the state
+        itself; a sum, product or activation of what it shows, g.assign(s, g.add(s, x)), is one pass that changes it where it lies."""
         return self._new(lib.heed_graph_assign(self._c, self._id_of(state, "state"), self._id_of(value, "value")))
 
     def reshape(self, x: Tensor, shape: Sequence[Size]) -> Tensor:
-        """Same number of elements; copies only if the layout of x asks for it. One size may be -1: what the others leave."""
+        """The elements of x in another shape; copies only if the layout of x asks for it. One size may be -1: what the others leave."""
         return self._new(lib.heed_graph_reshape(self._c, self._id_of(x, "x"), *self._shape(shape, "shape")))
 
     def permute(self, x: Tensor, axes: Sequence[int]) -> Tensor:
@@ -33,22 +33,23 @@ class Operations(Building):
         return self._new(lib.heed_graph_permute(self._c, self._id_of(x, "x"), *ints(axes, "axes")))
 
     def transpose(self, x: Tensor, axis_a: int, axis_b: int) -> Tensor:
-        """x with two axes swapped"""
+        """x with axis_a and axis_b swapped"""
         return self._new(lib.heed_graph_transpose(self._c, self._id_of(x, "x"), int32(axis_a, "axis_a"), int32(axis_b, "axis_b")))
 
     def slice(self, x: Tensor, axis: int, begin: Size, size: Size) -> Tensor:
-        """Elements begin .. begin + size of an axis. A negative begin counts from the end. A negative size ends there: -1 takes all
-        behind begin, -2 all but the last one, and so on. Where one of them is only known at a run, a run for which they do not fit
-        answers ExtentOutOfRange."""
+        """Elements begin .. begin + size of an axis of x. A negative begin counts from the end. A negative size ends there: -1 takes
+        all behind begin, -2 all but the last one, and so on. Where one of them is only known at a run, a run for which they do not
+        fit answers ExtentOutOfRange."""
         return self._new(lib.heed_graph_slice(self._c, self._id_of(x, "x"), int32(axis, "axis"), self._size_id(begin, "begin"),
             self._size_id(size, "size")))
 
     def stride(self, x: Tensor, axis: int, step: int) -> Tensor:
-        """Every step-th element of an axis, from index 0 on: (S - 1) / step + 1 of its S, which must be constant unless step is 1."""
+        """Every step-th element of an axis of x, from index 0 on: (S - 1) / step + 1 of its S, which must be constant unless step is
+        1."""
         return self._new(lib.heed_graph_stride(self._c, self._id_of(x, "x"), int32(axis, "axis"), whole(step, "step")))
 
     def flip(self, x: Tensor, axis: int) -> Tensor:
-        """The elements of an axis in the reverse order. Not a view but a pass; the axis must be constant."""
+        """The elements of an axis of x in the reverse order. Not a view but a pass; the axis must be constant."""
         return self._new(lib.heed_graph_flip(self._c, self._id_of(x, "x"), int32(axis, "axis")))
 
     def expand(self, x: Tensor, shape: Sequence[Size]) -> Tensor:
@@ -56,11 +57,11 @@ class Operations(Building):
         return self._new(lib.heed_graph_expand(self._c, self._id_of(x, "x"), *self._shape(shape, "shape")))
 
     def last(self, x: Tensor, axis: int) -> Tensor:
-        """the last element of an axis, as a slice of size 1"""
+        """the last element of an axis of x, as a slice of size 1"""
         return self._new(lib.heed_graph_last(self._c, self._id_of(x, "x"), int32(axis, "axis")))
 
     def select(self, x: Tensor, axis: int, index: int) -> Tensor:
-        """A slice of size 1, with the axis removed. A negative index counts from the end."""
+        """A slice of x of size 1, with the axis removed. A negative index counts from the end."""
         return self._new(lib.heed_graph_select(self._c, self._id_of(x, "x"), int32(axis, "axis"), whole(index, "index")))
 
     def take(self, x: Tensor, axis: int, places: Tensor) -> Tensor:
@@ -117,12 +118,12 @@ class Operations(Building):
         return self._new(lib.heed_graph_rmsnorm(self._c, self._id_of(x, "x"), self._tensor_id(gamma, "gamma"), real(eps, "eps")))
 
     def l2_normalize(self, x: Tensor, eps: float = 1e-12) -> Tensor:
-        """x / max(|x|, eps)"""
+        """x [..., C] / max(|x|, eps)"""
         return self._new(lib.heed_graph_l2_normalize(self._c, self._id_of(x, "x"), real(eps, "eps")))
 
     def log_softmax(self, x: Tensor) -> Tensor:
-        """x - log(sum of exp(x)), the logarithm of softmax(x). Minus infinity stays minus infinity, also in a row of nothing else; NaN
-        or plus infinity anywhere in a row make the row NaN."""
+        """x [..., C] - log(sum of exp(x)), the logarithm of softmax(x). Minus infinity stays minus infinity, also in a row of nothing
+        else; NaN or plus infinity anywhere in a row make the row NaN."""
         return self._new(lib.heed_graph_log_softmax(self._c, self._id_of(x, "x")))
 
     def rotary(self, x: Tensor, *, pairs: str = "halves", width: int = 0, base: float = 10000.0,
@@ -133,6 +134,7 @@ class Operations(Building):
 
         - pairs: one of "adjacent", "halves".
         - width: even; the first elements of a row turn, the others stay. 0: all of them.
+        - base: of the angles: the larger, the more slowly the last pairs turn.
         - scaling: RotaryScaling.
         - first: position of index 0 along x's axis -2: a constant, or made by Graph.position.
         - positions: instead: i32, broadcast to x's shape without its last axis."""
@@ -150,7 +152,7 @@ class Operations(Building):
             real(label_smoothing, "label_smoothing")))
 
     def argmax(self, x: Tensor) -> Tensor:
-        """i32 index of the largest element, the first of equal ones; removes the axis"""
+        """x [..., C] -> i32 [...]: the index of the largest element, the first of equal ones"""
         return self._new(lib.heed_graph_argmax(self._c, self._id_of(x, "x")))
 
     def sample(self, logits: Tensor, *, previous: Optional[Tensor] = None, previous_count: Optional[Size] = None,
@@ -219,7 +221,8 @@ class Operations(Building):
         - mask: broadcast to [B, H, S_q, S_kv].
         - bias: broadcast to [B, H, S_q, S_kv].
         - dropout: on the weights, after softmax, in training plans.
-        - return_weights: otherwise the weights are never stored for the host."""
+        - return_weights: otherwise the weights are never stored for the host.
+        - return_log_sum_exp: gives AttentionResult.log_sum_exp."""
         keep = Keep()
         options = AttentionOptions(scale, causal, window, lengths, positions, key_padding, mask, bias, masked_fill, dropout,
             return_weights, return_log_sum_exp)
@@ -229,10 +232,10 @@ class Operations(Building):
         return AttentionResult(*self._all_of(result))
 
     def dropout(self, x: Tensor, p: float, stream: Optional[int] = None) -> Tensor:
-        """In training plans, zeroes elements with probability p and scales the others by 1/(1-p); in other plans, does nothing. Random
-        bits come from Philox4x32-10 (Salmon et al. 2011) with the key (seed of the run, stream) and the counter element index / 4.
-        The default stream is the number of earlier dropout calls in this graph; of two that are arguments of one call, the compiler
-        chooses which is earlier."""
+        """In training plans, zeroes elements of x, of any shape, with probability p and scales the others by 1/(1-p); in other plans,
+        does nothing. Random bits come from Philox4x32-10 (Salmon et al. 2011) with the key (seed of the run, stream) and the
+        counter element index / 4. The default stream is the number of earlier dropout calls in this graph; of two that are
+        arguments of one call, the compiler chooses which is earlier."""
         return self._new(lib.heed_graph_dropout(self._c, self._id_of(x, "x"), real(p, "p"), number_if(stream, "stream")))
 
     def embedding(self, table: Tensor, ids: Tensor, dtype: Optional[str] = None) -> Tensor:
@@ -251,173 +254,257 @@ class Operations(Building):
         return self._new(lib.heed_graph_positional_encoding(self._c, self._id_of(x, "x")))
 
     def number(self, value: float, dtype: str = "f32") -> Tensor:
-        """A one-element constant, f32 (beside any type of float), i32 or u8, which costs no memory and no load as an operand here."""
+        """The constant `value` of one element and this dtype, f32 (beside any type of float), i32 or u8, which costs no memory and no
+        load as an operand here."""
         return self._new(lib.heed_graph_number(self._c, real(value, "value"), word(_words.DTYPE, dtype, "dtype")))
 
     def add(self, a: Tensor, b: Tensor) -> Tensor:
-        """also i32, where sums, differences and products wrap around"""
+        """a + b; also i32, where sums, differences and products wrap around
+
+        The shapes of a and b broadcast."""
         return self._new(lib.heed_graph_add(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
 
     def sub(self, a: Tensor, b: Tensor) -> Tensor:
-        """also i32"""
+        """a - b; also i32
+
+        The shapes of a and b broadcast."""
         return self._new(lib.heed_graph_sub(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
 
     def mul(self, a: Tensor, b: Tensor) -> Tensor:
-        """also i32"""
+        """a b; also i32
+
+        The shapes of a and b broadcast."""
         return self._new(lib.heed_graph_mul(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
 
     def div(self, a: Tensor, b: Tensor) -> Tensor:
-        """also i32: rounds towards zero; 0 where b is 0"""
+        """a / b; also i32: rounds towards zero; 0 where b is 0
+
+        The shapes of a and b broadcast."""
         return self._new(lib.heed_graph_div(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
 
     def mod(self, a: Tensor, b: Tensor) -> Tensor:
         """The remainder with the sign of b, as Python has it: a - b floor(a / b). Also i32: 0 where b is 0. Floats lose digits where
-        |a / b| is above 2^22."""
+        |a / b| is above 2^22.
+
+        The shapes of a and b broadcast."""
         return self._new(lib.heed_graph_mod(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
 
     def minimum(self, a: Tensor, b: Tensor) -> Tensor:
-        """also i32; NaN if either is"""
+        """the smaller of a and b; also i32; NaN if either is
+
+        The shapes of a and b broadcast."""
         return self._new(lib.heed_graph_minimum(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
 
     def maximum(self, a: Tensor, b: Tensor) -> Tensor:
-        """also i32; NaN if either is"""
+        """the larger of a and b; also i32; NaN if either is
+
+        The shapes of a and b broadcast."""
         return self._new(lib.heed_graph_maximum(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
 
     def pow(self, a: Tensor, b: Tensor) -> Tensor:
-        """a^b. Of a negative a only whole b have a power, others give NaN. 1 if b is 0 or a is 1, whatever the other is."""
+        """a^b. Of a negative a only whole b have a power, others give NaN. 1 if b is 0 or a is 1, whatever the other is.
+
+        The shapes of a and b broadcast."""
         return self._new(lib.heed_graph_pow(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
 
     def clamp(self, x: Tensor, low: float, high: float) -> Tensor:
-        """low <= high; NaN stays"""
+        """x within low <= high; NaN stays
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_clamp(self._c, self._id_of(x, "x"), real(low, "low"), real(high, "high")))
 
     def neg(self, x: Tensor) -> Tensor:
-        """also i32"""
+        """-x; also i32
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_neg(self._c, self._id_of(x, "x")))
 
     def abs(self, x: Tensor) -> Tensor:
-        """also i32"""
+        """|x|; also i32
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_abs(self._c, self._id_of(x, "x")))
 
     def sign(self, x: Tensor) -> Tensor:
-        """-1, 0 or 1; also i32"""
+        """-1, 0 or 1 as x is; also i32
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_sign(self._c, self._id_of(x, "x")))
 
     def reciprocal(self, x: Tensor) -> Tensor:
-        """1 / x"""
+        """1 / x
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_reciprocal(self._c, self._id_of(x, "x")))
 
     def sqrt(self, x: Tensor) -> Tensor:
-        """NaN below 0"""
+        """the square root of x; NaN below 0
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_sqrt(self._c, self._id_of(x, "x")))
 
     def rsqrt(self, x: Tensor) -> Tensor:
-        """1 / sqrt(x)"""
+        """1 / sqrt(x)
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_rsqrt(self._c, self._id_of(x, "x")))
 
     def exp(self, x: Tensor) -> Tensor:
-        """e^x"""
+        """e^x
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_exp(self._c, self._id_of(x, "x")))
 
     def log(self, x: Tensor) -> Tensor:
-        """natural; -infinity for 0, NaN below"""
+        """the natural logarithm of x; -infinity for 0, NaN below
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_log(self._c, self._id_of(x, "x")))
 
     def sin(self, x: Tensor) -> Tensor:
-        """of radians; as cos within 2^-22 up to |x| = 100,000, beyond which digits are lost"""
+        """the sine of x radians; as cos within 2^-22 up to |x| = 100,000, beyond which digits are lost
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_sin(self._c, self._id_of(x, "x")))
 
     def cos(self, x: Tensor) -> Tensor:
-        """of radians, as sin"""
+        """the cosine of x radians, as sin
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_cos(self._c, self._id_of(x, "x")))
 
     def erf(self, x: Tensor) -> Tensor:
-        """the error function"""
+        """the error function of x
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_erf(self._c, self._id_of(x, "x")))
 
     def sigmoid(self, x: Tensor) -> Tensor:
-        """1 / (1 + e^-x)"""
+        """1 / (1 + e^-x)
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_sigmoid(self._c, self._id_of(x, "x")))
 
     def softplus(self, x: Tensor) -> Tensor:
-        """log(1 + e^x)"""
+        """log(1 + e^x)
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_softplus(self._c, self._id_of(x, "x")))
 
     def elu(self, x: Tensor, alpha: float = 1.0) -> Tensor:
-        """alpha (e^x - 1) below 0"""
+        """x, or alpha (e^x - 1) below 0
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_elu(self._c, self._id_of(x, "x"), real(alpha, "alpha")))
 
     def leaky_relu(self, x: Tensor, slope: float = 0.01) -> Tensor:
-        """slope x below 0"""
+        """x, or slope x below 0
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_leaky_relu(self._c, self._id_of(x, "x"), real(slope, "slope")))
 
     def hard_sigmoid(self, x: Tensor, slope: float = 0.16666667) -> Tensor:
-        """slope x + 1/2 within 0 .. 1"""
+        """slope x + 1/2 within 0 .. 1
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_hard_sigmoid(self._c, self._id_of(x, "x"), real(slope, "slope")))
 
     def hard_swish(self, x: Tensor) -> Tensor:
-        """x hard_sigmoid(x)"""
+        """x hard_sigmoid(x)
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_hard_swish(self._c, self._id_of(x, "x")))
 
     def floor(self, x: Tensor) -> Tensor:
-        """the nearest whole number that is not above"""
+        """the nearest whole number that is not above
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_floor(self._c, self._id_of(x, "x")))
 
     def round(self, x: Tensor) -> Tensor:
-        """to the nearest whole number, ties to even"""
+        """to the nearest whole number, ties to even
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_round(self._c, self._id_of(x, "x")))
 
     def scale(self, x: Tensor, factor: float) -> Tensor:
-        """x * factor, in x's type"""
+        """x * factor, in x's type
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_scale(self._c, self._id_of(x, "x"), real(factor, "factor")))
 
     def activation(self, x: Tensor, kind: str) -> Tensor:
-        """of each element, in x's type"""
+        """the function `kind` of each element, in x's type
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_activation(self._c, self._id_of(x, "x"), word(_words.ACTIVATION, kind, "kind")))
 
     def eq(self, a: Tensor, b: Tensor) -> Tensor:
-        """Comparisons give u8, 1 where they hold and 0 elsewhere. Operands may also be i32 or u8. Where one is NaN only ne holds."""
+        """Whether a == b. Comparisons give u8, 1 where they hold and 0 elsewhere. Operands may also be i32 or u8. Where one is NaN
+        only ne holds.
+
+        The shapes of a and b broadcast."""
         return self._new(lib.heed_graph_eq(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
 
     def ne(self, a: Tensor, b: Tensor) -> Tensor:
-        """u8: whether a != b"""
+        """u8: whether a != b
+
+        The shapes of a and b broadcast."""
         return self._new(lib.heed_graph_ne(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
 
     def lt(self, a: Tensor, b: Tensor) -> Tensor:
-        """u8: whether a < b"""
+        """u8: whether a < b
+
+        The shapes of a and b broadcast."""
         return self._new(lib.heed_graph_lt(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
 
     def le(self, a: Tensor, b: Tensor) -> Tensor:
-        """u8: whether a <= b"""
+        """u8: whether a <= b
+
+        The shapes of a and b broadcast."""
         return self._new(lib.heed_graph_le(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
 
     def gt(self, a: Tensor, b: Tensor) -> Tensor:
-        """u8: whether a > b"""
+        """u8: whether a > b
+
+        The shapes of a and b broadcast."""
         return self._new(lib.heed_graph_gt(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
 
     def ge(self, a: Tensor, b: Tensor) -> Tensor:
-        """u8: whether a >= b"""
+        """u8: whether a >= b
+
+        The shapes of a and b broadcast."""
         return self._new(lib.heed_graph_ge(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
 
     def logical_and(self, a: Tensor, b: Tensor) -> Tensor:
-        """Of u8, where all but 0 counts as true; results are 0 or 1."""
+        """Whether both are: of u8, where all but 0 counts as true; results are 0 or 1.
+
+        The shapes of a and b broadcast."""
         return self._new(lib.heed_graph_logical_and(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
 
     def logical_or(self, a: Tensor, b: Tensor) -> Tensor:
-        """of u8"""
+        """whether a or b is; of u8
+
+        The shapes of a and b broadcast."""
         return self._new(lib.heed_graph_logical_or(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
 
     def logical_not(self, x: Tensor) -> Tensor:
-        """of u8"""
+        """whether x is not; of u8
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_logical_not(self._c, self._id_of(x, "x")))
 
     def where(self, mask: Tensor, a: Tensor, b: Tensor) -> Tensor:
-        """a where the mask, u8, is not 0, else b. What is not chosen does not count, also if it is NaN. Types as for comparisons."""
+        """a where the mask, u8, is not 0, else b. What is not chosen does not count, also if it is NaN. Types as for comparisons.
+
+        The shapes of a and b broadcast."""
         return self._new(lib.heed_graph_where(self._c, self._id_of(mask, "mask"), self._id_of(a, "a"), self._id_of(b, "b")))
 
     def cast(self, x: Tensor, dtype: str) -> Tensor:
-        """Among f32, f16, bf16, i32 and u8. To a type of float: rounds to nearest even. From a float to i32 or u8: towards zero, to
-        the nearest number that the type has where it is outside, and 0 for NaN. From i32 to u8: the low 8 bits."""
+        """x as `dtype`, among f32, f16, bf16, i32 and u8. To a type of float: rounds to nearest even. From a float to i32 or u8:
+        towards zero, to the nearest number that the type has where it is outside, and 0 for NaN. From i32 to u8: the low 8 bits.
+
+        The result has x's shape."""
         return self._new(lib.heed_graph_cast(self._c, self._id_of(x, "x"), word(_words.DTYPE, dtype, "dtype")))
 
     def mean(self, x: Tensor, axis: int, mask: Optional[Mask] = None) -> Tensor:

@@ -70,7 +70,8 @@ class AttentionOptions:
     - mask: broadcast to [B, H, S_q, S_kv].
     - bias: broadcast to [B, H, S_q, S_kv].
     - dropout: on the weights, after softmax, in training plans.
-    - return_weights: otherwise the weights are never stored for the host."""
+    - return_weights: otherwise the weights are never stored for the host.
+    - return_log_sum_exp: gives AttentionResult.log_sum_exp."""
 
     scale: Optional[float] = None
     causal: str = "none"
@@ -116,6 +117,7 @@ class RotaryOptions:
 
     - pairs: one of "adjacent", "halves".
     - width: even; the first elements of a row turn, the others stay. 0: all of them.
+    - base: of the angles: the larger, the more slowly the last pairs turn.
     - scaling: RotaryScaling.
     - first: position of index 0 along x's axis -2: a constant, or made by Graph.position.
     - positions: instead: i32, broadcast to x's shape without its last axis."""
@@ -188,8 +190,8 @@ class AttentionNames:
     - out: empty: no output projection.
     - in_out: Projections other than `out` are [in, out] matrices without bias, whose names have no ".weight": y = x W.
     - transposed: All projections are named and biased as linear layers, but their matrices are [in, out], as those of GPT-2 are.
-    - q_norm: If set, an RMSNorm of this name scales each head's queries or keys after the projection, with one weight [d_k] for all
-    heads (Qwen 3)."""
+    - q_norm, k_norm: If set, an RMSNorm of this name scales each head's queries or keys after the projection, with one weight [d_k]
+    for all heads (Qwen 3)."""
 
     qkv: Optional[str] = None
     q: Optional[str] = None
@@ -328,6 +330,7 @@ class NormOptions:
     """Options of norm.
 
     - placement: one of "post", "pre".
+    - eps: added to the variance.
     - kind: one of "layer", "rms"."""
 
     placement: str = "post"
@@ -340,7 +343,9 @@ class NormOptions:
 
 @dataclass
 class AttentionBlockNames:
-    """The names of an attention block, which follow the prefix of its layer."""
+    """The names of an attention block, which follow the prefix of its layer.
+
+    - norm: the layer norm."""
 
     attention: str = "self_attn"
     norm: str = "norm1"
@@ -358,6 +363,7 @@ class FeedForwardOptions:
     - gate: If set, the activation acts on a linear layer of this name, which then scales the first one: second(activation(gate(x))
     * first(x)), SwiGLU with Silu and GeGLU with Gelu (Shazeer 2020, arXiv:2002.05202).
     - transposed: matrices are [in, out], as those of GPT-2 are.
+    - bias: all layers have a bias.
     - weight_dtype: type of both matrices; default: that of x.
     - hidden_dropout: after the activation.
     - output_dropout: after the second layer."""
@@ -381,9 +387,10 @@ class FeedForwardOptions:
 
 @dataclass
 class FeedForwardBlockNames:
-    """Options of feed_forward_block_names.
+    """The names of a feed-forward block, which follow the prefix of its layer.
 
-    - feed_forward: empty: the two linear layers lie directly below the prefix."""
+    - feed_forward: empty: the two linear layers lie directly below the prefix.
+    - norm: the layer norm."""
 
     feed_forward: Optional[str] = None
     norm: str = "norm2"
@@ -460,6 +467,8 @@ class TransformerOptions:
     - decoder: DecoderLayerOptions.
     - encoder_stack: StackOptions.
     - decoder_stack: StackOptions.
+    - encoder_prefix: of the encoder's layers.
+    - decoder_prefix: of the decoder's layers.
     - positional_encoding: add the sinusoidal one to both inputs.
     - input_dropout: after the positional encoding.
     - vocabulary: width of the final linear layer.
@@ -638,7 +647,11 @@ class OptimizerOptions:
 class StepNumbers:
     """What a run does with a group of weights. The last five count for all groups as group 0 gives them.
 
+    - rate: how far a step goes.
+    - weight_decay: times the rate: by which share a step makes weights smaller.
     - beta1: Sgd: the momentum.
+    - beta2: of "adamw"'s second moment.
+    - eps: of "adamw": added to the root of the second moment.
     - apply: false: the run only adds to the gradients.
     - runs: whose gradients were added up: their mean counts.
     - loss_scale: what the loss was multiplied by (Optimizer.loss_scale); gradients are divided by it.
@@ -662,7 +675,8 @@ class StepNumbers:
 @dataclass
 class LossScale:
     """The scale of a loss whose gradients pass through f16 (Micikevicius et al. 2018, arXiv:1710.03740): it falls to half at a step
-    that was left out, and doubles after `grow_after` steps in a row that were not."""
+    that was left out, and doubles after `grow_after` steps in a row that were not; `good` counts these. It stays within `least` and
+    `most`."""
 
     scale: float = 65536.0
     least: float = 1.0
@@ -740,6 +754,7 @@ class DecoderConfig:
     - kv_heads: 0: heads.
     - head_width: 0: width / heads.
     - hidden: width of the feed-forward; 0: four times the width.
+    - vocabulary: rows of the table of tokens.
     - positions: The longest text of the training. Where a table tells positions (gpt2), its rows, and the most tokens of a
     conversation.
     - window: The sliding window of attention, in tokens ("sliding_window"; AttentionOptions.window). 0: none. Layers have it from
@@ -807,6 +822,7 @@ class TextEncoderOptions:
     - weight_dtype: Storage of matrices and tables; default: dtype. If dtype is f32, this may be f16 or bf16, which takes half the
     memory and half the reading at each run; products still sum in f32 (see Graph.matmul).
     - keep_weight_dtype: store them as the checkpoint does (BertWeights.dtype), whatever weight_dtype is.
+    - max_batch: texts that run together.
     - max_tokens: The longest input in tokens, with [CLS] and [SEP]. 0: the number in sentence_bert_config.json, or without that
     file the model's positions.
     - timestamps: see CompileOptions.
@@ -831,7 +847,11 @@ class TextSampling:
     there were, not on other conversations.
 
     - temperature: 0: the most likely token.
-    - repetition_penalty: of all tokens of the conversation but control tokens."""
+    - top_k: the k most likely tokens; 0: all.
+    - top_p: the fewest of the most likely with this share; 1: all.
+    - min_p: those of at least this share of the most likely one.
+    - repetition_penalty: of all tokens of the conversation but control tokens.
+    - seed: of the draws."""
 
     temperature: float = 0.7
     top_k: int = 40
@@ -910,21 +930,34 @@ class TextConversationOptions:
 
 
 class AttentionResult(NamedTuple):
-    output: Tensor  # [B, H, S_q, d_v]
-    weights: Optional[Tensor]  # [B, H, S_q, S_kv] before dropout; None unless return_weights
-    # [B, H, S_q] in f32; None unless return_log_sum_exp. The natural logarithm of the sum of exp(logit) over the visible keys,
-    # where a logit is scale q.k + bias, or masked_fill; -inf for a row without a visible key. The outputs of attentions over parts
-    # of the keys, weighted by exp(log_sum_exp), average to the output over all keys. On Vulkan d_k must be a constant up to 256,
-    # and not all of key_padding, mask and bias may be given beside lengths or positions.
+    """What attention gives.
+
+    - output: [B, H, S_q, d_v].
+    - weights: [B, H, S_q, S_kv] before dropout; None unless return_weights.
+    - log_sum_exp: [B, H, S_q] in f32; None unless return_log_sum_exp. The natural logarithm of the sum of exp(logit) over the
+    visible keys, where a logit is scale q.k + bias, or masked_fill; -inf for a row without a visible key. The outputs of attentions
+    over parts of the keys, weighted by exp(log_sum_exp), average to the output over all keys. On Vulkan d_k must be a constant up
+    to 256, and not all of key_padding, mask and bias may be given beside lengths or positions."""
+
+    output: Tensor
+    weights: Optional[Tensor]
     log_sum_exp: Optional[Tensor]
 
 
 class TransformerResult(NamedTuple):
-    encoded: Tensor  # [B, S, C]
-    decoded: Tensor  # [B, T, C]
-    logits: Tensor  # [B, T, vocabulary]
-    probabilities: Tensor  # softmax of the logits
-    weights: Tuple[Optional[Tensor], ...]  # of each attention of the options, if it asks for them
+    """What transformer gives.
+
+    - encoded: [B, S, C].
+    - decoded: [B, T, C].
+    - logits: [B, T, vocabulary].
+    - probabilities: softmax of the logits.
+    - weights: of each attention of the options, if it asks for them."""
+
+    encoded: Tensor
+    decoded: Tensor
+    logits: Tensor
+    probabilities: Tensor
+    weights: Tuple[Optional[Tensor], ...]
 
 
 FUSED_QKV = AttentionNames(qkv="wqkv", out="wo")

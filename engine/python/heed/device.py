@@ -16,15 +16,24 @@ __all__ = ["Device", "DeviceInfo", "KernelTest", "OperationBits", "SelfTestRepor
 
 
 class DeviceInfo(NamedTuple):
-    """What a device is, and what heed uses of it."""
+    """What a device is, and what heed uses of it.
 
-    kind: str  # "cpu", "discrete_gpu", "integrated_gpu", "virtual_gpu", "software_gpu", "other_gpu"
-    word: str  # one word, unique on this machine: "cpu", "vulkan:llvmpipe"
+    - kind: one of "cpu", "discrete_gpu", "integrated_gpu", "virtual_gpu", "software_gpu", "other_gpu".
+    - word: one word, unique on this machine: "cpu", "vulkan:llvmpipe".
+    - name: as the driver or the CPU reports it.
+    - driver: name and version; "" for the CPU.
+    - api: "Vulkan 1.3.230"; "" for the CPU.
+    - usable: whether it meets what heed needs.
+    - reason: lines: why it is not usable, or what heed uses of it, what not, and why.
+    - limits: what heed looks at, by name."""
+
+    kind: str
+    word: str
     name: str
     driver: str
-    api: str  # "Vulkan 1.3.230"; "" for the CPU
+    api: str
     usable: bool
-    reason: str  # lines: why it is not usable, or what heed uses of it, what not, and why
+    reason: str
     limits: Dict[str, str]
 
 
@@ -47,42 +56,65 @@ def devices(*, vulkan_loader: Optional[str] = None) -> List[DeviceInfo]:
 
 
 class KernelTest(NamedTuple):
-    """The result of one kernel."""
+    """The result of one kernel.
+
+    - kernel: its name.
+    - verdict: one of "passed", "wrong", "failed" (refused, or the device was lost), "timed_out", "unused" (not run).
+    - detail: what went wrong.
+    - worst: the largest error of all runs, divided by the error that is allowed.
+    - runs: how many had right results."""
 
     kernel: str
-    verdict: str  # "passed", "wrong", "failed" (refused, or the device was lost), "timed_out", "unused" (not run)
-    detail: str  # what went wrong
-    worst: float  # the largest error of all runs, divided by the error that is allowed
-    runs: int  # with right results
+    verdict: str
+    detail: str
+    worst: float
+    runs: int
 
 
 class SelfTestReport(NamedTuple):
-    """On the CPU it has no kernels."""
+    """On the CPU it has no kernels.
+
+    - passed: whether no kernel failed.
+    - kernels: each with its verdict.
+    - results: for `self_test_results` of the next start."""
 
     passed: bool
     kernels: List[KernelTest]
-    results: bytes  # for `self_test_results` of the next start
+    results: bytes
 
 
 class Tuned(NamedTuple):
-    """The result for one size."""
+    """The result for one size.
 
-    size: Tuple[int, ...]  # of a product [m, k] x [k, n]: m, n, k; of an attention: queries, keys, heads, head_size
+    - size: of a product [m, k] x [k, n]: m, n, k; of an attention: queries, keys, heads, head_size.
+    - is_attention: whether it is an attention, or a product.
+    - dtype: type of the operands.
+    - transpose_b: of a product: b lies in memory as [n, k].
+    - usual: the kernel that estimates choose.
+    - fastest: the same if nothing is clearly faster.
+    - usual_ms: milliseconds of the usual kernel.
+    - fastest_ms: milliseconds of the fastest one.
+    - variants: how many were timed."""
+
+    size: Tuple[int, ...]
     is_attention: bool
     dtype: str
-    transpose_b: bool  # of a product: b lies in memory as [n, k]
-    usual: str  # the kernel that estimates choose
-    fastest: str  # the same if nothing is clearly faster
+    transpose_b: bool
+    usual: str
+    fastest: str
     usual_ms: float
     fastest_ms: float
-    variants: int  # how many were timed
+    variants: int
 
 
 class TuningReport(NamedTuple):
-    """On the CPU it has no sizes."""
+    """On the CPU it has no sizes.
+
+    - tuned: each size.
+    - results: for Device.use_tuning."""
 
     tuned: List[Tuned]
-    results: bytes  # for Device.use_tuning
+    results: bytes
 
 
 def _tuned(c: Any) -> Tuned:
@@ -92,10 +124,13 @@ def _tuned(c: Any) -> Tuned:
 
 
 class OperationBits(NamedTuple):
-    """A fingerprint of an operation's results."""
+    """A fingerprint of an operation's results.
 
-    bits: int  # a fingerprint of the operation's results on this device
-    known: int  # what every device must give in this version of heed
+    - bits: a fingerprint of the operation's results on this device.
+    - known: what every device must give in this version of heed."""
+
+    bits: int
+    known: int
 
 
 class Weights(_c.Handle):

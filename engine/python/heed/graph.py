@@ -49,31 +49,31 @@ class Graph(Operations):
     # --- Sources and results --------------------------------------------------------------------------------------------
 
     def extent(self, name: str, most: int) -> Dim:
-        """A size from 1 to `most` that may differ at each run. Runs find it out from the shapes of inputs."""
+        """A size of this name from 1 to `most` that may differ at each run. Runs find it out from the shapes of inputs."""
         return self._dim(lib.heed_graph_extent(self._c, encoded(name, "name"), whole(most, "most")), name)
 
     def position(self, name: str, most: int) -> Dim:
-        """A number from 0 to `most` that each run gives, 0 by default: where a slice begins, or how many rows a cache holds."""
+        """A number of this name from 0 to `most` that each run gives, 0 by default: where a slice begins, or how many rows a cache holds."""
         return self._dim(lib.heed_graph_position(self._c, encoded(name, "name"), whole(most, "most")), name)
 
     def input(self, name: str, shape: Sequence[Size], dtype: str = "f32") -> Tensor:
-        """A tensor that the host gives at each run."""
+        """A tensor of this shape and dtype that the host gives at each run, by this name."""
         x = self._source(lib.heed_graph_input, name, shape, dtype)
         self._inputs[name] = self._port(x)
         return x
 
     def weight(self, name: str, shape: Sequence[int], dtype: str = "f32") -> Tensor:
-        """A tensor of the Weights that compile gets, by its name there. The same name gives the same tensor."""
+        """A tensor of this shape and dtype among the Weights that compile gets, by its name there. The same name gives the same tensor."""
         return self._source(lib.heed_graph_weight, name, shape, dtype)
 
     def weights(self) -> Dict[str, Port]:
-        """Shape and type of each weight that the graph asks for, by name, in the order of their first declaration."""
+        """The shape and type of each weight that the graph asks for, by name, in the order of their first declaration."""
         found = [_c.filled("heed_weight_info", lib.heed_graph_get_weight, self._c, i) for i in range(lib.heed_graph_weight_count(self._c))]
         return {_c.text(w.name): Port(tuple(w.shape[0:w.rank]), _c.DTYPE_NAMES[w.dtype]) for w in found}
 
     def split(self, x: Tensor, parts: Union[int, Sequence[int]], axis: int = 0) -> List[Tensor]:
-        """Views of slices along an axis of constant size, one behind the other: so many of one size, or of these sizes, which together
-        are the whole."""
+        """Views of slices of x along an axis of constant size, one behind the other: `parts` of one size, or of the sizes in `parts`, which
+        together are the whole axis."""
         rank, at = len(x.shape), int32(axis, "axis")
         if not -rank <= at < rank:
             raise ValueError(f"axis is {axis}, must be one of a tensor of rank {rank}")
@@ -98,7 +98,8 @@ class Graph(Operations):
         return self._new(function(self._c, encoded(name, "name"), *self._shape(shape), word(_words.DTYPE, dtype, "dtype")))
 
     def constant(self, name: str, values: Any) -> Tensor:
-        """A tensor with these values, f32, i32 or u8, which the graph copies. Lists become f32, i32 or, of bools, u8."""
+        """A tensor with the shape and type of these values, f32, i32 or u8, which the graph copies under this name. Lists become f32, i32
+        or, of bools, u8."""
         if isinstance(values, (list, tuple, int, float)):
             array = of_list(values, {"f": "f32", "b": "u8"}.get(np.asarray(values).dtype.kind, "i32"), f"constant '{name}'")
         else:
@@ -111,14 +112,14 @@ class Graph(Operations):
                                                  memory(array), array.nbytes))
 
     def output(self, name: str, x: Tensor) -> None:
-        """Gives a tensor to the host at each run."""
+        """Gives x, of any shape, to the host at each run, by this name."""
         self._check(lib.heed_graph_output(self._c, encoded(name, "name"), self._id_of(x, "x")))
         self._outputs[name] = self._port(x)
 
     # --- Tensors that stay from run to run ------------------------------------------------------------------------------
 
     def state(self, name: str, shape: Sequence[int], dtype: str = "f32") -> Tensor:
-        """A tensor of the State that each run is given, as it is at this place of the graph. Once it is written, tensors that
+        """A tensor of this name, shape and dtype in the State that each run is given, as it is at this place of the graph. Once it is written, tensors that
         showed it before may not be used; use what append or assign return."""
         x = self._source(lib.heed_graph_state, name, shape, dtype)
         self._states[name] = self._port(x)

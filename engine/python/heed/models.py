@@ -44,11 +44,15 @@ class DecoderConfig(_options.DecoderConfig):
 
 
 class DecoderResult(NamedTuple):
-    """What heed.nn.decoder gives."""
+    """What heed.nn.decoder gives.
 
-    hidden: Tensor  # [B, S, width], after the last norm
-    logits: Tensor  # [B, 1, vocabulary], or [B, S, vocabulary] with all_logits
-    attention: Tuple[Tensor, ...]  # of each layer [B, heads, S, keys], if asked for
+    - hidden: [B, S, width], after the last norm.
+    - logits: [B, 1, vocabulary], or [B, S, vocabulary] with all_logits.
+    - attention: of each layer [B, heads, S, keys], if asked for."""
+
+    hidden: Tensor
+    logits: Tensor
+    attention: Tuple[Tensor, ...]
 
 
 def _add(function: Any, ctype: str, g: Graph, before: Any, options: Any, keep: Keep, layers: int) -> Tuple[Any, Tuple[Tensor, ...]]:
@@ -126,11 +130,15 @@ class BertConfig(_options.BertConfig):
 
 
 class BertResult(NamedTuple):
-    """What heed.nn.bert gives."""
+    """What heed.nn.bert gives.
 
-    tokens: Tensor  # [B, S, width], after the last layer
-    pooled: Optional[Tensor]  # [B, width], if asked for
-    attention: Tuple[Tensor, ...]  # of each layer [B, heads, S, S], if asked for
+    - tokens: [B, S, width], after the last layer.
+    - pooled: [B, width], if asked for.
+    - attention: of each layer [B, heads, S, S], if asked for."""
+
+    tokens: Tensor
+    pooled: Optional[Tensor]
+    attention: Tuple[Tensor, ...]
 
 
 def bert(ids: Tensor, padding: Mask, config: BertConfig, options: Optional[BertOptions] = None, **fields: Any) -> BertResult:

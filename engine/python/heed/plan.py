@@ -19,7 +19,17 @@ __all__ = ["PassInfo", "Plan", "Run"]
 
 
 class PassInfo(NamedTuple):
-    """One pass of a plan, with the kernel that was chosen for it, and why. Numbers are for the extents' maxima."""
+    """One pass of a plan, with the kernel that was chosen for it, and why. Numbers are for the extents' maxima.
+
+    - label: of the part of the graph, as in "encoder.0.attention".
+    - op: the operation.
+    - kernel: its name.
+    - why: how the kernel was chosen, and which precision it has.
+    - dtype: type of the result.
+    - dispatches: how many there are.
+    - flops: floating-point operations.
+    - bytes: that the pass reads and writes.
+    - fewest_bytes: that it would if each tensor were read or written once."""
 
     label: str
     op: str

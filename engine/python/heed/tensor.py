@@ -58,7 +58,7 @@ class Tensor:
         return self._graph.reshape(self, _one_list(shape))
 
     def transpose(self, axis_a: int, axis_b: int) -> "Tensor":
-        """With two axes swapped."""
+        """With axis_a and axis_b swapped."""
         return self._graph.transpose(self, axis_a, axis_b)
 
     def permute(self, *axes: Union[int, Sequence[int]]) -> "Tensor":
@@ -229,7 +229,10 @@ def keep(tensor: Tensor) -> Mask:
 
 
 class Port(NamedTuple):
-    """An input, output or state of a graph."""
+    """An input, output or state of a graph.
+
+    - shape: sizes, outermost first: numbers or Dims.
+    - dtype: "f32", "f16" and so on."""
 
     shape: Tuple[Size, ...]
     dtype: str

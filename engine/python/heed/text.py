@@ -34,7 +34,10 @@ def _read_ids(function: Any, *arguments: Any) -> np.ndarray:
 
 
 class AttentionMap(NamedTuple):
-    """What tokens looked at: weights [layers, heads, queries, tokens], and the tokens of a text encoder."""
+    """What tokens looked at.
+
+    - weights: [layers, heads, queries, tokens].
+    - tokens: their texts, of a text encoder."""
 
     weights: np.ndarray
     tokens: List[str]
@@ -142,13 +145,19 @@ def _end(number: int) -> Optional[str]:
 
 
 class TextPiece(NamedTuple):
-    """A part of an answer, and how far it is."""
+    """A part of an answer, and how far it is.
 
-    text: str  # whole characters, perhaps none
-    token: Optional[int]  # which the step drew; None: it only read, or none is over
-    read: int  # how many tokens the step read
-    done: bool  # a step is over
-    end: Optional[str]  # "end_of_turn", "stop_string", "most_tokens", "context_full", "cancelled", "complete", "no_token"
+    - text: whole characters, perhaps none.
+    - token: which the step drew; None: it only read, or none is over.
+    - read: how many tokens the step read.
+    - done: a step is over.
+    - end: why the answer is over: "end_of_turn", "stop_string", "most_tokens", "context_full", "cancelled", "complete", "no_token"; None: it goes on."""
+
+    text: str
+    token: Optional[int]
+    read: int
+    done: bool
+    end: Optional[str]
 
 
 class TextGenerator(_c.Handle):

@@ -63,12 +63,17 @@ def gradients(outputs: Union[Tensor, Sequence[Upstream]], of: Sequence[Tensor], 
 
 
 class StepReport(NamedTuple):
-    """What the output of Optimizer.step holds: StepReport(*result["step"])."""
+    """What the output of Optimizer.step holds: StepReport(*result["step"]).
 
-    factor: float  # what the gradients were multiplied by
-    taken: float  # 1: the step was taken; 0: none was asked for; -1: it was left out, since the norm is infinite or NaN
-    norm: float  # of the gradients, before they were scaled down
-    steps: float  # taken so far, this one included
+    - factor: what the gradients were multiplied by.
+    - taken: 1: the step was taken; 0: none was asked for; -1: it was left out, since the norm is infinite or NaN.
+    - norm: of the gradients, before they were scaled down.
+    - steps: taken so far, this one included."""
+
+    factor: float
+    taken: float
+    norm: float
+    steps: float
 
 
 class LossScale:
@@ -94,7 +99,11 @@ class LossScale:
 
 
 class Parameter(NamedTuple):
-    """A weight of an optimizer."""
+    """A weight of an optimizer.
+
+    - name: as in the graph.
+    - shape: its sizes.
+    - group: whose settings it has."""
 
     name: str
     shape: Tuple[int, ...]

@@ -25,14 +25,14 @@
 extern "C" {
 #endif
 
-// x [..., in] -> [..., out] with the linear layer `prefix`.
+// x [..., in] -> [..., out] with the linear layer `prefix`, which has a bias or none.
 HEED_API heed_tensor heed_nn_linear(heed_graph* graph, heed_tensor x, const char* prefix, int64_t out, int32_t bias,
     heed_dtype weight_dtype);
 
-// LayerNorm over the last axis with `prefix`.weight and `prefix`.bias.
+// LayerNorm over the last axis of x [..., C] with `prefix`.weight and `prefix`.bias.
 HEED_API heed_tensor heed_nn_layernorm(heed_graph* graph, heed_tensor x, const char* prefix, float eps);
 
-// RMSNorm over the last axis with `prefix`.weight.
+// RMSNorm over the last axis of x [..., C] with `prefix`.weight.
 HEED_API heed_tensor heed_nn_rmsnorm(heed_graph* graph, heed_tensor x, const char* prefix, float eps);
 
 // Multi-head attention of `query` [B, S_q, C] over `key` and `value` [B, S_kv, C_kv], with a projection of each and of
@@ -41,11 +41,11 @@ HEED_API heed_tensor heed_nn_rmsnorm(heed_graph* graph, heed_tensor x, const cha
 HEED_API heed_tensor heed_nn_attention(heed_graph* graph, heed_tensor query, heed_tensor key, heed_tensor value,
     const char* prefix, const heed_multi_head_options* options);
 
-// Attention of x over itself. Default names: heed_nn_fused_qkv.
+// Attention of x [B, S, C] over itself -> [B, S, out_width]. Default names: heed_nn_fused_qkv.
 HEED_API heed_tensor heed_nn_self_attention(heed_graph* graph, heed_tensor x, const char* prefix,
     const heed_multi_head_options* options);
 
-// Attention of x over `context`. Default names: heed_nn_fused_kv.
+// Attention of x [B, S, C] over `context` [B, S_kv, C_kv] -> [B, S, out_width]. Default names: heed_nn_fused_kv.
 HEED_API heed_tensor heed_nn_cross_attention(heed_graph* graph, heed_tensor x, heed_tensor context, const char* prefix,
     const heed_multi_head_options* options);
 
@@ -79,12 +79,12 @@ HEED_API heed_tensor heed_nn_encoder_layer(heed_graph* graph, heed_tensor x, con
 HEED_API heed_tensor heed_nn_decoder_layer(heed_graph* graph, heed_tensor x, heed_tensor memory, const char* prefix,
     const heed_decoder_layer_options* options);
 
-// Layers prefix.0, prefix.1, ..., each of which gets the output of the one before. stack.final_norm is a full name: the
-// prefix is not put before it.
+// x [B, S, C] -> [B, S, C]. Layers prefix.0, prefix.1, ..., each of which gets the output of the one before.
+// stack.final_norm is a full name: the prefix is not put before it.
 HEED_API heed_tensor heed_nn_encoder_stack(heed_graph* graph, heed_tensor x, const char* prefix,
     const heed_encoder_layer_options* layer, const heed_stack_options* stack);
 
-// Every layer gets the same `memory`.
+// x [B, S, C] -> [B, S, C]. Every layer gets the same `memory` [B, S_kv, C].
 HEED_API heed_tensor heed_nn_decoder_stack(heed_graph* graph, heed_tensor x, heed_tensor memory, const char* prefix,
     const heed_decoder_layer_options* layer, const heed_stack_options* stack);
 

@@ -75,38 +75,40 @@ HEED_API heed_tensor heed_graph_append(heed_graph* graph, heed_tensor state, hee
 HEED_API heed_tensor heed_graph_append_at(heed_graph* graph, heed_tensor state, heed_tensor rows, int32_t axis,
     heed_tensor at);
 
-// Writes all that `state`, which may be a view of a state, shows. The value may be computed from the state itself; a
-// sum, product or activation of what it shows, g.assign(s, g.add(s, x)), is one pass that changes it where it lies.
+// Writes all that `state`, which may be a view of a state, shows; `value` has its shape. It may be computed from the
+// state itself; a sum, product or activation of what it shows, g.assign(s, g.add(s, x)), is one pass that changes it
+// where it lies.
 HEED_API heed_tensor heed_graph_assign(heed_graph* graph, heed_tensor state, heed_tensor value);
 
-// Same number of elements; copies only if the layout of x asks for it. One size may be -1: what the others leave.
+// The elements of x in another shape; copies only if the layout of x asks for it. One size may be -1: what the others
+// leave.
 HEED_API heed_tensor heed_graph_reshape(heed_graph* graph, heed_tensor x, const heed_dim* shape, size_t rank);
 
 // Axis i of the result is axis axes[i] of x.
 HEED_API heed_tensor heed_graph_permute(heed_graph* graph, heed_tensor x, const int32_t* axes, size_t axes_count);
 
-// x with two axes swapped
+// x with axis_a and axis_b swapped
 HEED_API heed_tensor heed_graph_transpose(heed_graph* graph, heed_tensor x, int32_t axis_a, int32_t axis_b);
 
-// Elements begin .. begin + size of an axis. A negative begin counts from the end. A negative size ends there: -1 takes
-// all behind begin, -2 all but the last one, and so on. Where one of them is only known at a run, a run for which they
-// do not fit answers ExtentOutOfRange.
+// Elements begin .. begin + size of an axis of x. A negative begin counts from the end. A negative size ends there: -1
+// takes all behind begin, -2 all but the last one, and so on. Where one of them is only known at a run, a run for which
+// they do not fit answers ExtentOutOfRange.
 HEED_API heed_tensor heed_graph_slice(heed_graph* graph, heed_tensor x, int32_t axis, heed_dim begin, heed_dim size);
 
-// Every step-th element of an axis, from index 0 on: (S - 1) / step + 1 of its S, which must be constant unless step is
-// 1.
+// Every step-th element of an axis of x, from index 0 on: (S - 1) / step + 1 of its S, which must be constant unless
+// step is 1.
 HEED_API heed_tensor heed_graph_stride(heed_graph* graph, heed_tensor x, int32_t axis, int64_t step);
 
-// The elements of an axis in the reverse order. Not a view but a pass; the axis must be constant.
+// The elements of an axis of x in the reverse order. Not a view but a pass; the axis must be constant.
 HEED_API heed_tensor heed_graph_flip(heed_graph* graph, heed_tensor x, int32_t axis);
 
 // x broadcast to a shape by numpy's rule: all copies show the same memory. A state cannot be written through it.
 HEED_API heed_tensor heed_graph_expand(heed_graph* graph, heed_tensor x, const heed_dim* shape, size_t rank);
 
-// the last element of an axis, as a slice of size 1
+// the last element of an axis of x, as a slice of size 1
 HEED_API heed_tensor heed_graph_last(heed_graph* graph, heed_tensor x, int32_t axis);
 
-// A slice of size 1, with the axis removed. A negative index counts from the end.
+// A slice of x of size 1, with the axis removed. A negative index counts from the end.
 HEED_API heed_tensor heed_graph_select(heed_graph* graph, heed_tensor x, int32_t axis, int64_t index);
 
 // Elements at places that differ from row to row: places, I32, has the dims of x up to the axis (or less of the outer
@@ -140,11 +142,11 @@ HEED_API heed_tensor heed_graph_layernorm(heed_graph* graph, heed_tensor x, heed
 // counts as 1.
 HEED_API heed_tensor heed_graph_rmsnorm(heed_graph* graph, heed_tensor x, heed_tensor gamma, float eps);
 
-// x / max(|x|, eps)
+// x [..., C] / max(|x|, eps)
 HEED_API heed_tensor heed_graph_l2_normalize(heed_graph* graph, heed_tensor x, float eps);
 
-// x - log(sum of exp(x)), the logarithm of softmax(x). Minus infinity stays minus infinity, also in a row of nothing
-// else; NaN or plus infinity anywhere in a row make the row NaN.
+// x [..., C] - log(sum of exp(x)), the logarithm of softmax(x). Minus infinity stays minus infinity, also in a row of
+// nothing else; NaN or plus infinity anywhere in a row make the row NaN.
 HEED_API heed_tensor heed_graph_log_softmax(heed_graph* graph, heed_tensor x);
 
 // x [..., S, C], with pair i of each row turned by position * base^(-2i / width) radians: (a, b) becomes (a cos - b
@@ -160,7 +162,7 @@ HEED_API heed_tensor heed_graph_rotary(heed_graph* graph, heed_tensor x, const h
 HEED_API heed_tensor heed_graph_cross_entropy(heed_graph* graph, heed_tensor logits, heed_tensor labels,
     float label_smoothing);
 
-// I32 index of the largest element, the first of equal ones; removes the axis
+// x [..., C] -> I32 [...]: the index of the largest element, the first of equal ones
 HEED_API heed_tensor heed_graph_argmax(heed_graph* graph, heed_tensor x);
 
 // Draws a token for each row of logits [..., V]: I32, and the axis is removed. It stays on the device, where an
@@ -188,10 +190,10 @@ HEED_API heed_tensor heed_graph_sample(heed_graph* graph, heed_tensor logits, co
 HEED_API heed_tensor heed_graph_attention(heed_graph* graph, heed_tensor query, heed_tensor key, heed_tensor value,
     const heed_attention_options* options, heed_attention_result* result);
 
-// In training plans, zeroes elements with probability p and scales the others by 1/(1-p); in other plans, does nothing.
-// Random bits come from Philox4x32-10 (Salmon et al. 2011) with the key (seed of the run, stream) and the counter
-// element index / 4. The default stream is the number of earlier dropout calls in this graph; of two that are arguments
-// of one call, the compiler chooses which is earlier.
+// In training plans, zeroes elements of x, of any shape, with probability p and scales the others by 1/(1-p); in other
+// plans, does nothing. Random bits come from Philox4x32-10 (Salmon et al. 2011) with the key (seed of the run, stream)
+// and the counter element index / 4. The default stream is the number of earlier dropout calls in this graph; of two
+// that are arguments of one call, the compiler chooses which is earlier.
 HEED_API heed_tensor heed_graph_dropout(heed_graph* graph, heed_tensor x, float p, int64_t stream);
 
 // Rows of a table: table [V, C], ids I32 [...] -> [..., C] of type `dtype`: F32, F16 or BF16. The table may be any
@@ -207,51 +209,51 @@ HEED_API heed_tensor heed_graph_embedding(heed_graph* graph, heed_tensor table, 
 // even.
 HEED_API heed_tensor heed_graph_positional_encoding(heed_graph* graph, heed_tensor x);
 
-// A one-element constant, F32 (beside any type of float), I32 or U8, which costs no memory and no load as an operand
-// here.
+// The constant `value` of one element and this dtype, F32 (beside any type of float), I32 or U8, which costs no memory
+// and no load as an operand here.
 HEED_API heed_tensor heed_graph_number(heed_graph* graph, double value, heed_dtype dtype);
 
-// also I32, where sums, differences and products wrap around
+// a + b; also I32, where sums, differences and products wrap around
 HEED_API heed_tensor heed_graph_add(heed_graph* graph, heed_tensor a, heed_tensor b);
 
-// also I32
+// a - b; also I32
 HEED_API heed_tensor heed_graph_sub(heed_graph* graph, heed_tensor a, heed_tensor b);
 
-// also I32
+// a b; also I32
 HEED_API heed_tensor heed_graph_mul(heed_graph* graph, heed_tensor a, heed_tensor b);
 
-// also I32: rounds towards zero; 0 where b is 0
+// a / b; also I32: rounds towards zero; 0 where b is 0
 HEED_API heed_tensor heed_graph_div(heed_graph* graph, heed_tensor a, heed_tensor b);
 
 // The remainder with the sign of b, as Python has it: a - b floor(a / b). Also I32: 0 where b is 0. Floats lose digits
 // where |a / b| is above 2^22.
 HEED_API heed_tensor heed_graph_mod(heed_graph* graph, heed_tensor a, heed_tensor b);
 
-// also I32; NaN if either is
+// the smaller of a and b; also I32; NaN if either is
 HEED_API heed_tensor heed_graph_minimum(heed_graph* graph, heed_tensor a, heed_tensor b);
 
-// also I32; NaN if either is
+// the larger of a and b; also I32; NaN if either is
 HEED_API heed_tensor heed_graph_maximum(heed_graph* graph, heed_tensor a, heed_tensor b);
 
 // a^b. Of a negative a only whole b have a power, others give NaN. 1 if b is 0 or a is 1, whatever the other is.
 HEED_API heed_tensor heed_graph_pow(heed_graph* graph, heed_tensor a, heed_tensor b);
 
-// low <= high; NaN stays
+// x within low <= high; NaN stays
 HEED_API heed_tensor heed_graph_clamp(heed_graph* graph, heed_tensor x, float low, float high);
 
-// also I32
+// -x; also I32
 HEED_API heed_tensor heed_graph_neg(heed_graph* graph, heed_tensor x);
 
-// also I32
+// |x|; also I32
 HEED_API heed_tensor heed_graph_abs(heed_graph* graph, heed_tensor x);
 
-// -1, 0 or 1; also I32
+// -1, 0 or 1 as x is; also I32
 HEED_API heed_tensor heed_graph_sign(heed_graph* graph, heed_tensor x);
 
 // 1 / x
 HEED_API heed_tensor heed_graph_reciprocal(heed_graph* graph, heed_tensor x);
 
-// NaN below 0
+// the square root of x; NaN below 0
 HEED_API heed_tensor heed_graph_sqrt(heed_graph* graph, heed_tensor x);
 
 // 1 / sqrt(x)
@@ -260,16 +262,16 @@ HEED_API heed_tensor heed_graph_rsqrt(heed_graph* graph, heed_tensor x);
 // e^x
 HEED_API heed_tensor heed_graph_exp(heed_graph* graph, heed_tensor x);
 
-// natural; -infinity for 0, NaN below
+// the natural logarithm of x; -infinity for 0, NaN below
 HEED_API heed_tensor heed_graph_log(heed_graph* graph, heed_tensor x);
 
-// of radians; as cos within 2^-22 up to |x| = 100,000, beyond which digits are lost
+// the sine of x radians; as cos within 2^-22 up to |x| = 100,000, beyond which digits are lost
 HEED_API heed_tensor heed_graph_sin(heed_graph* graph, heed_tensor x);
 
-// of radians, as sin
+// the cosine of x radians, as sin
 HEED_API heed_tensor heed_graph_cos(heed_graph* graph, heed_tensor x);
 
-// the error function
+// the error function of x
 HEED_API heed_tensor heed_graph_erf(heed_graph* graph, heed_tensor x);
 
 // 1 / (1 + e^-x)
@@ -278,10 +280,10 @@ HEED_API heed_tensor heed_graph_sigmoid(heed_graph* graph, heed_tensor x);
 // log(1 + e^x)
 HEED_API heed_tensor heed_graph_softplus(heed_graph* graph, heed_tensor x);
 
-// alpha (e^x - 1) below 0
+// x, or alpha (e^x - 1) below 0
 HEED_API heed_tensor heed_graph_elu(heed_graph* graph, heed_tensor x, float alpha);
 
-// slope x below 0
+// x, or slope x below 0
 HEED_API heed_tensor heed_graph_leaky_relu(heed_graph* graph, heed_tensor x, float slope);
 
 // slope x + 1/2 within 0 .. 1
@@ -299,11 +301,11 @@ HEED_API heed_tensor heed_graph_round(heed_graph* graph, heed_tensor x);
 // x * factor, in x's type
 HEED_API heed_tensor heed_graph_scale(heed_graph* graph, heed_tensor x, float factor);
 
-// of each element, in x's type
+// the function `kind` of each element, in x's type
 HEED_API heed_tensor heed_graph_activation(heed_graph* graph, heed_tensor x, heed_activation kind);
 
-// Comparisons give U8, 1 where they hold and 0 elsewhere. Operands may also be I32 or U8. Where one is NaN only ne
-// holds.
+// Whether a == b. Comparisons give U8, 1 where they hold and 0 elsewhere. Operands may also be I32 or U8. Where one is
+// NaN only ne holds.
 HEED_API heed_tensor heed_graph_eq(heed_graph* graph, heed_tensor a, heed_tensor b);
 
 // U8: whether a != b
@@ -321,21 +323,22 @@ HEED_API heed_tensor heed_graph_gt(heed_graph* graph, heed_tensor a, heed_tensor
 // U8: whether a >= b
 HEED_API heed_tensor heed_graph_ge(heed_graph* graph, heed_tensor a, heed_tensor b);
 
-// Of U8, where all but 0 counts as true; results are 0 or 1.
+// Whether both are: of U8, where all but 0 counts as true; results are 0 or 1.
 HEED_API heed_tensor heed_graph_logical_and(heed_graph* graph, heed_tensor a, heed_tensor b);
 
-// of U8
+// whether a or b is; of U8
 HEED_API heed_tensor heed_graph_logical_or(heed_graph* graph, heed_tensor a, heed_tensor b);
 
-// of U8
+// whether x is not; of U8
 HEED_API heed_tensor heed_graph_logical_not(heed_graph* graph, heed_tensor x);
 
 // a where the mask, U8, is not 0, else b. What is not chosen does not count, also if it is NaN. Types as for
 // comparisons.
 HEED_API heed_tensor heed_graph_where(heed_graph* graph, heed_tensor mask, heed_tensor a, heed_tensor b);
 
-// Among F32, F16, BF16, I32 and U8. To a type of float: rounds to nearest even. From a float to I32 or U8: towards
-// zero, to the nearest number that the type has where it is outside, and 0 for NaN. From I32 to U8: the low 8 bits.
+// x as `dtype`, among F32, F16, BF16, I32 and U8. To a type of float: rounds to nearest even. From a float to I32 or
+// U8: towards zero, to the nearest number that the type has where it is outside, and 0 for NaN. From I32 to U8: the low
+// 8 bits.
 HEED_API heed_tensor heed_graph_cast(heed_graph* graph, heed_tensor x, heed_dtype dtype);
 
 // The mean over one axis, which is removed. For x [B, S, C] and axis 1, a mask [B, S] leaves tokens out; the result is

@@ -68,11 +68,11 @@ typedef struct heed_attention_options {
   heed_mask_meaning key_padding_meaning;
   heed_tensor mask;  // broadcast to [B, H, S_q, S_kv]
   heed_mask_meaning mask_meaning;
-  heed_tensor bias;        // broadcast to [B, H, S_q, S_kv]
-  float masked_fill;       // NaN: not set
-  float dropout;           // on the weights, after softmax, in training plans
-  int32_t return_weights;  // otherwise the weights are never stored for the host
-  int32_t return_log_sum_exp;
+  heed_tensor bias;            // broadcast to [B, H, S_q, S_kv]
+  float masked_fill;           // NaN: not set
+  float dropout;               // on the weights, after softmax, in training plans
+  int32_t return_weights;      // otherwise the weights are never stored for the host
+  int32_t return_log_sum_exp;  // gives heed_attention_result::log_sum_exp
 } heed_attention_options;
 HEED_API heed_status heed_attention_options_init(heed_attention_options* options);
 
@@ -94,7 +94,7 @@ typedef struct heed_rotary_options {
   size_t size;  // set by heed_rotary_options_init
   heed_rotary_pairs pairs;
   int64_t width;  // even; the first elements of a row turn, the others stay. 0: all of them
-  float base;
+  float base;     // of the angles: the larger, the more slowly the last pairs turn
   heed_rotary_scaling scaling;
   heed_dim first;         // position of index 0 along x's axis -2: a constant, or made by heed_graph_position
   heed_tensor positions;  // instead: I32, broadcast to x's shape without its last axis
@@ -238,7 +238,7 @@ HEED_API heed_status heed_multi_head_options_init(heed_multi_head_options* optio
 typedef struct heed_norm_options {
   size_t size;  // set by heed_norm_options_init
   heed_norm_placement placement;
-  float eps;
+  float eps;  // added to the variance
   heed_norm_kind kind;
 } heed_norm_options;
 HEED_API heed_status heed_norm_options_init(heed_norm_options* options);
@@ -247,7 +247,7 @@ HEED_API heed_status heed_norm_options_init(heed_norm_options* options);
 typedef struct heed_attention_block_names {
   size_t size;  // set by heed_attention_block_names_init
   const char* attention;
-  const char* norm;
+  const char* norm;  // the layer norm
 } heed_attention_block_names;
 HEED_API heed_status heed_attention_block_names_init(heed_attention_block_names* options);
 
@@ -260,18 +260,19 @@ typedef struct heed_feed_forward_options {
   // If set, the activation acts on a linear layer of this name, which then scales the first one:
   // second(activation(gate(x)) * first(x)), SwiGLU with Silu and GeGLU with Gelu (Shazeer 2020, arXiv:2002.05202).
   const char* gate;
-  int32_t transposed;  // matrices are [in, out], as those of GPT-2 are
-  int32_t bias;
+  int32_t transposed;       // matrices are [in, out], as those of GPT-2 are
+  int32_t bias;             // all layers have a bias
   heed_dtype weight_dtype;  // type of both matrices; default: that of x. HEED_DTYPE_DEFAULT: not set
   float hidden_dropout;     // after the activation
   float output_dropout;     // after the second layer
 } heed_feed_forward_options;
 HEED_API heed_status heed_feed_forward_options_init(heed_feed_forward_options* options);
 
+// The names of a feed-forward block, which follow the prefix of its layer.
 typedef struct heed_feed_forward_block_names {
   size_t size;               // set by heed_feed_forward_block_names_init
   const char* feed_forward;  // empty: the two linear layers lie directly below the prefix
-  const char* norm;
+  const char* norm;          // the layer norm
 } heed_feed_forward_block_names;
 HEED_API heed_status heed_feed_forward_block_names_init(heed_feed_forward_block_names* options);
 
@@ -312,8 +313,8 @@ typedef struct heed_transformer_options {
   heed_decoder_layer_options decoder;
   heed_stack_options encoder_stack;
   heed_stack_options decoder_stack;
-  const char* encoder_prefix;
-  const char* decoder_prefix;
+  const char* encoder_prefix;   // of the encoder's layers
+  const char* decoder_prefix;   // of the decoder's layers
   int32_t positional_encoding;  // add the sinusoidal one to both inputs
   float input_dropout;          // after the positional encoding
   int64_t vocabulary;           // width of the final linear layer
@@ -454,21 +455,22 @@ HEED_API heed_status heed_optimizer_options_init(heed_optimizer_options* options
 
 // What a run does with a group of weights. The last five count for all groups as group 0 gives them.
 typedef struct heed_step_numbers {
-  size_t size;  // set by heed_step_numbers_init
-  float rate;
-  float weight_decay;
-  float beta1;  // Sgd: the momentum
-  float beta2;
-  float eps;
-  int32_t apply;     // false: the run only adds to the gradients
-  int64_t runs;      // whose gradients were added up: their mean counts
-  float loss_scale;  // what the loss was multiplied by (heed_optimizer_loss_scale); gradients are divided by it
-  float max_norm;    // gradients of a larger norm are scaled down, as torch.nn.utils.clip_grad_norm_ does; 0: none are
+  size_t size;         // set by heed_step_numbers_init
+  float rate;          // how far a step goes
+  float weight_decay;  // times the rate: by which share a step makes weights smaller
+  float beta1;         // Sgd: the momentum
+  float beta2;         // of HEED_UPDATE_ADAMW's second moment
+  float eps;           // of HEED_UPDATE_ADAMW: added to the root of the second moment
+  int32_t apply;       // false: the run only adds to the gradients
+  int64_t runs;        // whose gradients were added up: their mean counts
+  float loss_scale;    // what the loss was multiplied by (heed_optimizer_loss_scale); gradients are divided by it
+  float max_norm;  // gradients of a larger norm are scaled down, as torch.nn.utils.clip_grad_norm_ does; 0: none are
 } heed_step_numbers;
 HEED_API heed_status heed_step_numbers_init(heed_step_numbers* options);
 
 // The scale of a loss whose gradients pass through f16 (Micikevicius et al. 2018, arXiv:1710.03740): it falls to half
-// at a step that was left out, and doubles after `grow_after` steps in a row that were not.
+// at a step that was left out, and doubles after `grow_after` steps in a row that were not; `good` counts these. It
+// stays within `least` and `most`.
 typedef struct heed_loss_scale {
   size_t size;  // set by heed_loss_scale_init
   float scale;
@@ -519,7 +521,7 @@ typedef struct heed_decoder_config {
   int64_t kv_heads;    // 0: heads
   int64_t head_width;  // 0: width / heads
   int64_t hidden;      // width of the feed-forward; 0: four times the width
-  int64_t vocabulary;
+  int64_t vocabulary;  // rows of the table of tokens
   // The longest text of the training. Where a table tells positions (gpt2), its rows, and the most tokens of a
   // conversation.
   int64_t positions;
@@ -564,7 +566,7 @@ typedef struct heed_text_encoder_options {
   // set.
   heed_dtype weight_dtype;
   int32_t keep_weight_dtype;  // store them as the checkpoint does (BertWeights::dtype), whatever weight_dtype is
-  int64_t max_batch;
+  int64_t max_batch;          // texts that run together
   // The longest input in tokens, with [CLS] and [SEP]. 0: the number in sentence_bert_config.json, or without that file
   // the model's positions.
   int64_t max_tokens;
@@ -579,13 +581,13 @@ HEED_API heed_status heed_text_encoder_options_init(heed_text_encoder_options* o
 // How tokens are drawn; the members of heed_sample_options say what they mean. A conversation's draws depend on its
 // seed and on how many there were, not on other conversations.
 typedef struct heed_text_sampling {
-  size_t size;        // set by heed_text_sampling_init
-  float temperature;  // 0: the most likely token
-  int64_t top_k;
-  float top_p;
-  float min_p;
+  size_t size;               // set by heed_text_sampling_init
+  float temperature;         // 0: the most likely token
+  int64_t top_k;             // the k most likely tokens; 0: all
+  float top_p;               // the fewest of the most likely with this share; 1: all
+  float min_p;               // those of at least this share of the most likely one
   float repetition_penalty;  // of all tokens of the conversation but control tokens
-  uint32_t seed;
+  uint32_t seed;             // of the draws
 } heed_text_sampling;
 HEED_API heed_status heed_text_sampling_init(heed_text_sampling* options);
 
