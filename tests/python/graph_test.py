@@ -154,6 +154,7 @@ def mistakes(g, x):
     return {
         "shapes": (lambda: x @ x, heed.Error),
         "foreign": (lambda: g.add(x, other.input("x", [2])), ValueError),
+        "no such type": (lambda: (x > 0) + 1, heed.Error),
         "no tensor": (lambda: g.linear(x, np.ones(3)), TypeError),
         "word": (lambda: g.activation(x, "gelu"), ValueError),
         "type": (lambda: g.input("z", [2], "float32"), ValueError),

@@ -86,6 +86,47 @@ def test_reductions(device, axes):
     assert close(run(device, lambda g, x: x.mean(axes), x=a), a.mean(numpy_axes).reshape(whole))
 
 
+# Operators as numpy has them, also where it decides: a number on the left, and what is compared with nothing.
+OPERATORS = {
+    "a + 1": (lambda a: a + 1.5), "1 + a": (lambda a: 1 + a), "a - 1": (lambda a: a - 2.25), "1 - a": (lambda a: 1 - a),
+    "2 * a": (lambda a: 2 * a), "a * 2": (lambda a: a * np.float32(2)), "number of numpy * a": (lambda a: np.float64(2.5) * a),
+    "a / 2": (lambda a: a / 3), "1 / a": (lambda a: 1 / (a + 9)), "a / b": (lambda a: a / (a * a + 1)),
+    "-a": (lambda a: -a), "+": (lambda a: abs(a)), "a ** 2": (lambda a: a ** 2), "2 ** a": (lambda a: 2 ** a),
+    "a ** b": (lambda a: abs(a) ** a), "a % 0.5": (lambda a: a % 0.75), "2 % a": (lambda a: 2 % (abs(a) + 0.5)),
+    "a < 0": (lambda a: a < 0), "0 < a": (lambda a: 0 < a), "a <= b": (lambda a: a <= -a), "a > b": (lambda a: a > -a),
+    "a >= 0.5": (lambda a: a >= 0.5), "a == a": (lambda a: a == a), "a == 0": (lambda a: a == 0), "a != 0": (lambda a: a != 0),
+    "and": (lambda a: (a > 0) & (a < 1)), "or": (lambda a: (a < -1) | (a > 1)), "not": (lambda a: ~(a > 0)),
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operator(device, name):
+    expected = OPERATORS[name](X)
+    result = run(device, lambda g, x: OPERATORS[name](x), x=X)
+    assert result.dtype == (np.uint8 if expected.dtype == bool else np.float32) and close(result, expected)
+
+
+def test_operators_of_whole_numbers_and_halves(device):
+    ints, half = np.array([[-7, 0, 5, 2**31 - 1]], np.int32), array(2, 9).astype(np.float16)
+    with np.errstate(over="ignore"):
+        for f in (lambda a: a + 1, lambda a: 1 - a, lambda a: 3 * a, lambda a: -a, lambda a: abs(a), lambda a: a % 4, lambda a: a != 5):
+            assert (run(device, lambda g, x: f(x), x=ints) == f(ints)).all()
+    assert (run(device, lambda g, x: g.div(x, 2), x=ints) == np.trunc(ints / 2)).all()
+    result = run(device, lambda g, x: g.cast(abs(x * 2 - 1), "f32"), x=half)
+    assert close(result, abs(half.astype(np.float32) * 2 - 1).astype(np.float16))
+    x = run(device, lambda g, x: g.maximum(g.where(x > 0, x, 0.5), 0.75), x=X)
+    assert (x == np.maximum(np.where(X > 0, X, np.float32(0.5)), 0.75)).all()
+
+
+def test_tensors_are_keys_and_compare_with_nothing():
+    g = heed.Graph()
+    x, y = g.input("x", [3]), g.input("y", [3])
+    assert {x: 1, y: 2}[y] == 2 and x in [y, x][1:] and len({x, y, x}) == 2
+    assert (x == None) is False and (x != None) is True and (x == "x") is False  # noqa: E711
+    with pytest.raises(TypeError, match="truth"):
+        x in [y]
+
+
 def test_a_notebook_goes_on_after_a_mistake(cpu):
     g = heed.Graph()
     x = g.input("x", [3, 5])
@@ -144,7 +185,15 @@ def test_an_extent_that_no_input_tells_must_be_given(device):
 
 
 @pytest.mark.parametrize("call, named", [
-    (lambda g, x: g.add(x, 3), "b must be a Tensor, not int"),
+    (lambda g, x: g.add(x, "3"), "b must be a Tensor, not str"),
+    (lambda g, x: g.add(3, 4), "a must be a Tensor, not int"),
+    (lambda g, x: x + "3", "unsupported operand"),
+    (lambda g, x: x + np.ones(4), "an operand is a ndarray; Graph.constant"),
+    (lambda g, x: np.ones(4) == x, "an operand is a ndarray"),
+    (lambda g, x: g.cast(x, "i32") + 0.5, "b is 0.5 beside a tensor of i32"),
+    (lambda g, x: g.cast(x, "i32") / 2, "Graph.div"),
+    (lambda g, x: x[:, x], "take"),
+    (lambda g, x: x[:, x:], "take"),
     (lambda g, x: g.linear(x, np.ones(3)), "weight must be a Tensor, not ndarray"),
     (lambda g, x: g.concat([x, None], 0), r"parts\[1\] must be a Tensor"),
     (lambda g, x: g.concat(x, 0), "Tensor"),

@@ -237,7 +237,13 @@ class Writer:
     def _operation(self, function: Function) -> List[str]:
         name = self.made.c_function(function).removeprefix("heed_graph_")
         parameters, arguments, lines = ["self"], ["self._c"], []
+        may_be_numbers = ["a", "b"] if function.name in self.of_elements else []
         for member, kind in self.made.parameters(function):
+            if member.name in may_be_numbers:
+                parameters.append(f"{member.name}: Operand")
+                if member.name == "a":
+                    arguments.append("*self._operands(a=a, b=b)")
+                continue
             if kind.kind != "struct":
                 parameters.append(self._parameter(function, member, kind))
                 arguments.append(self._argument(function, member, kind, "self"))
@@ -258,7 +264,7 @@ class Writer:
         doc = self.translate(function.comment)
         if function.name in self.of_elements:
             named = [member.name for member, _ in self.made.parameters(function)]
-            doc = [*doc, "", "The shapes of a and b broadcast." if "b" in named else "The result has x's shape."]
+            doc = [*doc, "", "The shapes of a and b broadcast; one of them may be a number." if "b" in named else "The result has x's shape."]
         for _, kind in self.made.parameters(function):
             if kind.kind == "struct":
                 doc = [*doc, *self.fields_doc(self.made.structs[kind.of])]
@@ -286,7 +292,7 @@ class Writer:
             body += self._operation(function)
         imports = ["from typing import Optional, Sequence", "", "from . import _words", "from ._building import Building",
                    used_of("_c", ["Keep", "encoded", "ffi", "int32", "ints", "lib", "number_if", "pack", "real", "whole", "word", "word_if"], body),
-                   *wrapped(f"from ._options import {', '.join(used)}", "    ")[:1], "from .tensor import Dim, Mask, Size, Tensor"]
+                   *wrapped(f"from ._options import {', '.join(used)}", "    ")[:1], "from .tensor import Dim, Mask, Operand, Size, Tensor"]
         imports[5] = f"from ._options import ({', '.join(used)})" if len(", ".join(used)) > 100 else imports[5]
         return module("Operations of graphs.", imports, body)
 

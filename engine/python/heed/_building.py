@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
+import numbers
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from . import _c
+from . import _c, _words
 from ._c import Keep, ffi, lib, listed
 from .tensor import Dim, Mask, Port, Size, Tensor, masked
 
@@ -37,6 +38,19 @@ class Building(_c.Handle):
         if not -(1 << 31) <= value < 1 << 62:
             raise ValueError(f"{what} is {value}, which is out of its range")
         return int(value)
+
+    def _operands(self, **values: Any) -> List[int]:
+        """The numbers that C has for operands of a function of elements. One of Python's numbers takes the type of the tensors."""
+        types = [value.dtype for value in values.values() if isinstance(value, Tensor)]
+        return [self._number_id(value, types[0], what) if types and isinstance(value, numbers.Real) else self._id_of(value, what)
+                for what, value in values.items()]
+
+    def _number_id(self, value: Any, dtype: str, what: str) -> int:
+        if dtype not in ("i32", "u8"):
+            dtype = "f32"  # which serves all floats
+        elif not isinstance(value, numbers.Integral):
+            raise TypeError(f"{what} is {value!r} beside a tensor of {dtype}, must be a whole number; Graph.cast makes floats")
+        return self._new(lib.heed_graph_number(self._c, float(value), _words.DTYPE[dtype]))._id
 
     def _tensor_id(self, value: Optional[Tensor], what: str) -> int:
         return 0 if value is None else self._id_of(value, what)

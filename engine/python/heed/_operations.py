@@ -8,7 +8,7 @@ from . import _words
 from ._building import Building
 from ._c import Keep, ffi, int32, ints, lib, number_if, pack, real, whole, word, word_if
 from ._options import (AttentionOptions, AttentionResult, MatmulOptions, RotaryOptions, RotaryScaling, SampleOptions, SoftmaxOptions)
-from .tensor import Dim, Mask, Size, Tensor
+from .tensor import Dim, Mask, Operand, Size, Tensor
 
 
 class Operations(Building):
@@ -258,54 +258,54 @@ class Operations(Building):
         load as an operand here."""
         return self._new(lib.heed_graph_number(self._c, real(value, "value"), word(_words.DTYPE, dtype, "dtype")))
 
-    def add(self, a: Tensor, b: Tensor) -> Tensor:
+    def add(self, a: Operand, b: Operand) -> Tensor:
         """a + b; also i32, where sums, differences and products wrap around
 
-        The shapes of a and b broadcast."""
-        return self._new(lib.heed_graph_add(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+        The shapes of a and b broadcast; one of them may be a number."""
+        return self._new(lib.heed_graph_add(self._c, *self._operands(a=a, b=b)))
 
-    def sub(self, a: Tensor, b: Tensor) -> Tensor:
+    def sub(self, a: Operand, b: Operand) -> Tensor:
         """a - b; also i32
 
-        The shapes of a and b broadcast."""
-        return self._new(lib.heed_graph_sub(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+        The shapes of a and b broadcast; one of them may be a number."""
+        return self._new(lib.heed_graph_sub(self._c, *self._operands(a=a, b=b)))
 
-    def mul(self, a: Tensor, b: Tensor) -> Tensor:
+    def mul(self, a: Operand, b: Operand) -> Tensor:
         """a b; also i32
 
-        The shapes of a and b broadcast."""
-        return self._new(lib.heed_graph_mul(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+        The shapes of a and b broadcast; one of them may be a number."""
+        return self._new(lib.heed_graph_mul(self._c, *self._operands(a=a, b=b)))
 
-    def div(self, a: Tensor, b: Tensor) -> Tensor:
+    def div(self, a: Operand, b: Operand) -> Tensor:
         """a / b; also i32: rounds towards zero; 0 where b is 0
 
-        The shapes of a and b broadcast."""
-        return self._new(lib.heed_graph_div(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+        The shapes of a and b broadcast; one of them may be a number."""
+        return self._new(lib.heed_graph_div(self._c, *self._operands(a=a, b=b)))
 
-    def mod(self, a: Tensor, b: Tensor) -> Tensor:
+    def mod(self, a: Operand, b: Operand) -> Tensor:
         """The remainder with the sign of b, as Python has it: a - b floor(a / b). Also i32: 0 where b is 0. Floats lose digits where
         |a / b| is above 2^22.
 
-        The shapes of a and b broadcast."""
-        return self._new(lib.heed_graph_mod(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+        The shapes of a and b broadcast; one of them may be a number."""
+        return self._new(lib.heed_graph_mod(self._c, *self._operands(a=a, b=b)))
 
-    def minimum(self, a: Tensor, b: Tensor) -> Tensor:
+    def minimum(self, a: Operand, b: Operand) -> Tensor:
         """the smaller of a and b; also i32; NaN if either is
 
-        The shapes of a and b broadcast."""
-        return self._new(lib.heed_graph_minimum(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+        The shapes of a and b broadcast; one of them may be a number."""
+        return self._new(lib.heed_graph_minimum(self._c, *self._operands(a=a, b=b)))
 
-    def maximum(self, a: Tensor, b: Tensor) -> Tensor:
+    def maximum(self, a: Operand, b: Operand) -> Tensor:
         """the larger of a and b; also i32; NaN if either is
 
-        The shapes of a and b broadcast."""
-        return self._new(lib.heed_graph_maximum(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+        The shapes of a and b broadcast; one of them may be a number."""
+        return self._new(lib.heed_graph_maximum(self._c, *self._operands(a=a, b=b)))
 
-    def pow(self, a: Tensor, b: Tensor) -> Tensor:
+    def pow(self, a: Operand, b: Operand) -> Tensor:
         """a^b. Of a negative a only whole b have a power, others give NaN. 1 if b is 0 or a is 1, whatever the other is.
 
-        The shapes of a and b broadcast."""
-        return self._new(lib.heed_graph_pow(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+        The shapes of a and b broadcast; one of them may be a number."""
+        return self._new(lib.heed_graph_pow(self._c, *self._operands(a=a, b=b)))
 
     def clamp(self, x: Tensor, low: float, high: float) -> Tensor:
         """x within low <= high; NaN stays
@@ -439,54 +439,54 @@ class Operations(Building):
         The result has x's shape."""
         return self._new(lib.heed_graph_activation(self._c, self._id_of(x, "x"), word(_words.ACTIVATION, kind, "kind")))
 
-    def eq(self, a: Tensor, b: Tensor) -> Tensor:
+    def eq(self, a: Operand, b: Operand) -> Tensor:
         """Whether a == b. Comparisons give u8, 1 where they hold and 0 elsewhere. Operands may also be i32 or u8. Where one is NaN
         only ne holds.
 
-        The shapes of a and b broadcast."""
-        return self._new(lib.heed_graph_eq(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+        The shapes of a and b broadcast; one of them may be a number."""
+        return self._new(lib.heed_graph_eq(self._c, *self._operands(a=a, b=b)))
 
-    def ne(self, a: Tensor, b: Tensor) -> Tensor:
+    def ne(self, a: Operand, b: Operand) -> Tensor:
         """u8: whether a != b
 
-        The shapes of a and b broadcast."""
-        return self._new(lib.heed_graph_ne(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+        The shapes of a and b broadcast; one of them may be a number."""
+        return self._new(lib.heed_graph_ne(self._c, *self._operands(a=a, b=b)))
 
-    def lt(self, a: Tensor, b: Tensor) -> Tensor:
+    def lt(self, a: Operand, b: Operand) -> Tensor:
         """u8: whether a < b
 
-        The shapes of a and b broadcast."""
-        return self._new(lib.heed_graph_lt(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+        The shapes of a and b broadcast; one of them may be a number."""
+        return self._new(lib.heed_graph_lt(self._c, *self._operands(a=a, b=b)))
 
-    def le(self, a: Tensor, b: Tensor) -> Tensor:
+    def le(self, a: Operand, b: Operand) -> Tensor:
         """u8: whether a <= b
 
-        The shapes of a and b broadcast."""
-        return self._new(lib.heed_graph_le(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+        The shapes of a and b broadcast; one of them may be a number."""
+        return self._new(lib.heed_graph_le(self._c, *self._operands(a=a, b=b)))
 
-    def gt(self, a: Tensor, b: Tensor) -> Tensor:
+    def gt(self, a: Operand, b: Operand) -> Tensor:
         """u8: whether a > b
 
-        The shapes of a and b broadcast."""
-        return self._new(lib.heed_graph_gt(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+        The shapes of a and b broadcast; one of them may be a number."""
+        return self._new(lib.heed_graph_gt(self._c, *self._operands(a=a, b=b)))
 
-    def ge(self, a: Tensor, b: Tensor) -> Tensor:
+    def ge(self, a: Operand, b: Operand) -> Tensor:
         """u8: whether a >= b
 
-        The shapes of a and b broadcast."""
-        return self._new(lib.heed_graph_ge(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+        The shapes of a and b broadcast; one of them may be a number."""
+        return self._new(lib.heed_graph_ge(self._c, *self._operands(a=a, b=b)))
 
-    def logical_and(self, a: Tensor, b: Tensor) -> Tensor:
+    def logical_and(self, a: Operand, b: Operand) -> Tensor:
         """Whether both are: of u8, where all but 0 counts as true; results are 0 or 1.
 
-        The shapes of a and b broadcast."""
-        return self._new(lib.heed_graph_logical_and(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+        The shapes of a and b broadcast; one of them may be a number."""
+        return self._new(lib.heed_graph_logical_and(self._c, *self._operands(a=a, b=b)))
 
-    def logical_or(self, a: Tensor, b: Tensor) -> Tensor:
+    def logical_or(self, a: Operand, b: Operand) -> Tensor:
         """whether a or b is; of u8
 
-        The shapes of a and b broadcast."""
-        return self._new(lib.heed_graph_logical_or(self._c, self._id_of(a, "a"), self._id_of(b, "b")))
+        The shapes of a and b broadcast; one of them may be a number."""
+        return self._new(lib.heed_graph_logical_or(self._c, *self._operands(a=a, b=b)))
 
     def logical_not(self, x: Tensor) -> Tensor:
         """whether x is not; of u8
@@ -494,11 +494,11 @@ class Operations(Building):
         The result has x's shape."""
         return self._new(lib.heed_graph_logical_not(self._c, self._id_of(x, "x")))
 
-    def where(self, mask: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    def where(self, mask: Tensor, a: Operand, b: Operand) -> Tensor:
         """a where the mask, u8, is not 0, else b. What is not chosen does not count, also if it is NaN. Types as for comparisons.
 
-        The shapes of a and b broadcast."""
-        return self._new(lib.heed_graph_where(self._c, self._id_of(mask, "mask"), self._id_of(a, "a"), self._id_of(b, "b")))
+        The shapes of a and b broadcast; one of them may be a number."""
+        return self._new(lib.heed_graph_where(self._c, self._id_of(mask, "mask"), *self._operands(a=a, b=b)))
 
     def cast(self, x: Tensor, dtype: str) -> Tensor:
         """x as `dtype`, among f32, f16, bf16, i32 and u8. To a type of float: rounds to nearest even. From a float to i32 or u8:

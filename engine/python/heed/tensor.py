@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _c, _words
@@ -10,7 +11,7 @@ from ._c import lib
 if TYPE_CHECKING:
     from .graph import Graph
 
-__all__ = ["Dim", "Mask", "Port", "Size", "Tensor", "exclude", "keep"]
+__all__ = ["Dim", "Mask", "Operand", "Port", "Size", "Tensor", "exclude", "keep"]
 
 
 class Dim:
@@ -38,7 +39,10 @@ Size = Union[int, Dim]
 
 
 class Tensor:
-    """One value in one graph."""
+    """One value in one graph.
+
+    Operators are of elements, as numpy has them, with tensors or numbers on either side: + - * / % ** and abs, comparisons, which give
+    u8 masks, and & | ~ of such masks. @ is Graph.matmul. A number takes the tensor's type; what the type has not is refused."""
 
     def __init__(self, graph: "Graph", id: int) -> None:
         self._graph, self._id = graph, id
@@ -129,27 +133,112 @@ class Tensor:
     def __bool__(self) -> bool:
         raise TypeError("a Tensor has no truth; its values are known when a plan runs")
 
-    def __add__(self, other: "Tensor") -> "Tensor":
-        return self._graph.add(self, other) if isinstance(other, Tensor) else NotImplemented
+    # numpy's arrays and numbers leave operators to this class.
+    __array_ufunc__ = None
+    # Tensors are keys of dicts as the objects they are; == compares their elements.
+    __hash__ = object.__hash__
+
+    def _with(self, name: str, a: Any, b: Any) -> Any:
+        for x in (a, b):
+            if not isinstance(x, (Tensor, numbers.Real)):
+                if hasattr(x, "__array__"):
+                    raise TypeError(f"an operand is a {type(x).__name__}; Graph.constant and Graph.input make tensors of arrays")
+                return NotImplemented
+        return getattr(self._graph, name)(a, b)
 
     def __neg__(self) -> "Tensor":
-        return self._graph.scale(self, -1.0)
+        return self._graph.neg(self)
 
-    def __sub__(self, other: "Tensor") -> "Tensor":
-        return self + -other if isinstance(other, Tensor) else NotImplemented
+    def __abs__(self) -> "Tensor":
+        return self._graph.abs(self)
 
-    def __mul__(self, other: Union["Tensor", float]) -> "Tensor":
-        if isinstance(other, Tensor):
-            return self._graph.mul(self, other)
-        return self._graph.scale(self, other) if isinstance(other, (int, float)) else NotImplemented
+    def __invert__(self) -> "Tensor":
+        """Not, of a mask of u8."""
+        return self._graph.logical_not(self)
 
-    __rmul__ = __mul__
+    def __add__(self, other: "Operand") -> "Tensor":
+        return self._with("add", self, other)
+
+    def __radd__(self, other: float) -> "Tensor":
+        return self._with("add", other, self)
+
+    def __sub__(self, other: "Operand") -> "Tensor":
+        return self._with("sub", self, other)
+
+    def __rsub__(self, other: float) -> "Tensor":
+        return self._with("sub", other, self)
+
+    def __mul__(self, other: "Operand") -> "Tensor":
+        return self._with("mul", self, other)
+
+    def __rmul__(self, other: float) -> "Tensor":
+        return self._with("mul", other, self)
+
+    def __truediv__(self, other: "Operand") -> "Tensor":
+        """Of floats; Graph.div also divides i32, and rounds towards zero."""
+        return self._with("div", self._of_floats(), other)
+
+    def __rtruediv__(self, other: float) -> "Tensor":
+        return self._with("div", other, self._of_floats())
+
+    def _of_floats(self) -> "Tensor":
+        if self.dtype in ("i32", "u8"):
+            raise TypeError(f"/ is of floats, not of {self.dtype}: Graph.cast makes floats, and Graph.div rounds towards zero")
+        return self
+
+    def __mod__(self, other: "Operand") -> "Tensor":
+        return self._with("mod", self, other)
+
+    def __rmod__(self, other: float) -> "Tensor":
+        return self._with("mod", other, self)
+
+    def __pow__(self, other: "Operand") -> "Tensor":
+        return self._with("pow", self, other)
+
+    def __rpow__(self, other: float) -> "Tensor":
+        return self._with("pow", other, self)
+
+    def __and__(self, other: "Tensor") -> "Tensor":
+        """And, of masks of u8."""
+        return self._with("logical_and", self, other)
+
+    __rand__ = __and__
+
+    def __or__(self, other: "Tensor") -> "Tensor":
+        """Or, of masks of u8."""
+        return self._with("logical_or", self, other)
+
+    __ror__ = __or__
+
+    # Comparisons are of elements, and give u8.
+
+    def __eq__(self, other: "Operand") -> "Tensor":  # type: ignore[override]
+        return self._with("eq", self, other)
+
+    def __ne__(self, other: "Operand") -> "Tensor":  # type: ignore[override]
+        return self._with("ne", self, other)
+
+    def __lt__(self, other: "Operand") -> "Tensor":
+        return self._with("lt", self, other)
+
+    def __le__(self, other: "Operand") -> "Tensor":
+        return self._with("le", self, other)
+
+    def __gt__(self, other: "Operand") -> "Tensor":
+        return self._with("gt", self, other)
+
+    def __ge__(self, other: "Operand") -> "Tensor":
+        return self._with("ge", self, other)
 
     def __matmul__(self, other: "Tensor") -> "Tensor":
         return self._graph.matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
     def __repr__(self) -> str:
         return f"Tensor({list(self.shape)}, {self.dtype})"
+
+
+# Of a function of elements: a number stands for a tensor of one element.
+Operand = Union[Tensor, float]
 
 
 def _one_list(values: Tuple[Any, ...]) -> Sequence[Any]:
@@ -159,6 +248,8 @@ def _one_list(values: Tuple[Any, ...]) -> Sequence[Any]:
 def _sliced(x: Tensor, axis: int, part: slice) -> Tensor:
     """x[..., begin:end:step, ...] of an axis."""
     g, size = x._graph, x.shape[axis]
+    if any(isinstance(bound, Tensor) for bound in (part.start, part.stop, part.step)):
+        raise TypeError("a bound of a slice is a Tensor; Graph.take reads at places that tensors tell")
     if part == slice(None):
         return x
     step = 1 if part.step is None else _c.int32(part.step, "the step of a slice")
