@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Runs tests/python in a virtual environment that has the wheel, on the CPU and on lavapipe, where that is installed.
-#   run.sh FOLDER
+# Runs tests/python, or another program of Python, in a virtual environment that has the wheel, on the CPU and on lavapipe, where that is
+# installed.
+#   run.sh FOLDER [PROGRAM ARGUMENT...]
 set -uo pipefail
-folder=${1:?usage: run.sh FOLDER}
+folder=${1:?usage: run.sh FOLDER [PROGRAM ARGUMENT...]}
+shift
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 with=$here/../drivers/with.sh
 driver=lavapipe
 "$with" $driver true || { echo "SKIPPED: lavapipe is not installed"; driver=none; }
-PYTHONDONTWRITEBYTECODE=1 GALLIVM_PERF=nopt exec "$with" $driver "$folder/bin/python" -m pytest -q -p no:cacheprovider \
-  --durations=20 -o python_files='*_test.py' "$here"
+[[ $# -gt 0 ]] || set -- -m pytest -q -p no:cacheprovider --durations=20 -o python_files='*_test.py' "$here"
+PYTHONDONTWRITEBYTECODE=1 GALLIVM_PERF=nopt exec "$with" $driver "$folder/bin/python" "$@"

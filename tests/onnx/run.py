@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Runs the ONNX standard's tests of single operators through heed's Python module, on every device that is there.
+
+  run.py            one line for each operator, "ok Add: 5 right, 3 type": cases that are right, and why others cannot be expressed
+                    (operators.py); "FAIL ..." where a result is wrong, or the counts are not those of counts.txt
+  run.py --update   writes counts.txt
+  run.py NAME...    only cases whose names hold one of these, with what is wrong and why
+
+Cases that write an operator out as others ("..._expanded") are not run.
+"""
+
+import collections
+import os
+import pathlib
+import sys
+import warnings
+
+import numpy as np
+
+warnings.filterwarnings("ignore")
+
+import heed  # noqa: E402
+import onnx  # noqa: E402
+from onnx.backend.test.case.node import collect_testcases  # noqa: E402
+
+from operators import No, Node, OPERATORS  # noqa: E402
+
+COUNTS = pathlib.Path(__file__).with_name("counts.txt")
+LOADER = os.environ.get("HEED_VULKAN_LOADER")
+WORDS = {heed.Status.DTYPE_MISMATCH: "type", heed.Status.SHAPE_MISMATCH: "rank"}
+# Beside the case's own tolerance: of results that are near 0, and of types that round them.
+ABSOLUTE, RELATIVE = 2e-6, {"float16": 2e-3, "bfloat16": 1.6e-2}
+
+
+def as_array(value):
+    return onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else np.asarray(value)
+
+
+def cases():
+    for case in collect_testcases(None):
+        nodes = case.model.graph.node
+        if len(nodes) == 1 and not case.name.endswith("_expanded") and not case.model.functions and nodes[0].domain == "":
+            yield case, nodes[0]
+
+
+def difference(found, expected, case):
+    """What is wrong with a result, or "". heed has no rank 0, and neither bool nor int64: masks are u8, and indices i32."""
+    if expected.ndim == 0:
+        found = found.reshape(())
+    if found.shape != expected.shape:
+        return f"the shape is {found.shape}, not {expected.shape}"
+    if expected.dtype.name == "bfloat16":
+        found = (found.astype(np.uint32) << 16).view(np.float32)
+    a, b = found.astype(np.float64), expected.astype(np.float64)
+    relative = max(case.rtol, RELATIVE.get(expected.dtype.name, 0)) if b.dtype.kind == "f" and expected.dtype.kind not in "biu" else 0
+    absolute = max(case.atol, ABSOLUTE) if relative else 0
+    with np.errstate(invalid="ignore"):
+        right = (a == b) | (np.abs(a - b) <= absolute + relative * np.abs(b)) | (np.isnan(a) & np.isnan(b))
+    return "" if right.all() else f"{(~right).sum()} of {right.size} values, such as {a[~right][0]} for {b[~right][0]}"
+
+
+def express(case, node):
+    """The graph of a case, its arrays and what they should become, or the word why there is none."""
+    if node.op_type not in OPERATORS:
+        return "operator"
+    inputs, outputs = case.data_sets[0]
+    try:
+        left = [as_array(value) for value in inputs]
+        arrays = [left.pop(0) if name else None for name in node.input]
+        expected = dict(zip([name for name in node.output if name], [as_array(value) for value in outputs]))
+    except (TypeError, ValueError):
+        return "type"
+    if any(array is not None and array.dtype.kind not in "fiubV" for array in arrays):
+        return "type"
+    if any(0 in array.shape for array in expected.values()):
+        return "shape"
+    attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    g = heed.Graph()
+    n = Node(g, list(node.input), arrays, attributes, len(node.output))
+    try:
+        made = OPERATORS[node.op_type](n)
+        for name, y in zip(node.output, made if isinstance(made, list) else [made]):
+            if name:
+                g.output(name, y)
+    except No as why:
+        return str(why)
+    except heed.Error as error:
+        return WORDS.get(error.status, "attribute")
+    return g, n.given, expected
+
+
+def check(case, expressed, device):
+    g, given, expected = expressed
+    try:
+        results = device.compile(g).run(given)
+    except heed.Error as error:
+        return str(error)
+    return "; ".join(f"{name}: {wrong}" for name, array in expected.items() for wrong in [difference(results[name], array, case)] if wrong)
+
+
+def main():
+    asked = [word for word in sys.argv[1:] if not word.startswith("-")]
+    devices = {info.word: heed.Device(info.word, vulkan_loader=LOADER) for info in heed.devices(vulkan_loader=LOADER) if info.usable}
+    counts, wrong = collections.defaultdict(collections.Counter), collections.defaultdict(list)
+    for case, node in cases():
+        if asked and not any(word in case.name for word in asked):
+            continue
+        expressed = express(case, node)
+        if isinstance(expressed, str):
+            counts[node.op_type if node.op_type in OPERATORS else "others"][expressed] += 1
+            if asked:
+                print(f"{case.name}: {expressed}")
+            continue
+        found = [f"{case.name} on {word}: {text}" for word, device in devices.items() for text in [check(case, expressed, device)] if text]
+        counts[node.op_type]["wrong" if found else "right"] += 1
+        wrong[node.op_type] += found
+    lines = {op: ", ".join(f"{count} {word}" for word, count in sorted(counts[op].items(), key=lambda c: (c[0] != "right", c[0]))) for op in sorted(counts)}
+    if "--update" in sys.argv:
+        total = sum(sum(c.values()) for c in counts.values())
+        head = (f"# Made by tests/onnx/run.py --update of the tests of onnx {onnx.__version__}: how many cases of each operator are right, and why others\n"
+                f"# cannot be expressed. In all {sum(c['right'] for c in counts.values())} of {total} are right.\n")
+        COUNTS.write_text(head + "".join(f"{op}: {text}\n" for op, text in lines.items()))
+    committed = dict(line.split(": ", 1) for line in COUNTS.read_text().splitlines() if not line.startswith("#")) if COUNTS.exists() else {}
+    failures = 0
+    for op in sorted(set(lines) | set(committed if not asked else ())):
+        text, known = lines.get(op, "no case"), committed.get(op, "no case")
+        is_wrong = counts[op]["wrong"] or (not asked and text != known)
+        failures += bool(is_wrong)
+        print(f"FAIL {op}: {text}" + ("" if text == known or asked else f"; counts.txt says {known}") if is_wrong else f"ok {op}: {text}")
+        for line in wrong[op]:
+            print(f"  {line}")
+    print(f"on {', '.join(devices)}: {sum(c['right'] for c in counts.values())} right, {sum(c['wrong'] for c in counts.values())} wrong, "
+          f"{sum(sum(c.values()) - c['right'] - c['wrong'] for c in counts.values())} not expressed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
