@@ -3,8 +3,9 @@
 
   families.py write TABLE ROWS...   writes the rows of these chips into the table
   families.py check TABLE ROWS...   fails if a kernel spills or puts something into memory that did not, runs at a lower occupancy
-                                    or takes over a tenth more instructions; if kernels came or went; or if a tile that heed takes
-                                    for the cheaper one for each element takes more cycles for it
+                                    or takes over a tenth more instructions; if a kernel on matrix units waits for loads one after
+                                    the other; if kernels came or went; or if a tile that heed takes for the cheaper one for each
+                                    element takes more cycles for it
   families.py compare OLD NEW       two folders of rows, of two commits: what changed of each kernel, then each family that has
                                     more instructions or cycles, or a lower occupancy
 
@@ -13,6 +14,9 @@ ROWS may hold figures of the sampled kernels alone (column "sampled"). The table
   kernels                how many the family has
   registers .. hot_loop  the worst of all of them: the least occupancy, the most of all others. hot_loop: instructions of the block
                          that multiplies most, 0 where the compiler gives no listing
+  load_groups            of the sampled third, from the best: groups of loads that a step waits for one after the other (loops.py).
+                         1x8 9x2 are eight kernels with one group and two with nine
+  per_product            the most instructions of a step for each product of the matrix unit
   spilling               how many spill or keep something in memory
   occupancies            of the sampled third, from the best: 16x3 are three kernels at 16
   instructions           of the sampled third, together
@@ -24,8 +28,28 @@ import pathlib
 import sys
 
 COLUMNS = ["chip", "family", "kernels", "registers", "spills", "scratch", "spilling", "occupancy", "hot_loop", "occupancies",
-           "instructions"]
+           "instructions", "load_groups", "per_product"]
 MORE_INSTRUCTIONS, SLOWER = 1.1, 1.05
+
+# Families on matrix units, with the number of the constant that has their flags and the flag of aligned operands. A step of theirs
+# waits for loads once, but in the exceptions: the most groups of a chip's kernels, which may only become fewer.
+WAIT_ONCE = {"matmul_matrix": (4, 32), "matmul_quantized_matrix": (4, 32), "matmul_quantized_bytes": (4, 32),
+             "attention_matrix": (6, 1024)}
+MORE_GROUPS = {
+    ("mesa-26-ga102", "attention_matrix", "aligned"): 36,
+    ("mesa-26-ga102", "attention_matrix", "unaligned"): 43,
+    ("mesa-26-ga102", "matmul_matrix", "unaligned"): 50,
+    ("mesa-26-ga102", "matmul_quantized_bytes", "aligned"): 5,
+    ("mesa-26-ga102", "matmul_quantized_bytes", "unaligned"): 9,
+    ("mesa-26-ga102", "matmul_quantized_matrix", "aligned"): 4,
+    ("mesa-26-ga102", "matmul_quantized_matrix", "unaligned"): 20,
+    ("mesa-26-gfx1201", "attention_matrix", "aligned"): 35,
+    ("mesa-26-gfx1201", "attention_matrix", "unaligned"): 36,
+    ("mesa-26-gfx1201", "matmul_matrix", "unaligned"): 25,
+    ("mesa-26-navi31", "attention_matrix", "aligned"): 35,
+    ("mesa-26-navi31", "attention_matrix", "unaligned"): 36,
+    ("mesa-26-navi31", "matmul_matrix", "unaligned"): 25,
+}
 
 
 # Of the rows of commits whose heed_pipelines named no columns. Their examples have other names, and their kernels no constant for types.
@@ -51,9 +75,9 @@ def spills(row):
     return int(row["spills"]) > 0 or int(row["scratch"]) > 0
 
 
-def unpack(occupancies):
+def unpack(levels):
     """[16, 16, 12] of "16x2 12x1"."""
-    pairs = [pair.split("x") for pair in occupancies.split()]
+    pairs = [pair.split("x") for pair in levels.split()]
     return [int(level) for level, count in pairs for _ in range(int(count))]
 
 
@@ -64,12 +88,16 @@ def family_row(chip, family, rows):
     def most(column):
         return max(int(row[column]) for row in made)
 
-    levels = collections.Counter(int(row["occupancy"]) for row in sampled)
+    def pack(column, **order):
+        levels = collections.Counter(int(row[column]) for row in sampled if row[column])
+        return " ".join(f"{level}x{levels[level]}" for level in sorted(levels, **order))
+
+    each = [float(row["per_product"]) for row in made if row["per_product"]]
     return {"chip": chip, "family": family, "kernels": len(rows), "registers": most("registers"), "spills": most("spills"),
             "scratch": most("scratch"), "spilling": sum(map(spills, made)),
             "occupancy": min(int(row["occupancy"]) for row in made), "hot_loop": most("hot_loop"),
-            "occupancies": " ".join(f"{level}x{levels[level]}" for level in sorted(levels, reverse=True)),
-            "instructions": sum(int(row["instructions"]) for row in sampled)}
+            "occupancies": pack("occupancy", reverse=True), "instructions": sum(int(row["instructions"]) for row in sampled),
+            "load_groups": pack("load_groups"), "per_product": max(each, default="")}
 
 
 def families_of(rows):
@@ -110,6 +138,9 @@ def worse(new, old):
     lost = sum(a < b for a, b in zip(levels, before))
     if len(levels) == len(before) and lost > 0:
         yield f"{lost} kernels lose occupancy: {new['occupancies']}, was {old['occupancies']}"
+    groups, before = unpack(new["load_groups"]), unpack(old["load_groups"])
+    if len(groups) == len(before) and any(a > b for a, b in zip(groups, before)):
+        yield f"waits for more groups of loads: {new['load_groups']}, was {old['load_groups']}"
     if int(new["hot_loop"]) > MORE_INSTRUCTIONS * int(old["hot_loop"]) + 8:
         yield f"has {new['hot_loop']} instructions in the hot loop, had {old['hot_loop']}"
     if int(new["instructions"]) > MORE_INSTRUCTIONS * int(old["instructions"]) + 8:
@@ -137,6 +168,19 @@ def costly_tiles(rows):
     return compared, wrong
 
 
+def waiting(rows):
+    """Kernels on matrix units of which a step waits for more groups of loads than it may."""
+    for row in rows:
+        if not is_compiled(row) or row["family"] not in WAIT_ONCE or not row["load_groups"]:
+            continue
+        number, flag = WAIT_ONCE[row["family"]]
+        aligned = "aligned" if int(row["constants"].split()[number]) & flag else "unaligned"
+        most = MORE_GROUPS.get((row["chip"], row["family"], aligned), 1)
+        if int(row["load_groups"]) > most:
+            yield (f"{row['chip']} {row['kernel']} of {row['example']}, {aligned}: a step waits for {row['load_groups']} groups of "
+                   f"loads one after the other, where {most} may be")
+
+
 def check(path, rows):
     table, new = read_table(path), families_of(rows)
     chips = {chip for chip, _ in new}
@@ -146,6 +190,7 @@ def check(path, rows):
     for key, row in new.items():
         if key in table:
             failures += [f"{key[0]} {key[1]}: {what}" for what in worse(row, table[key])]
+    failures += waiting(rows)
     compared, wrong = costly_tiles(rows)
     failures += [f"{a['chip']} {a['kernel']} of {a['example']}: an element of a tile of {a['tile']} costs less than of "
                  f"{b['tile']}, and takes more cycles" for a, b in wrong]
@@ -194,7 +239,8 @@ def compare_families(pairs):
 
 
 def compare(old, new):
-    shown = ("registers", "spills", "scratch", "occupancy", "instructions", "hot_loop", "cycles")
+    shown = ("registers", "spills", "scratch", "occupancy", "instructions", "hot_loop", "cycles",
+             "load_groups", "per_product")
     counts, pairs = collections.Counter(), []
     for path in sorted(new.glob("*.csv")):
         if not (old / path.name).exists():
@@ -207,7 +253,7 @@ def compare(old, new):
             elif is_compiled(row) and is_compiled(before[key]):
                 pairs.append((before[key], row))
                 changes = [f"{column} {before[key][column]} -> {row[column]}" for column in shown
-                           if column in before[key] and before[key][column] != row[column]]
+                           if column in before[key] and before[key][column] != row.get(column)]
                 counts["changed" if changes else "same"] += 1
                 if changes:
                     print(f"{key[0]} {key[1]} of {key[2]} #{key[3]} ({row['constants']}): {', '.join(changes)}")

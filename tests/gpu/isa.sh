@@ -79,15 +79,17 @@ compilers_of() {
 
 # compile PROGRAM FOLDER MESA-CHIP: FOLDER/MESA-CHIP.csv, with a row for each kernel; none where a kernel does not compile.
 compile() {
-  local file=$2/$3.csv part
+  local file=$2/$3.csv part listings=${assembly:-$2/$3}
+  mkdir -p "$listings"
   : >"$file"
   for ((part = 0; ; part++)); do
-    run_on "$3" "$1" "$3" "${assembly:--}" "$part" $([[ $one -eq 0 ]] || echo sample) >"$file.part" ||
+    run_on "$3" "$1" "$3" "$listings" "$part" $([[ $one -eq 0 ]] || echo sample) >"$file.part" ||
       { rm -f "$file" "$file.part"; return; }
     [[ -s $file.part ]] || break
     cat "$file.part" >>"$file"
   done
-  rm -f "$file.part"
+  "$root/tests/gpu/loops.py" add "$file" "$listings" || rm -f "$file"
+  rm -rf "$file.part" "$2/${3:?}"
 }
 
 compile_all() {  # compile_all PROGRAM FOLDER

@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""The hot loop of each kernel, read from the listings that compilers made: RADV's assembly and NVK's. Other compilers print none.
+
+  loops.py add ROWS FOLDER     adds these columns to the rows of heed_pipelines, whose listings lie in FOLDER
+  loops.py show LISTING...     prints them for single files
+
+  load_groups   how many loads from memory a step waits for one after the other: 1 where all are under way together
+  per_product   instructions of a step for each product of the matrix unit; loops within it count once
+
+A step is one turn of the innermost loop that both multiplies and loads from memory; empty where there is none, or no listing.
+Instructions take no time here and a load takes 1, until something waits for it: load_groups is what a turn takes, once turns
+repeat. Where paths meet, the later time counts. On NVIDIA six scoreboards are all that can be waited for; a load that shares one
+with reads from shared memory is waited for with them. Scalar loads, most of which a cache answers, are not counted.
+"""
+import csv
+import math
+import pathlib
+import re
+import sys
+
+COLUMNS = ["load_groups", "per_product"]
+PRODUCTS = ("v_wmma", "v_mfma", "v_swmmac", "hmma", "imma")
+MULTIPLY_ADDS = ("v_fma", "v_pk_fma", "v_mac", "v_mad_f", "v_mad_mix", "v_dual_fmac", "v_dot", "ffma", "hfma2", "idp4")
+OF_A_PRODUCT = 32  # multiply-adds that weigh as much as a product: what an instruction of mix.cpp does
+
+
+class Block:
+    """Instructions are (waits, loads): functions of a state, or None where there is nothing to do."""
+
+    def __init__(self):
+        self.preds, self.steps = [], []
+        self.instructions = self.products = self.weight = self.loads = 0
+
+    def count(self, word):
+        self.instructions += not word.startswith("s_")
+        product = word.startswith(PRODUCTS)
+        self.products += product
+        self.weight += OF_A_PRODUCT * product + word.startswith(MULTIPLY_ADDS)
+
+
+class Boards:
+    """NVIDIA: when the last load of each scoreboard is there."""
+
+    def __init__(self):
+        self.now, self.ready = 0, [0] * 6
+
+    def run(self, step):
+        waits, board, is_load = step
+        for i in range(6):
+            if waits >> i & 1:
+                self.now = max(self.now, self.ready[i])
+        if board is not None:
+            self.ready[board] = max(self.ready[board], self.now + is_load)
+
+    def meet(self, other):
+        self.now = max(self.now, other.now)
+        self.ready = [max(pair) for pair in zip(self.ready, other.ready)]
+
+    def copy(self):
+        new = Boards()
+        new.now, new.ready = self.now, list(self.ready)
+        return new
+
+
+class Queue:
+    """AMD: loads arrive in order, and one waits until at most a number of them is left."""
+
+    def __init__(self):
+        self.now, self.arrivals = 0, []
+
+    def run(self, step):
+        left = step
+        if left is None:
+            self.arrivals.append(self.now + 1)
+            return
+        while len(self.arrivals) > left:
+            self.now = max(self.now, self.arrivals.pop(0))
+
+    def meet(self, other):
+        self.now = max(self.now, other.now)
+        more = max(len(self.arrivals), len(other.arrivals))
+        mine, others = ([0] * (more - len(queue)) + queue for queue in (self.arrivals, other.arrivals))
+        self.arrivals = [max(pair) for pair in zip(mine, others)]
+
+    def copy(self):
+        new = Queue()
+        new.now, new.arrivals = self.now, list(self.arrivals)
+        return new
+
+
+def read_nvk(lines):
+    blocks, block = [], None
+    for line in lines:
+        begins = re.match(r"block(?:\.u)? \d+ \S+ \[(.*?)\]", line)
+        if begins:
+            block = Block()
+            block.preds = [int(number) for number in begins[1].split(",") if number.strip()]
+            blocks.append(block)
+        text, _, notes = line.partition("// delay=")
+        if not notes or block is None:
+            continue
+        word = text.rpartition(" = ")[2].strip()
+        word = re.sub(r"^@!?u?p\w+\s+", "", word)
+        block.count(word)
+        waits = re.search(r"\bwt=([01]+)", notes)
+        writes = re.search(r"\bwr:(\d)", notes)
+        is_load = word.startswith(("ld.global", "ldg"))
+        block.loads += is_load
+        if waits or writes:
+            block.steps.append((int(waits[1], 2) if waits else 0, int(writes[1]) if writes else None, is_load))
+    return blocks, Boards
+
+
+def waited_for_by_amd(word, line):
+    """How many loads may be left behind a wait, or None."""
+    if word == "s_wait_loadcnt":
+        return int(line.split()[1], 0)
+    if word in ("s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt"):
+        return int(line.split()[1], 0) >> 8 if word.startswith("s_wait_load") else None
+    left = re.search(r"\bvmcnt\((\d+)\)", line) if word == "s_waitcnt" else None
+    return int(left[1]) if left else None
+
+
+def read_amd(lines):
+    blocks, names, jumps, falls, block = [], {}, [], True, None
+    for line in lines:
+        begins = re.match(r"(BB\d+):", line)
+        if begins:
+            before, block = block, Block()
+            names[begins[1]] = len(blocks)
+            if before is not None and falls:
+                block.preds.append(len(blocks) - 1)
+            blocks.append(block)
+            falls = True
+        if block is None or not line.startswith("\t"):
+            continue
+        line = line.partition(";")[0].strip()
+        word = line.partition(" ")[0]
+        block.count(word)
+        target = re.match(r"s_c?branch\w* (BB\d+)", line)
+        if target:
+            jumps.append((target[1], len(blocks) - 1))
+        if word in ("s_branch", "s_endpgm"):
+            falls = False
+        left = waited_for_by_amd(word, line)
+        if left is not None:
+            block.steps.append(left)
+        elif re.match(r"(buffer|global|flat)_load|image_", word):
+            block.loads += 1
+            block.steps.append(None)
+    for name, source in jumps:
+        blocks[names[name]].preds.append(source)
+    return blocks, Queue
+
+
+def order_of(blocks):
+    """Blocks from the first on, each behind those that lead to it, but for the ends of loops."""
+    succs = [[at for at, block in enumerate(blocks) if source in block.preds] for source in range(len(blocks))]
+    order, seen, path = [], {0}, [(0, iter(succs[0]))]
+    while path:
+        at, left = path[-1]
+        new = next((one for one in left if one not in seen), None)
+        if new is None:
+            order.append(at)
+            path.pop()
+        else:
+            seen.add(new)
+            path.append((new, iter(succs[new])))
+    return order[::-1]
+
+
+def dominators_of(blocks, order):
+    """For each block those that every way to it comes by."""
+    dominators = {at: set(order) for at in order}
+    dominators[order[0]] = {order[0]}
+    changed = True
+    while changed:
+        changed = False
+        for at in order[1:]:
+            new = set.intersection(*(dominators[pred] for pred in blocks[at].preds if pred in dominators)) | {at}
+            changed = changed or new != dominators[at]
+            dominators[at] = new
+    return dominators
+
+
+def loops_of(blocks, order):
+    """Natural loops: the set of their blocks by the header."""
+    loops, dominators = {}, dominators_of(blocks, order)
+    for header in order:
+        for source in blocks[header].preds:
+            if source not in dominators or header not in dominators[source]:
+                continue
+            body, left = {header}, [source]
+            while left:
+                at = left.pop()
+                if at not in body:
+                    body.add(at)
+                    left += blocks[at].preds
+            loops.setdefault(header, set()).update(body)
+    return loops
+
+
+def turns(blocks, body, state, count):
+    """The time after each turn of a loop, whose blocks are in order."""
+    header = body[0]
+    times = []
+    for _ in range(count):
+        after = {}
+        for at in body:
+            if at == header:
+                here = state.copy()
+            else:
+                known = [after[pred] for pred in blocks[at].preds if pred in after]
+                if not known:
+                    continue
+                here = known[0].copy()
+                for other in known[1:]:
+                    here.meet(other)
+            for step in blocks[at].steps:
+                here.run(step)
+            after[at] = here
+        ends = [after[pred] for pred in blocks[header].preds if pred in after]
+        state = ends[0].copy()
+        for other in ends[1:]:
+            state.meet(other)
+        times.append(state.now)
+    return times
+
+
+def read_listing(text):
+    """load_groups and per_product of the heaviest step; None where there is none."""
+    lines = text.splitlines()
+    is_nvk = any(line.startswith("block") for line in lines)
+    blocks, new_state = read_nvk(lines) if is_nvk else read_amd(lines)
+    if not blocks:
+        return None
+    order = order_of(blocks)
+    loops = loops_of(blocks, order)
+    loading = {header: body for header, body in loops.items() if any(blocks[at].loads for at in body)}
+    steps = {}  # the weight of blocks whose innermost loop that loads is this
+    for at in order:
+        block = blocks[at]
+        around = [header for header, body in loading.items() if at in body]
+        if block.weight and around:
+            inner = min(around, key=lambda header: len(loading[header]))
+            steps[inner] = steps.get(inner, 0) + block.weight
+    if not steps:
+        return None
+    # Of two that multiply nearly as much the worse counts: such as a loop for aligned operands and one for others.
+    found = []
+    for header, weight in steps.items():
+        if 2 * weight < max(steps.values()):
+            continue
+        body = loading[header]
+        times = turns(blocks, [at for at in order if at in body], new_state(), 9)
+        groups = math.ceil((times[8] - times[4]) / 4)
+        products = sum(blocks[at].products for at in body)
+        each = sum(blocks[at].instructions for at in body) / products if products else None
+        found.append((groups, each))
+    each = [one for _, one in found if one is not None]
+    return max(groups for groups, _ in found), round(max(each), 1) if each else None
+
+
+def add(rows_path, folder):
+    with open(rows_path, newline="") as file:
+        reader = csv.DictReader(file)
+        columns, rows = reader.fieldnames + COLUMNS, list(reader)
+    number = 0  # of those that were compiled, by which listings are named
+    for row in rows:
+        if row["occupancy"] is None:
+            continue
+        number += 1
+        listing = folder / f"{row['chip']}-{row['kernel']}-{number}.s"
+        row.update(zip(COLUMNS, read_listing(listing.read_text(errors="replace")) or ("", "")))
+    with open(rows_path, "w", newline="") as file:
+        # Lines of kernels that were not compiled end before the figures.
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        for row in rows:
+            writer.writerow([row[column] for column in columns if row.get(column) is not None])
+    return 0
+
+
+def show(paths):
+    for path in paths:
+        groups, each = read_listing(pathlib.Path(path).read_text(errors="replace")) or (None, None)
+        print(f"{path}: {groups} load groups, {each} instructions a product")
+    return 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 4 and sys.argv[1] == "add":
+        sys.exit(add(sys.argv[2], pathlib.Path(sys.argv[3])))
+    if len(sys.argv) > 2 and sys.argv[1] == "show":
+        sys.exit(show(sys.argv[2:]))
+    sys.exit(__doc__)

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""What loops.py reads from short listings."""
+import sys
+import unittest
+
+import loops
+
+# Blocks 1 to 3 are a step that loads twice, the second time behind a branch that waits for the first.
+NVK = """
+block.u 0 L2 [] -> {
+      r9        = ld.global.a64.constant.b128 [r4..6]                // delay=1 wr:0
+                  bra pT L4                                          // delay=1 wt=000001
+} -> [1]
+block.u 1 L4 [0, 3] -> {
+      r10..14   = ld.global.a64.constant.b128 [r4..6]                // delay=1 wr:0
+      r20..24   = ldsm.16.m8n8.x4 [r0]                               // delay=1 wr:1
+                  bra !up0 L6                                        // delay=1 {first}
+}} -> [2, 3]
+block.u 2 L5 [1] -> {{
+      r14..18   = ld.global.a64.constant.b128 [r6..8]                // delay=1 wr:2
+      r0..4     = hmma.m16n8k16.f32 r20..24 r24..26 r0..4            // delay=1 wt=000010
+                  bra pT L6                                          // delay=1 {second}
+}} -> [3]
+block.u 3 L6 [1, 2] -> {{
+@!p0              st.shared.strong.cta.b128 [r92.x16] r10..14        // delay=1 wt=000101
+                  bra !up1 L4                                        // delay=1
+}} -> [1, 4]
+block.u 4 L7 [3] -> {{
+                  exit                                               // delay=1
+}} -> []
+"""
+
+AMD = """
+BB0:
+	s_load_b128 s[0:3], s[4:5], 0x0                             ; f4080402 f8000000
+	s_branch BB2                                                ; bfa00002
+BB1:
+	ds_store_b128 v0, v[8:11]                                   ; db7c0000 00000800
+	s_cbranch_scc0 BB4                                          ; bfa10010
+BB2:
+	buffer_load_b128 v[8:11], v7, s[0:3], 0 offen               ; e05c0000 80010807
+	{between}
+	buffer_load_b128 v[12:15], v7, s[0:3], 0 offen offset:64    ; e05c0040 80010c07
+	v_wmma_f32_16x16x16_f16 v[80:87], v[120:127], v[128:135], v[80:87] ; cc404050 1d430178
+	v_wmma_f32_16x16x16_f16 v[88:95], v[120:127], v[128:135], v[88:95] ; cc404058 1d430178
+BB3:
+	{behind}
+	v_add_f32 v1, v12, v13                                      ; 06021b0c
+	s_branch BB1                                                ; bfa0fff0
+BB4:
+	s_endpgm                                                    ; bfb00000
+"""
+
+WITHOUT_LOADS = """
+BB0:
+	buffer_load_b128 v[8:11], v7, s[0:3], 0 offen               ; e05c0000 80010807
+BB1:
+	v_wmma_f32_16x16x16_f16 v[80:87], v[120:127], v[128:135], v[80:87] ; cc404050 1d430178
+	s_cbranch_scc0 BB1                                          ; bfa1fff0
+	s_endpgm                                                    ; bfb00000
+"""
+
+
+class Nvidia(unittest.TestCase):
+    def groups(self, first="", second=""):
+        return loops.read_listing(NVK.replace("{{", "{").replace("}}", "}").replace("{first}", first).replace("{second}", second))
+
+    def test_loads_that_are_waited_for_together(self):
+        self.assertEqual(self.groups(), (1, 8.0))
+
+    def test_a_branch_that_waits(self):
+        self.assertEqual(self.groups(first="wt=000001")[0], 2)
+
+    def test_a_wait_for_shared_memory_alone(self):
+        self.assertEqual(self.groups(first="wt=000010", second="wt=000010")[0], 1)
+
+
+class Amd(unittest.TestCase):
+    def groups(self, between, behind):
+        return loops.read_listing(AMD.format(between=between, behind=behind))
+
+    def test_loads_that_are_waited_for_together(self):
+        self.assertEqual(self.groups("s_nop 0", "s_waitcnt vmcnt(0) lgkmcnt(1)"), (1, 3.0))
+
+    def test_loads_in_turn(self):
+        self.assertEqual(self.groups("s_waitcnt vmcnt(0)", "s_waitcnt vmcnt(0)")[0], 2)
+        self.assertEqual(self.groups("s_wait_loadcnt 0x0", "s_wait_loadcnt_dscnt 0x3")[0], 2)
+
+    def test_loads_for_the_turn_after(self):
+        self.assertEqual(self.groups("s_nop 0", "s_waitcnt vmcnt(2)")[0], 1)
+
+    def test_waits_for_other_memory(self):
+        self.assertEqual(self.groups("s_waitcnt lgkmcnt(0)", "s_wait_loadcnt 0x0")[0], 1)
+
+    def test_a_loop_without_loads(self):
+        self.assertIsNone(loops.read_listing(WITHOUT_LOADS))
+
+    def test_another_makers_listing(self):
+        self.assertIsNone(loops.read_listing("l0:\n(ss)mad.f32 r0.x, r1.x, r2.x, r3.x\n"))
+
+
+if __name__ == "__main__":
+    done = unittest.main(exit=False).result
+    if not done.wasSuccessful():
+        sys.exit("FAIL loops.py reads listings as they are")
+    print(f"ok loops.py reads {done.testsRun} listings as they are")
