@@ -48,7 +48,9 @@ Status Device::compile(const Graph& graph, const Weights& weights, Plan* plan, c
   if (status != Status::Ok) return status;
   std::shared_ptr<detail::PlanImpl> compiled;
   status = impl_->compile(std::move(schedule), weights.impl(), options, &compiled);
-  if (status == Status::Ok) *plan = Plan(std::move(compiled));
+  if (status != Status::Ok) return status;
+  if (weights.impl() != nullptr) compiled->unused.watch(weights.impl()->uses);
+  *plan = Plan(std::move(compiled));
   return status;
 }
 

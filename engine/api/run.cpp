@@ -28,9 +28,11 @@ class RunImpl {
         format("%s: the %s is in use already: on another thread, or by a started run that is not done", call, used));
   }
   Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents, const RunOptions& options) {
+    plan_->unused.tell("run", plan_->host_log());
     return plan_->run(buffers, extents, options);
   }
   Status start(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents, const RunOptions& options) {
+    plan_->unused.tell("start", plan_->host_log());
     buffers_.assign(buffers.begin(), buffers.end());  // the host's list may end with the call; names are not read later
     const Status status = plan_->start(buffers_, extents, options);
     is_going_ = status == Status::Ok;

@@ -141,7 +141,7 @@ struct CompileOptions {
   bool training = false;    // dropout acts; without it, dropout leaves no dispatch in the plan
   bool timestamps = false;  // measure GPU time per pass (Plan::timings, vulkan::record_some)
   // An uploaded weight that neither this graph nor one that was compiled before with the same Weights declares is an error
-  // (InvalidArgument), not a warning in the log.
+  // (InvalidArgument), not a warning at the plan's first run.
   bool strict = false;
   // A plan that needs more device memory than this is refused before anything is allocated: OutOfDeviceMemory, on the
   // CPU OutOfMemory, with both numbers in the log. Weights and States are not counted.
@@ -217,8 +217,8 @@ class HEED_API Device {
   // names none. On failure *plan is unchanged.
   //
   // One message names every weight that is missing (MissingWeight) or has another shape or type than the graph says
-  // (ShapeMismatch, DTypeMismatch). Weights that were uploaded and that no graph has declared so far are named once, as a
-  // warning; see CompileOptions::strict.
+  // (ShapeMismatch, DTypeMismatch). Weights that were uploaded and that no graph has declared by the plan's first run
+  // are named then, once, as a warning; see CompileOptions::strict.
   Status compile(const Graph& graph, const Weights& weights, Plan* plan, const CompileOptions& options = {});
 
   // CPU device: the scratch that its plans share now. That is what the plan with the most needs (Plan::scratch_bytes),

@@ -60,18 +60,35 @@ TEST_CASE("weights: one message names all that are missing, wrong or not used, o
     CHECK(device.compile(two_layers(), more, &plan, {.strict = true}) == Status::InvalidArgument);
     CHECK(last_message() == std::string(unused));
     CHECK(ops::take_messages() == std::vector<std::string>{unused});
+    std::vector<float> x(8), y(6);
+    const auto run = [&] { return plan.run({{"x", x}, {"y", y}}); };
     CHECK(device.compile(two_layers(), more, &plan) == Status::Ok);
+    CHECK(run() == Status::Ok);
     CHECK(ops::take_messages().empty());  // they were named before
 
     const Weights again = uploaded(device, tensors.list());
     CHECK(device.compile(two_layers(), again, &plan) == Status::Ok);
-    CHECK(ops::take_messages() == std::vector<std::string>{unused});
+    CHECK(ops::take_messages().empty());  // a later graph may use them
+    CHECK(run() == Status::Ok);
+    CHECK(ops::take_messages() == std::vector<std::string>{"run: no graph uses the uploaded 'a', 'b'"});
+    CHECK(run() == Status::Ok);
+    CHECK(ops::take_messages().empty());
     Graph other;  // names one of them; what an earlier graph has named is used, too
     other.output("y", other.scale(other.weight("a", {1}), 2));
     CHECK(device.compile(other, again, &plan, {.strict = true}) == Status::InvalidArgument);
     CHECK(ops::take_messages() == std::vector<std::string>{"compile: no graph uses the uploaded 'b'"});
     other.output("z", other.scale(other.weight("b", {2, 2}), 2));
     CHECK(device.compile(other, again, &plan, {.strict = true}) == Status::Ok);
+    CHECK(ops::take_messages().empty());
+
+    // Two graphs that share what was uploaded, and a plan of each.
+    const Weights shared = uploaded(device, tensors.list());
+    Plan second;
+    CHECK(device.compile(two_layers(), shared, &plan) == Status::Ok);
+    CHECK(device.compile(other, shared, &second) == Status::Ok);
+    CHECK(run() == Status::Ok);
+    std::vector<float> a(1), b(4);
+    CHECK(second.run({{"y", a}, {"z", b}}) == Status::Ok);
     CHECK(ops::take_messages().empty());
   }
 }

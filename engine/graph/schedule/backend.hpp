@@ -17,6 +17,13 @@
 
 namespace heed::detail {
 
+// Whether a graph that was compiled with an uploaded tensor has declared it, or a message has named it as unused.
+struct WeightUse {
+  std::string name;
+  std::atomic<bool> declared{false}, told{false};
+};
+using WeightUses = std::vector<WeightUse>;
+
 class WeightsImpl {
  public:
   virtual ~WeightsImpl() = default;
@@ -29,12 +36,9 @@ class WeightsImpl {
 
   std::vector<Entry> entries;  // sorted by name
 
-  // Whether a graph that was compiled with these has declared each entry, or a warning has named it as unused.
-  struct Known {
-    bool declared = false, told = false;
-  };
-  std::mutex known_mutex;
-  std::vector<Known> known;
+  // What is known of each entry's use, for all plans; made when a graph is first compiled with these.
+  std::mutex uses_mutex;
+  std::shared_ptr<WeightUses> uses;
 };
 
 // Sizes, checks (duplicate names, sizes that do not match the data, dtypes that cannot be stored) and places
@@ -46,9 +50,22 @@ Status place_weights(std::span<const HostTensor> tensors, const UploadOptions& o
 void convert_weight(const HostTensor& from, const WeightsImpl::Entry& to, std::byte* target);
 
 // Compares what a graph declares with what was uploaded: one message names all weights of the schedule that are missing or
-// misshapen, and another those that no graph has declared so far, which is an error if `strict`.
+// misshapen, and those that no graph has declared so far, which are an error if `strict`. What a later graph may still declare
+// becomes a warning at the plan's first run.
 Status check_weights(const GraphData& graph, const Schedule& schedule, WeightsImpl* weights, const DeviceImpl* device,
                      bool strict, const Log& log);
+// Warns once, at a plan's first run, of weights that no graph has declared until then and no message has named.
+class UnusedWeights {
+ public:
+  void watch(std::shared_ptr<WeightUses> uses);  // at compile
+  // Takes no lock and allocates nothing, as it is a part of recording.
+  void tell(const char* call, const Log& log);
+
+ private:
+  std::shared_ptr<WeightUses> uses_;
+  std::string text_;  // with room for all names
+  std::atomic<bool> is_due_{false};
+};
 // The weights of a schedule that check_weights has passed; the i-th belongs to schedule.weights[i].
 std::vector<const WeightsImpl::Entry*> find_weights(const Schedule& schedule, const WeightsImpl* weights);
 
@@ -90,6 +107,7 @@ class PlanImpl {
   virtual Status timings(std::vector<PassTime>* times, uint32_t slot) const = 0;
 
   std::atomic<bool> running{false};  // set by Plan::run, and by Plan::start until the run is done
+  UnusedWeights unused;
 };
 
 class DeviceImpl : public std::enable_shared_from_this<DeviceImpl> {

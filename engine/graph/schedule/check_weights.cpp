@@ -42,23 +42,31 @@ Findings compare(const Schedule& schedule, const WeightsImpl* weights) {
   return found;
 }
 
-// Notes what the graph declares, and names what no graph has declared so far; with only_new what no message has named yet.
-std::string take_unused(const GraphData& graph, WeightsImpl* weights, bool only_new) {
-  const std::lock_guard<std::mutex> lock(weights->known_mutex);
-  weights->known.resize(weights->entries.size());
+// Notes what the graph declares.
+WeightUses& note_uses(const GraphData& graph, WeightsImpl* weights) {
+  const std::lock_guard<std::mutex> lock(weights->uses_mutex);
+  if (weights->uses == nullptr) {
+    weights->uses = std::make_shared<WeightUses>(weights->entries.size());
+    for (size_t i = 0; i < weights->entries.size(); ++i) (*weights->uses)[i].name = weights->entries[i].name;
+  }
   for (const auto* list : {&graph.weights, &graph.kept_weights})
     for (const NamedTensor& weight : *list)
       if (const WeightsImpl::Entry* entry = weights->find(weight.name); entry != nullptr)
-        weights->known[static_cast<size_t>(entry - weights->entries.data())].declared = true;
-  std::string names;
-  for (size_t i = 0; i < weights->known.size(); ++i) {
-    WeightsImpl::Known& known = weights->known[i];
-    if (known.declared || (only_new && known.told)) continue;
-    known.told = true;
-    names += (names.empty() ? "'" : ", '") + weights->entries[i].name + "'";
-  }
-  return names;
+        (*weights->uses)[static_cast<size_t>(entry - weights->entries.data())].declared = true;
+  return *weights->uses;
 }
+
+// Adds the names of what no graph has declared so far; with only_new of what no message has named yet.
+void add_unused(WeightUses& uses, bool only_new, std::string* text) {
+  const char* before = " '";
+  for (WeightUse& use : uses) {
+    if (use.declared || (use.told.exchange(true) && only_new)) continue;
+    text->append(before).append(use.name).append("'");
+    before = ", '";
+  }
+}
+
+constexpr const char* kUnused = "no graph uses the uploaded";
 
 }  // namespace
 
@@ -72,13 +80,30 @@ Status check_weights(const GraphData& graph, const Schedule& schedule, WeightsIm
     return fail(log, Status::InvalidArgument, "compile: the weights were uploaded to another device");
   const Findings found = compare(schedule, weights);
   const bool fails = found.status != Status::Ok;
-  const std::string unused = weights == nullptr ? "" : take_unused(graph, weights, !strict && !fails);
-  const std::string told = unused.empty() ? "" : "no graph uses the uploaded " + unused;
+  std::string unused;
+  if (weights != nullptr) {
+    WeightUses& uses = note_uses(graph, weights);
+    if (fails || strict) add_unused(uses, false, &unused);
+  }
+  const std::string told = unused.empty() ? "" : kUnused + unused;
   if (fails) return fail(log, found.status, "compile: " + found.text() + (told.empty() ? "" : "; " + told));
-  if (told.empty()) return Status::Ok;
-  if (strict) return fail(log, Status::InvalidArgument, "compile: " + told);
-  heed::log(log, LogLevel::Warning, "compile: " + told);
-  return Status::Ok;
+  return told.empty() ? Status::Ok : fail(log, Status::InvalidArgument, "compile: " + told);
+}
+
+void UnusedWeights::watch(std::shared_ptr<WeightUses> uses) {
+  uses_ = std::move(uses);
+  size_t room = std::string_view(kUnused).size() + 64;  // the call's name
+  for (const WeightUse& use : *uses_) room += use.declared ? 0 : use.name.size() + 4;
+  text_.reserve(room);
+  is_due_ = true;
+}
+
+void UnusedWeights::tell(const char* call, const Log& log) {
+  if (!is_due_.load(std::memory_order_relaxed) || !is_due_.exchange(false)) return;
+  text_.append(call).append(": ").append(kUnused);
+  const size_t size = text_.size();
+  add_unused(*uses_, true, &text_);
+  if (text_.size() > size) heed::log(log, LogLevel::Warning, text_);
 }
 
 std::vector<const WeightsImpl::Entry*> find_weights(const Schedule& schedule, const WeightsImpl* weights) {

@@ -542,7 +542,7 @@ class CompileOptions:
     - training: dropout acts; without it, dropout leaves no dispatch in the plan.
     - timestamps: measure GPU time per pass (Plan.timings, vulkan.record_some)
     - strict: An uploaded weight that neither this graph nor one that was compiled before with the same Weights declares is an error
-    (InvalidArgument), not a warning in the log.
+    (InvalidArgument), not a warning at the plan's first run.
     - memory_limit: A plan that needs more device memory than this is refused before anything is allocated: OutOfDeviceMemory, on
     the CPU OutOfMemory, with both numbers in the log. Weights and States are not counted.
     - host_scratch: Vulkan: heed allocates no scratch. The host gives it (vulkan.bind_scratch) before the plan is recorded or run,

@@ -40,6 +40,7 @@ Status record(const Plan& plan, VkCommandBuffer commands, const RecordInfo& info
   VulkanPlan* impl = plan_of(plan, "record");
   if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
   const Status status = check_slot_free(*impl, info.slot, "record");
+  impl->unused.tell("record", impl->host_log());
   return status == Status::Ok ? impl->record(commands, info) : status;
 }
 
@@ -49,6 +50,7 @@ Status record_some(const Plan& plan, VkCommandBuffer commands, const RecordInfo&
   if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
   if (cursor == nullptr) return refuse("record_some: cursor is null");
   const Status status = check_slot_free(*impl, info.slot, "record_some");
+  impl->unused.tell("record_some", impl->host_log());
   return status == Status::Ok ? impl->record_some(commands, info, budget_ms, cursor) : status;
 }
 

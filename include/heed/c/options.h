@@ -369,7 +369,7 @@ typedef struct heed_compile_options {
   int32_t training;    // dropout acts; without it, dropout leaves no dispatch in the plan
   int32_t timestamps;  // measure GPU time per pass (heed_plan_timings, vulkan::record_some)
   // An uploaded weight that neither this graph nor one that was compiled before with the same Weights declares is an
-  // error (InvalidArgument), not a warning in the log.
+  // error (InvalidArgument), not a warning at the plan's first run.
   int32_t strict;
   // A plan that needs more device memory than this is refused before anything is allocated: OutOfDeviceMemory, on the
   // CPU OutOfMemory, with both numbers in the log. Weights and States are not counted.
