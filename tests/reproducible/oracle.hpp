@@ -87,6 +87,21 @@ struct Oracle {
   Floats add(const Floats& a, const Floats& b) const;
   Floats multiply(const Floats& a, const Floats& b) const;
 
+  // oracle_functions.cpp has elementwise functions, of operands that are flushed. Where one of a single operand gets NaN, NaN is stored.
+  float flush(float x) const;
+  float quotient(float a, float b) const;
+  float modulo(float a, float b) const;
+  float power(float a, float b) const;
+  float exact_root(float x) const;
+  float inverse_root(float x) const;
+  float any_exp(float x) const;
+  float any_log(float x) const;
+  float sigmoid(float x) const;
+  float softplus(float x) const;
+  float elu(float x, float alpha) const;
+  float erf(float x) const;
+  float sine(float x, int quarters) const;  // of x and so many quarters of a turn
+
   // oracle_training.cpp has the functions of training.
   float log(float x) const;
   float root(float x) const;
@@ -119,7 +134,7 @@ struct Oracle {
              Floats* second) const;
 
  private:
-  float flush(float x) const;
+  float positive_power(float a, float b) const;
   float times(float a, float b) const;
   float plus(float a, float b) const;
   float multiply_add(float a, float b, float c) const;
