@@ -101,9 +101,9 @@ if(HEED_CPU AND MINGW AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # Windows aligns stacks to 16 bytes, and GCC takes spilled vectors there to lie on 32 or 64.
   target_compile_options(heed_cpu PRIVATE -Wa,-muse-unaligned-vector-move)
 endif()
-# Each operation of a reproducible plan rounds once, on every instruction set.
+# Each operation of a reproducible plan rounds once, on every instruction set, and so do those of first weights.
 if(NOT MSVC)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/cpu/reproducible/canon.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/cpu/reproducible/canon.cpp ${PROJECT_SOURCE_DIR}/engine/train/initial.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off
                                                                                   SKIP_PRECOMPILE_HEADERS ON)
 endif()
 if(HEED_SANITIZE)

@@ -1,4 +1,5 @@
 // Gradients, and the numbers of an optimizer's steps.
+#include <heed/initial.hpp>
 #include <heed/optimizer.hpp>
 #include <heed/train.hpp>
 
@@ -55,6 +56,16 @@ heed_status heed_step_words(int32_t rule, const heed_step_numbers* numbers, floa
     return call.fail(HEED_INVALID_ARGUMENT, "a number of the step is outside its range");
   std::copy(made.begin(), made.end(), words);
   return call.status();
+}
+
+heed_status heed_initial_values(const heed_initial_options* options, const int64_t* shape, size_t rank, float* values,
+                                size_t count) {
+  Call call(__func__);
+  const heed::train::InitialOptions given = read(call, options);
+  if (!call.has_array(shape, rank, "shape") || !call.has_array(values, count, "values") || call.failed())
+    return call.status();
+  const heed::Status status = heed::train::initial_values(given, {shape, rank}, {values, count});
+  return call.repeat(status, heed::last_message());
 }
 
 heed_status heed_loss_scale_update(heed_loss_scale* loss, const heed_step_report* report) {

@@ -12,6 +12,7 @@
 #include <heed/gguf.hpp>
 #include <heed/grammar.hpp>
 #include <heed/graph.hpp>
+#include <heed/initial.hpp>
 #include <heed/lora.hpp>
 #include <heed/nn.hpp>
 #include <heed/optimizer.hpp>

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
+#include <heed/initial.hpp>
 #include <heed/safetensors.hpp>
 #include <heed/train.hpp>
 
@@ -11,12 +11,6 @@ namespace learn {
 namespace {
 
 using heed::Status;
-
-float normal(uint64_t seed, uint64_t counter) {
-  const auto unit = [&](uint64_t at) { return (static_cast<double>(random_bits(seed, at) >> 11) + 0.5) * 0x1p-53; };
-  return static_cast<float>(std::sqrt(-2.0 * std::log(unit(2 * counter))) *
-                            std::cos(2.0 * std::numbers::pi * unit(2 * counter + 1)));
-}
 
 bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
@@ -87,19 +81,18 @@ int64_t Model::weights() const {
 Status Model::begin() {
   std::vector<std::vector<float>> values;
   std::vector<heed::HostTensor> tensors;
-  uint64_t stream = 0;
+  heed::train::InitialOptions how = {.seed = config_.seed};
   for (const auto& parameter : optimizer_.parameters()) {
-    std::vector<float>& one = values.emplace_back(static_cast<size_t>(parameter.elements()), 0.0f);
-    ++stream;
-    if (parameter.shape.size() > 1) {
-      const double sum = static_cast<double>(parameter.shape[0] + parameter.shape[1]);
-      const bool is_table = parameter.name == "characters.weight";
-      const auto deviation =
-          static_cast<float>(is_table ? 1.0 / std::sqrt(static_cast<double>(config_.width)) : std::sqrt(2.0 / sum));
-      for (size_t i = 0; i < one.size(); ++i) one[i] = deviation * normal(config_.seed + (stream << 32), i);
-    } else if (ends_with(parameter.name, ".weight")) {
-      std::fill(one.begin(), one.end(), 1.0f);
+    using enum heed::train::Initial;
+    std::vector<float>& one = values.emplace_back(static_cast<size_t>(parameter.elements()));
+    how.kind = parameter.shape.size() > 1 ? XavierNormal : ends_with(parameter.name, ".weight") ? Ones : Zeros;
+    if (parameter.name == "characters.weight") {
+      how.kind = Normal;
+      how.deviation = 1.0f / std::sqrt(static_cast<float>(config_.width));
     }
+    const Status status = heed::train::initial_values(how, parameter.shape, one);
+    if (status != Status::Ok) return status;
+    ++how.stream;
   }
   for (size_t i = 0; i < values.size(); ++i) {
     const auto& parameter = optimizer_.parameters()[i];

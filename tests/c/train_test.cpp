@@ -1,4 +1,5 @@
 // Gradients and optimizers through the C interface leave the bits of C++, and refuse what makes no sense.
+#include <heed/initial.hpp>
 #include <heed/optimizer.hpp>
 #include <heed/train.hpp>
 
@@ -437,6 +438,28 @@ TEST_CASE("C: training refuses what makes no sense", "[c][hostile]") {
   KeptState foreign(heed_plan_make_state, plan);
   CHECK(heed_optimizer_read(learner.optimizer, foreign, "w", w.data(), w.size()) == HEED_NOT_FOUND);
   CHECK(heed_optimizer_save(learner.optimizer, foreign, "file") == HEED_NOT_FOUND);
+}
+
+TEST_CASE("c train: first values are those of C++", "[c]") {
+  const int64_t shape[] = {3, 7};
+  Floats values(21), same(21);
+  heed_initial_options options;
+  done(heed_initial_options_init(&options));
+  options.kind = HEED_INITIAL_KAIMING_NORMAL;
+  options.seed = 5;
+  options.stream = 9;
+  done(heed_initial_values(&options, shape, 2, values.data(), values.size()));
+  CHECK(train::initial_values({.kind = train::Initial::KaimingNormal, .seed = 5, .stream = 9}, shape, same) ==
+        Status::Ok);
+  CHECK(values == same);
+  done(heed_initial_values(nullptr, shape, 2, values.data(), values.size()));
+  CHECK(values != same);
+  refused(heed_initial_values(&options, shape, 1, values.data(), 3), HEED_INVALID_ARGUMENT, "two axes");
+  refused(heed_initial_values(&options, shape, 2, values.data(), 20), HEED_SHAPE_MISMATCH, "[3, 7]");
+  CHECK(heed_initial_values(&options, nullptr, 2, values.data(), 21) == HEED_INVALID_ARGUMENT);
+  CHECK(heed_initial_values(&options, shape, 2, nullptr, 21) == HEED_INVALID_ARGUMENT);
+  options.kind = 7;
+  CHECK(heed_initial_values(&options, shape, 2, values.data(), 21) == HEED_INVALID_ARGUMENT);
 }
 
 }  // namespace heed::test

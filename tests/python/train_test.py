@@ -267,3 +267,21 @@ def test_mistake(trained, name):
     if kind is heed.Error:
         assert failure.value.status != 0 and failure.value.message
     assert state.save() == before and len(optimizer.parameters) == 2
+
+
+def test_first_values():
+    x = heed.train.initial_values([300, 70], "kaiming_normal", gain=0.5, seed=3, stream=1)
+    assert x.shape == (300, 70) and x.dtype == np.float32 and abs(x.std() - 0.5 * np.sqrt(2 / 70)) < 1e-3 and abs(x.mean()) < 2e-3
+    assert (x == heed.train.initial_values([300, 70], "kaiming_normal", gain=0.5, seed=3, stream=1)).all()
+    assert (heed.train.initial_values([2, 3], "ones") == 1).all()
+    g = heed.Graph()
+    g.output("y", heed.nn.layernorm(heed.nn.linear(g.input("x", [1, 4]), "fc", 3), "norm"))
+    weights = heed.train.initial_weights(g, seed=1)
+    assert list(weights) == list(g.weights())
+    assert (abs(weights["fc.weight"]) <= np.sqrt(6 / 7)).all() and (weights["fc.weight"] != 0).all()
+    assert (weights["fc.bias"] == 0).all() and (weights["norm.weight"] == 1).all() and (weights["norm.bias"] == 0).all()
+    for wrong in (lambda: heed.train.initial_values([3], "xavier_normal"), lambda: heed.train.initial_values([-1]),
+                  lambda: heed.train.initial_values([3], "normal", deviation=-1), lambda: heed.train.initial_values([2.5]),
+                  lambda: heed.train.initial_values([3], "glorot"), lambda: heed.train.initial_values(3)):
+        with pytest.raises((heed.Error, TypeError, ValueError)):
+            wrong()

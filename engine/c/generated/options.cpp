@@ -635,6 +635,30 @@ heed_loss_scale to_c(const heed::train::LossScale& from) {
   return to;
 }
 
+heed::train::InitialOptions read(Call& call, const heed_initial_options* given) {
+  heed::train::InitialOptions made;
+  if (given == nullptr || !check_struct(call, given, sizeof(*given), "heed_initial_options")) return made;
+  made.kind = call.one_of(given->kind, heed::train::Initial::KaimingNormal, "kind");
+  made.mean = given->mean;
+  made.deviation = given->deviation;
+  made.gain = given->gain;
+  made.seed = given->seed;
+  made.stream = given->stream;
+  return made;
+}
+
+heed_initial_options to_c(const heed::train::InitialOptions& from) {
+  heed_initial_options to = {};
+  to.size = sizeof(to);
+  to.kind = static_cast<heed_initial>(from.kind);
+  to.mean = from.mean;
+  to.deviation = from.deviation;
+  to.gain = from.gain;
+  to.seed = from.seed;
+  to.stream = from.stream;
+  return to;
+}
+
 heed::BertConfig read(Call& call, const heed_bert_config* given) {
   heed::BertConfig made;
   if (given == nullptr || !check_struct(call, given, sizeof(*given), "heed_bert_config")) return made;
@@ -943,6 +967,13 @@ static_assert(HEED_SELF_TEST_TIMED_OUT == static_cast<int>(heed::SelfTestVerdict
 static_assert(HEED_SELF_TEST_UNUSED == static_cast<int>(heed::SelfTestVerdict::Unused));
 static_assert(HEED_UPDATE_ADAMW == static_cast<int>(heed::train::UpdateRule::AdamW));
 static_assert(HEED_UPDATE_SGD == static_cast<int>(heed::train::UpdateRule::Sgd));
+static_assert(HEED_INITIAL_ZEROS == static_cast<int>(heed::train::Initial::Zeros));
+static_assert(HEED_INITIAL_ONES == static_cast<int>(heed::train::Initial::Ones));
+static_assert(HEED_INITIAL_NORMAL == static_cast<int>(heed::train::Initial::Normal));
+static_assert(HEED_INITIAL_XAVIER_UNIFORM == static_cast<int>(heed::train::Initial::XavierUniform));
+static_assert(HEED_INITIAL_XAVIER_NORMAL == static_cast<int>(heed::train::Initial::XavierNormal));
+static_assert(HEED_INITIAL_KAIMING_UNIFORM == static_cast<int>(heed::train::Initial::KaimingUniform));
+static_assert(HEED_INITIAL_KAIMING_NORMAL == static_cast<int>(heed::train::Initial::KaimingNormal));
 static_assert(HEED_OVERFLOW_DROP_OLDEST == static_cast<int>(heed::TextOverflow::DropOldest));
 static_assert(HEED_OVERFLOW_STOP == static_cast<int>(heed::TextOverflow::Stop));
 static_assert(HEED_END_NONE == static_cast<int>(heed::TextEnd::None));
@@ -992,6 +1023,7 @@ heed_status heed_gradient_options_init(heed_gradient_options* options) { return 
 heed_status heed_optimizer_options_init(heed_optimizer_options* options) { return init<heed::train::OptimizerOptions>(__func__, options); }
 heed_status heed_step_numbers_init(heed_step_numbers* options) { return init<heed::train::StepNumbers>(__func__, options); }
 heed_status heed_loss_scale_init(heed_loss_scale* options) { return init<heed::train::LossScale>(__func__, options); }
+heed_status heed_initial_options_init(heed_initial_options* options) { return init<heed::train::InitialOptions>(__func__, options); }
 heed_status heed_bert_config_init(heed_bert_config* options) { return init<heed::BertConfig>(__func__, options); }
 heed_status heed_bert_options_init(heed_bert_options* options) { return init<heed::BertOptions>(__func__, options); }
 heed_status heed_decoder_config_init(heed_decoder_config* options) { return init<heed::DecoderConfig>(__func__, options); }

@@ -12,6 +12,7 @@
 #include <heed/self_test.hpp>
 #include <heed/train.hpp>
 #include <heed/optimizer.hpp>
+#include <heed/initial.hpp>
 #include <heed/bert.hpp>
 #include <heed/decoder.hpp>
 #include <heed/text_encoder.hpp>
@@ -71,6 +72,8 @@ heed::train::StepNumbers read(Call& call, const heed_step_numbers* given);
 heed_step_numbers to_c(const heed::train::StepNumbers& from);
 heed::train::LossScale read(Call& call, const heed_loss_scale* given);
 heed_loss_scale to_c(const heed::train::LossScale& from);
+heed::train::InitialOptions read(Call& call, const heed_initial_options* given);
+heed_initial_options to_c(const heed::train::InitialOptions& from);
 heed::BertConfig read(Call& call, const heed_bert_config* given);
 heed_bert_config to_c(const heed::BertConfig& from);
 heed::BertOptions read(Building& on, const heed_bert_options* given);

@@ -4,7 +4,7 @@ A new function of Graph or heed::nn, a new struct of options and a new enumerato
 """
 
 # Read in this order. Every public enum and every struct or function of these must be generated or be named below.
-HEADERS = ["types.hpp", "status.hpp", "graph.hpp", "nn.hpp", "device.hpp", "self_test.hpp", "train.hpp", "optimizer.hpp", "bert.hpp",
+HEADERS = ["types.hpp", "status.hpp", "graph.hpp", "nn.hpp", "device.hpp", "self_test.hpp", "train.hpp", "optimizer.hpp", "initial.hpp", "bert.hpp",
            "decoder.hpp", "text_encoder.hpp", "text_generator.hpp", "vulkan_memory.hpp"]
 
 # Enums: C's type and the beginning of its enumerators, where these are not heed_NAME and HEED_NAME_.
@@ -75,7 +75,7 @@ BY_HAND = {
     "Device", "Weights", "DeviceInfo", "SelfTestOptions", "KernelTest", "SelfTestReport", "self_test",
     # Training
     "train::Upstream", "train::gradients", "train::kStepWords", "train::step_words", "train::StepReport", "train::LossScale::update",
-    "train::Optimizer", "train::Optimizer::Parameter",
+    "train::Optimizer", "train::Optimizer::Parameter", "train::initial_values",
     # Models and text
     "read_bert_config", "parse_bert_config", "BertWeights", "BertResult", "nn::bert", "decoder_families", "DecoderResult", "nn::decoder",
     "TokenBatch", "make_batch", "EncodeProgress", "TextAttention", "TextEncoder", "TextPiece", "TokenAttention", "TextGenerator",

@@ -689,6 +689,29 @@ class LossScale:
 
 
 @dataclass
+class InitialOptions:
+    """Options of initial.
+
+    - kind: one of "zeros", "ones", "normal", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal".
+    - mean: of Normal.
+    - deviation: of Normal.
+    - gain: of Xavier and Kaiming.
+    - seed: of the random bits.
+    - stream: of the random bits: another one for each weight of a model."""
+
+    kind: str = "normal"
+    mean: float = 0.0
+    deviation: float = 1.0
+    gain: float = 1.0
+    seed: int = 0
+    stream: int = 0
+
+    _ctype: ClassVar[str] = "heed_initial_options"
+    _kinds: ClassVar[Dict[str, Any]] = {"kind": _words.INITIAL, "mean": "float", "deviation": "float", "gain": "float", "seed": "int",
+        "stream": "int"}
+
+
+@dataclass
 class BertConfig:
     """The network as a Hugging Face config.json describes it. Names in brackets are those of the file's fields.
 

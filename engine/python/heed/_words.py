@@ -45,6 +45,8 @@ DEVICE_KIND: Dict[str, int] = {"cpu": 0, "discrete_gpu": 1, "integrated_gpu": 2,
 PIPELINE_CREATION: Dict[str, int] = {"now": 0, "deferred": 1, "background": 2}
 SELF_TEST_VERDICT: Dict[str, int] = {"passed": 0, "wrong": 1, "failed": 2, "timed_out": 3, "unused": 4}
 UPDATE_RULE: Dict[str, int] = {"adamw": 0, "sgd": 1}
+INITIAL: Dict[str, int] = {"zeros": 0, "ones": 1, "normal": 2, "xavier_uniform": 3, "xavier_normal": 4, "kaiming_uniform": 5,
+    "kaiming_normal": 6}
 OVERFLOW: Dict[str, int] = {"drop_oldest": 0, "stop": 1}
 TEXT_END: Dict[str, int] = {"none": 0, "end_of_turn": 1, "stop_string": 2, "most_tokens": 3, "context_full": 4, "cancelled": 5,
     "complete": 6, "no_token": 7}

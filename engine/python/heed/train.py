@@ -7,32 +7,33 @@
     g.output("step", optimizer.step(gradients, settings))
     plan = device.compile(g, training=True)
     state = plan.make_state()
-    optimizer.load(state, module.state_dict())                 # initial values, or a Checkpoint of save()
+    optimizer.load(state, heed.train.initial_weights(g))       # or a module's state_dict(), or a Checkpoint of save()
     for x, labels in batches:
         result = plan.run({"x": x, "labels": labels, "optimizer.settings": optimizer.words(rate=3e-4)}, state=state)
     optimizer.save(state, "model.safetensors")
 
-The same gradients leave the same bits at every run on a device. include/heed/train.hpp and optimizer.hpp have the formulas and papers.
+The same gradients leave the same bits at every run on a device. include/heed/train.hpp, optimizer.hpp and initial.hpp have the formulas
+and papers.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Any, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _c, _options, _words
 from ._arrays import host_tensors
 from ._c import Keep, encoded, ffi, lib, options_of, pack, text
-from ._options import GradientOptions, OptimizerOptions, StepNumbers
+from ._options import GradientOptions, InitialOptions, OptimizerOptions, StepNumbers
 from .custom import call_gradients
 from .files import Checkpoint
 from .graph import Graph
 from .state import State
 from .tensor import Port, Tensor, graph_of
 
-__all__ = ["LossScale", "Optimizer", "Parameter", "StepReport", "gradients"]
+__all__ = ["InitialOptions", "LossScale", "Optimizer", "Parameter", "StepReport", "gradients", "initial_values", "initial_weights"]
 
 # --- Gradients -----------------------------------------------------------------------------------------------------------
 
@@ -93,6 +94,30 @@ class LossScale:
     def update(self, report: Sequence[float]) -> None:
         """Takes what the step's output holds."""
         _c.check(lib.heed_loss_scale_update(self._struct, ffi.new("heed_step_report *", [float(x) for x in report])))
+
+
+# --- First values --------------------------------------------------------------------------------------------------------
+
+
+def initial_values(shape: Sequence[int], kind: str = "normal", **fields: Any) -> np.ndarray:
+    """First values of a weight of this shape, f32, the same bits on every machine. `kind` is "zeros", "ones", "normal", or of a weight
+    [out, in, ...] "xavier_uniform", "xavier_normal", "kaiming_uniform" or "kaiming_normal". Keywords are the other fields of
+    InitialOptions."""
+    sizes = [_c.whole(size, f"shape[{i}]") for i, size in enumerate(_c.listed(shape, "shape"))]
+    options, = options_of({"kind": kind, **fields}, (InitialOptions, None))
+    values = np.empty([max(size, 0) for size in sizes], np.float32)
+    _c.check(lib.heed_initial_values(pack(options, Keep()), ffi.new("int64_t[]", sizes), len(sizes),
+                                     ffi.from_buffer("float[]", values.reshape(-1), require_writable=True), values.size))
+    return values
+
+
+def initial_weights(graph: Graph, matrices: str = "xavier_uniform", *, gain: float = 1.0, seed: int = 0) -> Dict[str, np.ndarray]:
+    """First values of all weights of f32 that a graph asks for, by name: those of two axes and more are `matrices`, a kind of
+    initial_values, with this gain, of which each has a stream of its own beside the seed; others are ones if their name ends in "weight", as the factors of norms do,
+    and else zeros."""
+    weights = [(name, port.shape) for name, port in graph.weights().items() if port.dtype == "f32"]
+    kinds = [matrices if len(shape) > 1 else "ones" if name.endswith("weight") else "zeros" for name, shape in weights]
+    return {name: initial_values(shape, kind, gain=gain, seed=seed, stream=i) for i, ((name, shape), kind) in enumerate(zip(weights, kinds))}
 
 
 # --- Optimizers ----------------------------------------------------------------------------------------------------------

@@ -165,6 +165,25 @@ enum {
   HEED_UPDATE_SGD = 1,
 };
 
+// Of a weight [out, in, ...], fan_in is in times what follows, fan_out is out times what follows.
+//   Normal          mean + deviation * normal
+//   XavierUniform   up to gain * sqrt(6 / (fan_in + fan_out)) on either side of 0 (Glorot & Bengio 2010)
+//   XavierNormal    the deviation is gain * sqrt(2 / (fan_in + fan_out))
+//   KaimingUniform  up to gain * sqrt(6 / fan_in) on either side of 0 (He et al. 2015, arXiv:1502.01852)
+//   KaimingNormal   the deviation is gain * sqrt(2 / fan_in)
+// They are those of torch.nn.init; Kaiming is for Relu there and here, and linear layers of PyTorch begin with
+// HEED_INITIAL_KAIMING_UNIFORM and a gain of sqrt(1/6).
+typedef int32_t heed_initial;
+enum {
+  HEED_INITIAL_ZEROS = 0,
+  HEED_INITIAL_ONES = 1,
+  HEED_INITIAL_NORMAL = 2,
+  HEED_INITIAL_XAVIER_UNIFORM = 3,
+  HEED_INITIAL_XAVIER_NORMAL = 4,
+  HEED_INITIAL_KAIMING_UNIFORM = 5,
+  HEED_INITIAL_KAIMING_NORMAL = 6,
+};
+
 // What a conversation does when its tokens fill the context.
 typedef int32_t heed_overflow;
 enum {

@@ -481,6 +481,17 @@ typedef struct heed_loss_scale {
 } heed_loss_scale;
 HEED_API heed_status heed_loss_scale_init(heed_loss_scale* options);
 
+typedef struct heed_initial_options {
+  size_t size;  // set by heed_initial_options_init
+  heed_initial kind;
+  float mean;       // of Normal
+  float deviation;  // of Normal
+  float gain;       // of Xavier and Kaiming
+  uint64_t seed;    // of the random bits
+  uint32_t stream;  // of the random bits: another one for each weight of a model
+} heed_initial_options;
+HEED_API heed_status heed_initial_options_init(heed_initial_options* options);
+
 // The network as a Hugging Face config.json describes it. Names in brackets are those of the file's fields.
 typedef struct heed_bert_config {
   size_t size;                 // set by heed_bert_config_init

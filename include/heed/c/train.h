@@ -57,6 +57,12 @@ typedef struct heed_step_report {
 // Takes in what the output of heed_optimizer_step says.
 HEED_API heed_status heed_loss_scale_update(heed_loss_scale* loss, const heed_step_report* report);
 
+// Fills `values`, `count` of them, row-major, for a weight of this shape, [out, in, ...]: the same bits on every machine.
+// <heed/initial.hpp> has the formulas. InvalidArgument: Xavier or Kaiming of less than two axes, or a number outside its range.
+// ShapeMismatch: the shape has another number of elements.
+HEED_API heed_status heed_initial_values(const heed_initial_options* options, const int64_t* shape, size_t rank,
+                                         float* values, size_t count);
+
 HEED_API heed_status heed_optimizer_create(const heed_optimizer_options* options, heed_optimizer** optimizer);
 HEED_API heed_status heed_optimizer_destroy(heed_optimizer* optimizer);
 
