@@ -218,7 +218,7 @@ class Writer:
         name = member.name
         given = {
             "tensor": f'{graph}._tensor_id({name}, "{name}")' if self._may_lack(member, kind) else f'{graph}._id_of({name}, "{name}")',
-            "dim": f'{graph}._size_id({name}, "{name}")', "text": f'encoded({name}, "{name}")', "bool": f"int({name})",
+            "dim": f'{graph}._size_id({name}, "{name}")', "text": f'encoded({name}, "{name}")', "bool": f'truth({name}, "{name}")',
             "number": f'{"real" if kind.cpp in ("float", "double") else "whole" if "64" in kind.cpp else "int32"}({name}, "{name}")',
             "enum": f'word(_words.{self.words_of(kind.of) if kind.of in self.made.enums else ""}, {name}, "{name}")',
             "optional enum": f'word_if(_words.{self.words_of(kind.of) if kind.of in self.made.enums else ""}, {name}, "{name}")',
@@ -291,7 +291,7 @@ class Writer:
         for function in functions:
             body += self._operation(function)
         imports = ["from typing import Optional, Sequence", "", "from . import _words", "from ._building import Building",
-                   used_of("_c", ["Keep", "encoded", "ffi", "int32", "ints", "lib", "number_if", "pack", "real", "whole", "word", "word_if"], body),
+                   used_of("_c", ["Keep", "encoded", "ffi", "int32", "ints", "lib", "number_if", "pack", "real", "truth", "whole", "word", "word_if"], body),
                    *wrapped(f"from ._options import {', '.join(used)}", "    ")[:1], "from .tensor import Dim, Mask, Operand, Size, Tensor"]
         imports[5] = f"from ._options import ({', '.join(used)})" if len(", ".join(used)) > 100 else imports[5]
         return module("Operations of graphs.", imports, body)
@@ -319,7 +319,7 @@ class Writer:
         body = [*docstring(doc, "    "), f'    g = graph_of({first}, "{first}")']
         if structs:
             body.append("    keep = Keep()")
-            pairs = ", ".join(f"({self.short(k.of)}, {n})" for n, k in structs)
+            pairs = ", ".join(f"{n}=({self.short(k.of)}, {n})" for n, k in structs)
             body += wrapped(f"    {', '.join(n for n, _ in structs)}{',' if len(structs) == 1 else ''} = options_of(fields, {pairs})", " " * 8)
         if struct in interface.RESULTS:
             body.append(f'    result = ffi.new("{self.made.c_struct(struct)} *")')
@@ -344,7 +344,7 @@ class Writer:
         for function in functions:
             body += self._layer(function)
         imports = ["from typing import Any, Optional", "", "from . import _words",
-                   used_of("_c", ["Keep", "encoded", "ffi", "int32", "lib", "options_of", "pack", "real", "whole", "word", "word_if"], body),
+                   used_of("_c", ["Keep", "encoded", "ffi", "int32", "lib", "options_of", "pack", "real", "truth", "whole", "word", "word_if"], body),
                    *textwrap.wrap(f"from ._options import ({', '.join(used)})", WIDTH, subsequent_indent=" " * 23),
                    "from .tensor import Mask, Tensor, graph_of"]
         return module("Layers of heed.nn.", imports, body)

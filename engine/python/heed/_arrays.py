@@ -88,7 +88,10 @@ def as_output(value: Any, dtype: str, shape: Sequence[int], what: str) -> np.nda
     elif isinstance(value, np.ndarray):
         array = value
     else:
-        array = np.asarray(memoryview(value))
+        try:
+            array = np.asarray(memoryview(value))
+        except TypeError:
+            raise TypeError(f"{what} is {type(value).__name__}, must be an array that can be written") from None
     if dtype_of(array, dtype) != dtype:
         raise Error(Status.DTYPE_MISMATCH, f"{what} is an array of {array.dtype}, must be {dtype} ({numpy_dtype(dtype)})")
     check_shape(array, shape, what)

@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 import _thread
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -178,13 +178,16 @@ def whole(value: Any, what: str) -> int:
         raise TypeError(f"{what} is {value!r}, must be a whole number") from None
 
 
+def truth(value: Any, what: str) -> int:
+    """C's 1 or 0 for True, False or a whole number."""
+    return int(whole(value, what) != 0)
+
+
 def number_if(value: Optional[int], what: str) -> int:
     """A number from 0 on, or what C has for none."""
-    if value is None:
-        return -1
-    if value < 0:
+    if value is not None and whole(value, what) < 0:
         raise ValueError(f"{what} is {value}, must not be negative")
-    return whole(value, what)
+    return -1 if value is None else whole(value, what)
 
 
 def int32(value: Any, what: str) -> int:
@@ -217,6 +220,29 @@ def ints(values: Sequence[int], what: str) -> Tuple[Any, int]:
     return array, len(array)
 
 
+def mapped(values: Any, what: str) -> Dict[str, Any]:
+    """A dict, or an empty one for None."""
+    if values is not None and not isinstance(values, Mapping):
+        raise TypeError(f"{what} must be a dict, not {type(values).__name__}")
+    return dict(values or {})
+
+
+def path(value: Any, what: str) -> bytes:
+    """The name of a file as C has it."""
+    try:
+        return encoded(os.fspath(value), what)
+    except TypeError:
+        raise TypeError(f"{what} must be a path, not {type(value).__name__}") from None
+
+
+def blob(value: Any, what: str) -> Any:
+    """The memory of bytes."""
+    try:
+        return ffi.from_buffer(value)
+    except TypeError:
+        raise TypeError(f"{what} must be bytes, not {type(value).__name__}") from None
+
+
 class Keep(List[Any]):
     """What C reads and writes through pointers, kept until the call is over."""
 
@@ -225,29 +251,32 @@ class Keep(List[Any]):
         self.weights: List[Any] = []  # for each multi-head attention, where its weights go, or None
 
 
-def options_of(fields: Dict[str, Any], *given: Tuple[Any, Any]) -> List[Any]:
-    """The options of a call, given as pairs of their class and of them or None, with the fields that it was called with."""
-    names = [{f.name for f in dataclasses.fields(kind)} for kind, _ in given]
+def checked(value: Any, kind: Any, what: str) -> Any:
+    """An argument, which must be of this class."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{what} must be {kind.__name__}, not {type(value).__name__}")
+    return value
+
+
+def options_of(fields: Dict[str, Any], **given: Tuple[Any, Any]) -> List[Any]:
+    """The options of a call by the names of its arguments, as pairs of their class and of them or None, with the fields that it was called
+    with."""
+    names = [{f.name for f in dataclasses.fields(kind)} for kind, _ in given.values()]
     own: List[Dict[str, Any]] = [{} for _ in given]
     for name, value in fields.items():
         owners = [i for i, known in enumerate(names) if name in known]
         if len(owners) != 1:
-            kinds = ", ".join(kind.__name__ for kind, _ in given)
+            kinds = ", ".join(kind.__name__ for kind, _ in given.values())
             raise TypeError(f"'{name}' is no field of {kinds}" if not owners else f"'{name}' is a field of several of {kinds}: give these")
         own[owners[0]][name] = value
-    return [_chosen(kind, options, more) for (kind, options), more in zip(given, own)]
+    return [kind(**more) if options is None else dataclasses.replace(checked(options, kind, what), **more)
+            for (what, (kind, options)), more in zip(given.items(), own)]
 
 
-def _chosen(kind: Any, options: Any, fields: Dict[str, Any]) -> Any:
-    if options is None:
-        return kind(**fields)
-    if not isinstance(options, kind):
-        raise TypeError(f"options must be {kind.__name__}, not {type(options).__name__}")
-    return dataclasses.replace(options, **fields) if fields else options
-
-
-def pack(options: Any, keep: Keep, graph: Any = None) -> Any:
+def pack(options: Any, keep: Keep, graph: Any = None, what: str = "options") -> Any:
     """C's struct for a dataclass of _options. A field that is None has C's default. Texts and structs live as long as `keep`."""
+    if not hasattr(options, "_ctype"):
+        raise TypeError(f"{what} must be options of heed, not {type(options).__name__}")
     struct = ffi.new(options._ctype + " *")
     check(getattr(lib, options._ctype + "_init")(struct))
     keep.append(struct)
@@ -274,7 +303,7 @@ def _set(struct: Any, name: str, how: Any, value: Any, keep: Keep, graph: Any) -
     if isinstance(how, dict):
         value = word(how, value, name)
     elif how == "bool":
-        value = int(whole(value, name) != 0)
+        value = truth(value, name)
     elif how == "int":
         value = whole(value, name)
     elif how == "float":
@@ -290,13 +319,15 @@ def _set(struct: Any, name: str, how: Any, value: Any, keep: Keep, graph: Any) -
         value, meaning = graph._mask(value, name)
         setattr(struct, name + "_meaning", meaning)
     elif how == "struct":
-        value = pack(value, keep, graph)[0]
+        value = pack(value, keep, graph, name)[0]
     elif how == "pointer":
-        value = pack(_named(value, name) if isinstance(value, str) else value, keep, graph)
+        value = pack(_named(value, name) if isinstance(value, str) else value, keep, graph, name)
     try:
         setattr(struct, name, value)
     except OverflowError:
         raise ValueError(f"{name} is {value}, which is out of its range") from None
+    except TypeError:  # a struct of another kind
+        raise TypeError(f"{name} is not of the class that it must be of") from None
 
 
 def unpack(kind: Any, struct: Any) -> Any:

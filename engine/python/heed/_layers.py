@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from . import _words
-from ._c import Keep, encoded, ffi, lib, options_of, pack, real, whole, word_if
+from ._c import Keep, encoded, ffi, lib, options_of, pack, real, truth, whole, word_if
 from ._options import (AttentionBlockNames, AttentionOptions, AttentionResult, DecoderLayerOptions, EncoderLayerOptions,
                        FeedForwardBlockNames, FeedForwardOptions, MultiHeadOptions, NormOptions, StackOptions, TransformerOptions,
                        TransformerResult)
@@ -19,7 +19,7 @@ Layer = Any
 def linear(x: Tensor, prefix: str, out: int, bias: bool = True, weight_dtype: Optional[str] = None) -> Tensor:
     """x [..., in] -> [..., out] with the linear layer `prefix`, which has a bias or none."""
     g = graph_of(x, "x")
-    return g._new(lib.heed_nn_linear(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), whole(out, "out"), int(bias),
+    return g._new(lib.heed_nn_linear(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), whole(out, "out"), truth(bias, "bias"),
         word_if(_words.DTYPE, weight_dtype, "weight_dtype")))
 
 
@@ -44,7 +44,7 @@ def attention(query: Tensor, key: Tensor, value: Tensor, prefix: str, options: O
     Keywords are the fields of MultiHeadOptions."""
     g = graph_of(query, "query")
     keep = Keep()
-    options, = options_of(fields, (MultiHeadOptions, options))
+    options, = options_of(fields, options=(MultiHeadOptions, options))
     return g._with_weights(g._new(lib.heed_nn_attention(g._c, g._id_of(query, "query"), g._id_of(key, "key"), g._id_of(value,
         "value"), encoded(prefix, "prefix"), pack(options, keep, g))), keep)
 
@@ -55,7 +55,7 @@ def self_attention(x: Tensor, prefix: str, options: Optional[MultiHeadOptions] =
     Keywords are the fields of MultiHeadOptions."""
     g = graph_of(x, "x")
     keep = Keep()
-    options, = options_of(fields, (MultiHeadOptions, options))
+    options, = options_of(fields, options=(MultiHeadOptions, options))
     return g._with_weights(g._new(lib.heed_nn_self_attention(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), pack(options, keep,
         g))), keep)
 
@@ -66,7 +66,7 @@ def cross_attention(x: Tensor, context: Tensor, prefix: str, options: Optional[M
     Keywords are the fields of MultiHeadOptions."""
     g = graph_of(x, "x")
     keep = Keep()
-    options, = options_of(fields, (MultiHeadOptions, options))
+    options, = options_of(fields, options=(MultiHeadOptions, options))
     return g._with_weights(g._new(lib.heed_nn_cross_attention(g._c, g._id_of(x, "x"), g._id_of(context, "context"), encoded(prefix,
         "prefix"), pack(options, keep, g))), keep)
 
@@ -79,7 +79,7 @@ def single_head(query: Tensor, key: Tensor, value: Tensor, options: Optional[Att
     Keywords are the fields of AttentionOptions."""
     g = graph_of(query, "query")
     keep = Keep()
-    options, = options_of(fields, (AttentionOptions, options))
+    options, = options_of(fields, options=(AttentionOptions, options))
     result = ffi.new("heed_attention_result *")
     g._new(lib.heed_nn_single_head(g._c, g._id_of(query, "query"), g._id_of(key, "key"), g._id_of(value, "value"), pack(options,
         keep, g), result))
@@ -94,7 +94,8 @@ def attention_block(query: Tensor, key: Tensor, value: Tensor, prefix: str, name
     Keywords are the fields of AttentionBlockNames and MultiHeadOptions and NormOptions."""
     g = graph_of(query, "query")
     keep = Keep()
-    names, options, norm = options_of(fields, (AttentionBlockNames, names), (MultiHeadOptions, options), (NormOptions, norm))
+    names, options, norm = options_of(fields, names=(AttentionBlockNames, names), options=(MultiHeadOptions, options),
+        norm=(NormOptions, norm))
     return g._with_weights(g._new(lib.heed_nn_attention_block(g._c, g._id_of(query, "query"), g._id_of(key, "key"), g._id_of(value,
         "value"), encoded(prefix, "prefix"), pack(names, keep, g), pack(options, keep, g), pack(norm, keep, g))), keep)
 
@@ -105,7 +106,7 @@ def feed_forward(x: Tensor, prefix: str, options: Optional[FeedForwardOptions] =
     Keywords are the fields of FeedForwardOptions."""
     g = graph_of(x, "x")
     keep = Keep()
-    options, = options_of(fields, (FeedForwardOptions, options))
+    options, = options_of(fields, options=(FeedForwardOptions, options))
     return g._new(lib.heed_nn_feed_forward(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), pack(options, keep, g)))
 
 
@@ -116,7 +117,8 @@ def feed_forward_block(x: Tensor, prefix: str, names: Optional[FeedForwardBlockN
     Keywords are the fields of FeedForwardBlockNames and FeedForwardOptions and NormOptions."""
     g = graph_of(x, "x")
     keep = Keep()
-    names, options, norm = options_of(fields, (FeedForwardBlockNames, names), (FeedForwardOptions, options), (NormOptions, norm))
+    names, options, norm = options_of(fields, names=(FeedForwardBlockNames, names), options=(FeedForwardOptions, options),
+        norm=(NormOptions, norm))
     return g._new(lib.heed_nn_feed_forward_block(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), pack(names, keep, g),
         pack(options, keep, g), pack(norm, keep, g)))
 
@@ -127,7 +129,7 @@ def encoder_layer(x: Tensor, prefix: str, options: Optional[EncoderLayerOptions]
     Keywords are the fields of EncoderLayerOptions."""
     g = graph_of(x, "x")
     keep = Keep()
-    options, = options_of(fields, (EncoderLayerOptions, options))
+    options, = options_of(fields, options=(EncoderLayerOptions, options))
     return g._with_weights(g._new(lib.heed_nn_encoder_layer(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), pack(options, keep,
         g))), keep)
 
@@ -139,7 +141,7 @@ def decoder_layer(x: Tensor, memory: Tensor, prefix: str, options: Optional[Deco
     Keywords are the fields of DecoderLayerOptions."""
     g = graph_of(x, "x")
     keep = Keep()
-    options, = options_of(fields, (DecoderLayerOptions, options))
+    options, = options_of(fields, options=(DecoderLayerOptions, options))
     return g._with_weights(g._new(lib.heed_nn_decoder_layer(g._c, g._id_of(x, "x"), g._id_of(memory, "memory"), encoded(prefix,
         "prefix"), pack(options, keep, g))), keep)
 
@@ -152,7 +154,7 @@ def encoder_stack(x: Tensor, prefix: str, layer: Optional[EncoderLayerOptions] =
     Keywords are the fields of EncoderLayerOptions and StackOptions."""
     g = graph_of(x, "x")
     keep = Keep()
-    layer, stack = options_of(fields, (EncoderLayerOptions, layer), (StackOptions, stack))
+    layer, stack = options_of(fields, layer=(EncoderLayerOptions, layer), stack=(StackOptions, stack))
     return g._with_weights(g._new(lib.heed_nn_encoder_stack(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), pack(layer, keep, g),
         pack(stack, keep, g))), keep)
 
@@ -164,7 +166,7 @@ def decoder_stack(x: Tensor, memory: Tensor, prefix: str, layer: Optional[Decode
     Keywords are the fields of DecoderLayerOptions and StackOptions."""
     g = graph_of(x, "x")
     keep = Keep()
-    layer, stack = options_of(fields, (DecoderLayerOptions, layer), (StackOptions, stack))
+    layer, stack = options_of(fields, layer=(DecoderLayerOptions, layer), stack=(StackOptions, stack))
     return g._with_weights(g._new(lib.heed_nn_decoder_stack(g._c, g._id_of(x, "x"), g._id_of(memory, "memory"), encoded(prefix,
         "prefix"), pack(layer, keep, g), pack(stack, keep, g))), keep)
 
@@ -176,7 +178,7 @@ def transformer(source: Tensor, target: Tensor, prefix: str, options: Optional[T
     Keywords are the fields of TransformerOptions."""
     g = graph_of(source, "source")
     keep = Keep()
-    options, = options_of(fields, (TransformerOptions, options))
+    options, = options_of(fields, options=(TransformerOptions, options))
     result = ffi.new("heed_transformer_result *")
     g._new(lib.heed_nn_transformer(g._c, g._id_of(source, "source"), g._id_of(target, "target"), encoded(prefix, "prefix"),
         pack(options, keep, g), result))

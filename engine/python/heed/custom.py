@@ -132,9 +132,11 @@ def pack_pass(graph: Any, name: str, outputs: Sequence[Tuple[Any, str]], spirv: 
               push: Sequence[Any], groups: Sequence[Any], cpu: Optional[HostFunction], gradient: Optional[GradientFunction],
               group_work: float, keep: Keep) -> Any:
     """heed_custom_pass of these."""
+    outputs, groups = _pairs(outputs, "outputs"), _pairs(groups, "groups")
+    constants, push = _c.listed(constants, "constants"), _c.listed(push, "push")
     if len(groups) > 3:
         raise ValueError(f"groups along {len(groups)} axes, there are 3")
-    c = ffi.new("heed_custom_pass *", dict(size=ffi.sizeof("heed_custom_pass"), group_work=group_work))
+    c = ffi.new("heed_custom_pass *", dict(size=ffi.sizeof("heed_custom_pass"), group_work=_c.real(group_work, "group_work")))
 
     def kept(ctype: str, values: Any) -> Any:
         keep.append(ffi.new(ctype, values))
@@ -159,8 +161,18 @@ def pack_pass(graph: Any, name: str, outputs: Sequence[Tuple[Any, str]], spirv: 
     return c
 
 
+def _pairs(values: Any, what: str) -> List[Any]:
+    pairs = _c.listed(values, what)
+    if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs):
+        raise TypeError(f"{what} must be a list of pairs")
+    return pairs
+
+
 def _words(spirv: Any, keep: Keep) -> Tuple[Any, int]:
-    data = np.frombuffer(spirv, np.uint8).tobytes()
+    try:
+        data = np.frombuffer(spirv, np.uint8).tobytes()
+    except TypeError:
+        raise TypeError(f"spirv must be bytes, not {type(spirv).__name__}") from None
     if len(data) % 4 != 0:
         raise ValueError(f"spirv has {len(data)} bytes, which are no whole words")
     keep.append(ffi.from_buffer("uint32_t[]", data))

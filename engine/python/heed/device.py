@@ -161,12 +161,12 @@ class Device(_c.Handle):
     def __init__(self, select: str = "", *, pipeline_cache: bytes = b"", self_test_results: bytes = b"", **fields: Any) -> None:
         """Keywords are the fields of DeviceOptions, and what pipeline_cache() and self_test() gave at an earlier start."""
         keep = Keep()
-        given, = options_of(fields, (DeviceOptions, DeviceOptions(select=select)))
+        given, = options_of(fields, options=(DeviceOptions, DeviceOptions(select=select)))
         options = pack(given, keep)
         options.log = _c.log(keep)
         for name, blob in (("pipeline_cache", pipeline_cache), ("self_test_results", self_test_results)):
             if blob:
-                setattr(options, name, ffi.from_buffer(blob))
+                setattr(options, name, _c.blob(blob, name))
                 setattr(options, name + "_bytes", len(blob))
         self._own(_c.make(lib.heed_device_open, options))
 
@@ -209,7 +209,8 @@ class Device(_c.Handle):
 
     def use_tuning(self, results: bytes) -> None:
         """Uses TuningReport.results of an earlier start, of the same device, driver and version."""
-        _c.check(lib.heed_device_use_tuning(self._c, ffi.from_buffer(results), len(results)))
+        data = _c.blob(results, "results")
+        _c.check(lib.heed_device_use_tuning(self._c, data, len(data)))
 
     def operation_bits(self) -> Dict[str, "OperationBits"]:
         """Runs every operation that reproducible plans may have, on fixed values, and gives a fingerprint of each by its name, which two
@@ -226,7 +227,7 @@ class Device(_c.Handle):
         PyTorch, which need not be imported. Arrays of int64 are left out. With `dtype` ("f32", "f16", "bf16"), floating-point and
         quantized tensors are converted; with only_matrices those of rank 2 and more, and others become f32."""
         keep = Keep()
-        options, = options_of(fields, (UploadOptions, options))
+        options, = options_of(fields, options=(UploadOptions, options))
         c_options = pack(options, keep)
         if isinstance(tensors, Checkpoint):
             return Weights(_c.make(lib.heed_checkpoint_upload, tensors._c, self._c, c_options))
@@ -236,7 +237,7 @@ class Device(_c.Handle):
     def compile(self, graph: Graph, weights: Optional[Weights] = None, options: Optional[CompileOptions] = None, **fields: Any) -> Plan:
         """Checks the graph, chooses kernels, lays out memory and makes pipelines. Keywords are the fields of CompileOptions. The graph
         may be changed afterwards."""
-        options, = options_of(fields, (CompileOptions, options))
+        options, = options_of(fields, options=(CompileOptions, options))
         c_graph, c_weights = Graph._c_of(graph, "graph"), ffi.NULL if weights is None else Weights._c_of(weights, "weights")
         return Plan(_c.make(lib.heed_device_compile, self._c, c_graph, c_weights, pack(options, Keep())), graph)
 

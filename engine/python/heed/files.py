@@ -46,12 +46,12 @@ class Checkpoint(_c.Typed, Mapping):  # type: ignore[type-arg]
     values is checked; nobody may shorten it while it is in use."""
 
     def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        self._take(_File(lib.heed_checkpoint_open, encoded(os.fspath(path), "path")))
+        self._take(_File(lib.heed_checkpoint_open, _c.path(path, "path")))
 
     @classmethod
     def parse(cls, data: Any, name: str = "the bytes") -> "Checkpoint":
         """Of the bytes of a .safetensors or GGUF file, which nobody may change meanwhile; `name` is for messages."""
-        checkpoint, memory = cls.__new__(cls), ffi.from_buffer(data)
+        checkpoint, memory = cls.__new__(cls), _c.blob(data, "data")
         checkpoint._take(_File(lib.heed_checkpoint_parse, memory, len(memory), encoded(name, "name")))
         checkpoint._file._memory = memory
         return checkpoint

@@ -74,6 +74,7 @@ class Graph(Operations):
     def split(self, x: Tensor, parts: Union[int, Sequence[int]], axis: int = 0) -> List[Tensor]:
         """Views of slices of x along an axis of constant size, one behind the other: `parts` of one size, or of the sizes in `parts`, which
         together are the whole axis."""
+        self._id_of(x, "x")
         rank, at = len(x.shape), int32(axis, "axis")
         if not -rank <= at < rank:
             raise ValueError(f"axis is {axis}, must be one of a tensor of rank {rank}")
@@ -100,15 +101,16 @@ class Graph(Operations):
     def constant(self, name: str, values: Any) -> Tensor:
         """A tensor with the shape and type of these values, f32, i32 or u8, which the graph copies under this name. Lists become f32, i32
         or, of bools, u8."""
+        c_name = encoded(name, "name")
         if isinstance(values, (list, tuple, int, float)):
             array = of_list(values, {"f": "f32", "b": "u8"}.get(np.asarray(values).dtype.kind, "i32"), f"constant '{name}'")
         else:
-            array, _ = as_array(values, name)
+            array, _ = as_array(values, f"values of constant '{name}'")
         dtype = dtype_of(array)
         if dtype not in ("f32", "i32", "u8"):
             raise Error(_c.Status.DTYPE_MISMATCH, f"constant '{name}' is an array of {array.dtype}, must be float32, int32 or uint8")
         array = np.ascontiguousarray(array).reshape(array.shape)
-        return self._new(lib.heed_graph_constant(self._c, encoded(name, "name"), *self._shape(array.shape), _words.DTYPE[dtype],
+        return self._new(lib.heed_graph_constant(self._c, c_name, *self._shape(array.shape), _words.DTYPE[dtype],
                                                  memory(array), array.nbytes))
 
     def output(self, name: str, x: Tensor) -> None:
@@ -119,8 +121,8 @@ class Graph(Operations):
     # --- Tensors that stay from run to run ------------------------------------------------------------------------------
 
     def state(self, name: str, shape: Sequence[int], dtype: str = "f32") -> Tensor:
-        """A tensor of this name, shape and dtype in the State that each run is given, as it is at this place of the graph. Once it is written, tensors that
-        showed it before may not be used; use what append or assign return."""
+        """A tensor of this name, shape and dtype in the State that each run is given, as it is at this place of the graph. Once it is
+        written, tensors that showed it before may not be used; use what append or assign return."""
         x = self._source(lib.heed_graph_state, name, shape, dtype)
         self._states[name] = self._port(x)
         return x
@@ -157,9 +159,9 @@ class Graph(Operations):
         keep, function = Keep(), None if cpu is None else HostFunction(cpu)
         differentiate = None if gradient is None else GradientFunction(gradient)
         c = pack_pass(self, name, outputs, spirv, entry_point, constants, push, groups, function, differentiate, group_work, keep)
-        ids = ffi.new("heed_tensor[]", [self._id_of(x, f"inputs[{i}]") for i, x in enumerate(inputs)])
-        made = ffi.new("heed_tensor[]", len(outputs))
-        self._check(lib.heed_graph_custom(self._c, c, ids, len(ids), made))
+        ids, count = self._tensor_ids(inputs, "inputs")
+        made = ffi.new("heed_tensor[]", c.output_count)
+        self._check(lib.heed_graph_custom(self._c, c, ids, count, made))
         if function is not None:
             self._functions.append(function)
         if differentiate is not None:

@@ -66,9 +66,9 @@ def _add(function: Any, ctype: str, g: Graph, before: Any, options: Any, keep: K
 def decoder(ids: Tensor, config: DecoderConfig, options: Optional[DecoderOptions] = None, **fields: Any) -> DecoderResult:
     """Ids i32 [B, S] -> logits, with weights of Hugging Face's names behind the prefix. Without a cache every run has all tokens."""
     g, keep = graph_of(ids, "ids"), Keep()
-    options, = options_of(fields, (DecoderOptions, options))
-    result, weights = _add(lib.heed_nn_decoder, "heed_decoder_result", g, (g._c, g._id_of(ids, "ids"), pack(config, keep, g)), options,
-                           keep, config.layers)
+    options, = options_of(fields, options=(DecoderOptions, options))
+    before = (g._c, g._id_of(ids, "ids"), pack(_c.checked(config, DecoderConfig, "config"), keep, g))
+    result, weights = _add(lib.heed_nn_decoder, "heed_decoder_result", g, before, options, keep, config.layers)
     return DecoderResult(g._new(result.hidden), g._new(result.logits), weights)
 
 
@@ -78,7 +78,7 @@ class DecoderModel(_c.Handle):
     _kind = "decoder_model"
 
     def __init__(self, path: Path) -> None:
-        self._own(_c.make(lib.heed_decoder_model_open, encoded(os.fspath(path), "path"), _c.log(Keep())))
+        self._own(_c.make(lib.heed_decoder_model_open, _c.path(path, "path"), _c.log(Keep())))
 
     @property
     def config(self) -> DecoderConfig:
@@ -98,7 +98,7 @@ class DecoderModel(_c.Handle):
     def build(self, ids: Tensor, options: Optional[DecoderOptions] = None, **fields: Any) -> DecoderResult:
         """As decoder(), with the same dtype and weight_dtype as the upload."""
         g, keep = graph_of(ids, "ids"), Keep()
-        options, = options_of(fields, (DecoderOptions, options))
+        options, = options_of(fields, options=(DecoderOptions, options))
         result, weights = _add(lib.heed_decoder_model_build, "heed_decoder_result", g, (self._c, g._c, g._id_of(ids, "ids")), options,
                                keep, self.config.layers)
         return DecoderResult(g._new(result.hidden), g._new(result.logits), weights)
@@ -113,7 +113,7 @@ class BertConfig(_options.BertConfig):
     @classmethod
     def read(cls, path: Path) -> "BertConfig":
         """Of a config.json."""
-        return _c.unpack(cls, _c.filled("heed_bert_config", lib.heed_bert_config_read, encoded(os.fspath(path), "path"), _c.log(Keep())))
+        return _c.unpack(cls, _c.filled("heed_bert_config", lib.heed_bert_config_read, _c.path(path, "path"), _c.log(Keep())))
 
     @classmethod
     def parse(cls, json: str, name: str = "config.json") -> "BertConfig":
@@ -123,7 +123,7 @@ class BertConfig(_options.BertConfig):
 
     def upload(self, device: Device, checkpoint: Checkpoint, options: Optional[UploadOptions] = None, **fields: Any) -> Weights:
         """The tensors of safetensors in the form that heed.nn.bert asks for, with one weight for queries, keys and values."""
-        options, = options_of(fields, (UploadOptions, options))
+        options, = options_of(fields, options=(UploadOptions, options))
         keep = Keep()
         return Weights(_c.make(lib.heed_bert_upload, Checkpoint._c_of(checkpoint, "checkpoint"), pack(self, keep),
                                Device._c_of(device, "device"), pack(options, keep)))
@@ -145,7 +145,7 @@ def bert(ids: Tensor, padding: Mask, config: BertConfig, options: Optional[BertO
     """BERT's encoder on ids i32 [B, S] with padding u8 [B, S]. Weights have the names of BertConfig.upload, or without joined_qkv those
     of a checkpoint."""
     g, keep = graph_of(ids, "ids"), Keep()
-    options, = options_of(fields, (BertOptions, options))
-    before = (g._c, g._id_of(ids, "ids"), *g._mask(padding, "padding"), pack(config, keep))
+    options, = options_of(fields, options=(BertOptions, options))
+    before = (g._c, g._id_of(ids, "ids"), *g._mask(padding, "padding"), pack(_c.checked(config, BertConfig, "config"), keep))
     result, weights = _add(lib.heed_nn_bert, "heed_bert_result", g, before, options, keep, config.layers)
     return BertResult(g._new(result.tokens), g._new(result.pooled) if options.pooler else None, weights)

@@ -166,10 +166,10 @@ class Plan(_c.Handle):
         g = self._graph
         given = {name: as_input(value, g._inputs[name].dtype, f"input '{name}'")
                  for name, value in _all_of(g._inputs, inputs, "input").items()}
-        values = self._extent_values(given, dict(extents or {}))
+        values = self._extent_values(given, _c.mapped(extents, "extents"))
         c_extents = ffi.new("heed_extent_value[]", list(values.items()))
         results = {}
-        wanted = dict(outputs or {})
+        wanted = _c.mapped(outputs, "outputs")
         for name in wanted:
             if name not in g._outputs:
                 raise Error(Status.NOT_FOUND, f"the plan has no output '{name}'")
@@ -185,7 +185,8 @@ class Plan(_c.Handle):
         info = ffi.new("heed_run_info *", dict(
             size=ffi.sizeof("heed_run_info"), inputs=c_inputs, input_count=len(c_inputs), outputs=c_outputs,
             output_count=len(c_outputs), extents=c_extents, extent_count=len(values),
-            state=ffi.NULL if state is None else State._c_of(state, "state"), seed=seed, timeout_ms=timeout_ms))
+            state=ffi.NULL if state is None else State._c_of(state, "state"), seed=_c.whole(seed, "seed"),
+            timeout_ms=_c.whole(timeout_ms, "timeout_ms")))
         keep.extend((given, c_inputs, c_outputs, c_extents, g._functions))
         return info, results, keep
 

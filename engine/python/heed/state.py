@@ -39,7 +39,8 @@ class State(_c.Handle):
 
     def copy_row(self, other: "State", from_row: int, to_row: int) -> None:
         """Takes one row, an index of all tensors' first axis, of another State or of this one."""
-        _c.check(lib.heed_state_copy_row(self._c, State._c_of(other, "other"), from_row, to_row))
+        _c.check(lib.heed_state_copy_row(self._c, State._c_of(other, "other"), _c.whole(from_row, "from_row"),
+                                          _c.whole(to_row, "to_row")))
 
     def save(self) -> builtins.bytes:
         """All tensors with names, shapes, types and a checksum, for any device."""
@@ -47,30 +48,32 @@ class State(_c.Handle):
 
     def load(self, saved: builtins.bytes) -> None:
         """What save() gave. If the tensors are others, or the bytes damaged, nothing is written."""
-        data = ffi.from_buffer(saved)
+        data = _c.blob(saved, "saved")
         _c.check(lib.heed_state_load(self._c, data, len(data)))
 
     def read(self, name: str, out: Optional[Any] = None, *, axis: int = 0, begin: int = 0, size: int = 0) -> np.ndarray:
         """A tensor, or `size` elements of an axis from `begin` on; all of the axis if size is 0. Of states that Graph.state named the
         shape is known; for others, such as the caches of heed.nn, give an array `out` of the right size."""
+        c_name = encoded(name, "name")
         if out is None:
             port = self._port(name)
             shape = [int(n) for n in port.shape]  # type: ignore[arg-type]
-            if size:
-                shape[axis] = size
+            if _c.whole(size, "size"):
+                shape[_c.int32(axis, "axis")] = size
             out = np.empty(shape, numpy_dtype(port.dtype))
         elif name in self._ports:
-            out = as_output(out, self._ports[name].dtype, np.shape(out), f"the array for '{name}'")
+            out = as_output(out, self._ports[name].dtype, np.shape(out), f"out, for '{name}',")
         else:
-            out = as_output(out, "f16" if getattr(out, "dtype", None) == np.float16 else "f32", np.shape(out), f"the array for '{name}'")
+            out = as_output(out, "f16" if getattr(out, "dtype", None) == np.float16 else "f32", np.shape(out), f"out, for '{name}',")
         data = memory(out, True)
-        _c.check(lib.heed_state_read(self._c, encoded(name, "name"), _part(axis, begin, size), data, out.nbytes))
+        _c.check(lib.heed_state_read(self._c, c_name, _part(axis, begin, size), data, out.nbytes))
         return out
 
     def write(self, name: str, values: Any, *, axis: int = 0, begin: int = 0, size: int = 0) -> None:
         """The same the other way round."""
-        array = as_input(values, self._ports[name].dtype if name in self._ports else "f32", f"the array for '{name}'")
-        _c.check(lib.heed_state_write(self._c, encoded(name, "name"), _part(axis, begin, size), memory(array), array.nbytes))
+        c_name = encoded(name, "name")
+        array = as_input(values, self._ports[name].dtype if name in self._ports else "f32", f"values of state '{name}'")
+        _c.check(lib.heed_state_write(self._c, c_name, _part(axis, begin, size), memory(array), array.nbytes))
 
     def _port(self, name: str) -> Port:
         if name not in self._ports:
@@ -79,4 +82,4 @@ class State(_c.Handle):
 
 
 def _part(axis: int, begin: int, size: int) -> Any:
-    return ffi.new("heed_state_part *", dict(axis=axis, begin=begin, count=size))
+    return ffi.new("heed_state_part *", dict(axis=_c.int32(axis, "axis"), begin=_c.whole(begin, "begin"), count=_c.whole(size, "size")))

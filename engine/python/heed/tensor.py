@@ -287,7 +287,7 @@ class Mask:
 
     def __init__(self, tensor: Tensor, meaning: int) -> None:
         if not isinstance(tensor, Tensor):
-            raise TypeError(f"a mask is made of a Tensor, not of {type(tensor).__name__}")
+            raise TypeError(f"tensor must be a Tensor, not {type(tensor).__name__}")
         self.tensor, self._meaning = tensor, meaning
 
     def _checked(self, name: str) -> Tuple[Tensor, int]:

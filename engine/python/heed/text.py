@@ -60,7 +60,7 @@ class Tokenizer(_c.Handle):
     _kind = "tokenizer"
 
     def __init__(self, path: Path) -> None:
-        self._own(_c.make(lib.heed_tokenizer_open, encoded(os.fspath(path), "path"), _c.log(Keep())))
+        self._own(_c.make(lib.heed_tokenizer_open, _c.path(path, "path"), _c.log(Keep())))
 
     def __len__(self) -> int:
         return int(lib.heed_tokenizer_size(self._c))
@@ -100,10 +100,10 @@ class TextEncoder(_c.Handle):
     def __init__(self, device: Device, folder: Path, options: Optional[TextEncoderOptions] = None, **fields: Any) -> None:
         """Keywords are the fields of TextEncoderOptions."""
         keep = Keep()
-        chosen, = options_of(fields, (TextEncoderOptions, options))
+        chosen, = options_of(fields, options=(TextEncoderOptions, options))
         options = pack(chosen, keep)
         options.log = _c.log(keep)
-        self._own(_c.make(lib.heed_text_encoder_open, Device._c_of(device, "device"), encoded(os.fspath(folder), "folder"), options))
+        self._own(_c.make(lib.heed_text_encoder_open, Device._c_of(device, "device"), _c.path(folder, "folder"), options))
         info = _c.filled("heed_text_encoder_info", lib.heed_text_encoder_get_info, self._c)
         self.width: int = info.width
         self.max_tokens: int = info.max_tokens
@@ -177,13 +177,13 @@ class TextGenerator(_c.Handle):
                  **fields: Any) -> None:
         """Keywords are the fields of TextGeneratorOptions."""
         keep = Keep()
-        chosen, = options_of(fields, (TextGeneratorOptions, options))
+        chosen, = options_of(fields, options=(TextGeneratorOptions, options))
         options = pack(chosen, keep)
         options.log = _c.log(keep)
         if chat_template is not None:
             template = ffi.new("char[]", encoded(chat_template, "chat_template"))
             options.chat_template = template
-        self._own(_c.make(lib.heed_text_generator_open, Device._c_of(device, "device"), encoded(os.fspath(path), "path"), options))
+        self._own(_c.make(lib.heed_text_generator_open, Device._c_of(device, "device"), _c.path(path, "path"), options))
         info = _c.filled("heed_text_generator_info", lib.heed_text_generator_get_info, self._c)
         self.context: int = info.context
         self.conversation_bytes: int = info.conversation_bytes
@@ -198,7 +198,7 @@ class TextGenerator(_c.Handle):
         if isinstance(stop, str):
             raise TypeError("stop must be a list of texts")
         keep = Keep()
-        chosen, = options_of(fields, (TextConversationOptions, options))
+        chosen, = options_of(fields, options=(TextConversationOptions, options))
         c_options = pack(chosen, keep)
         stops = [ffi.new("char[]", encoded(s, "stop")) for s in stop]
         texts = ffi.new("char *[]", stops)

@@ -47,10 +47,11 @@ def gradients(outputs: Union[Tensor, Sequence[Upstream]], of: Sequence[Tensor], 
     `of` may be any floating-point tensors of the graph: weights, inputs, constants, states, and what lies between. Those on which no
     output depends get zeros. A dropout draws the same bits as before. A pass of Graph.custom needs its `gradient`.
     Activations of layers whose labels begin with "REMAT.i", for a number i, are computed again instead of kept."""
-    pairs = [(outputs, None)] if isinstance(outputs, Tensor) else list(outputs)
-    if not pairs:
-        raise ValueError("outputs are empty, must be a loss or pairs of an output and its gradient")
-    g = graph_of(pairs[0][0], "an output")
+    pairs = [(outputs, None)] if isinstance(outputs, Tensor) else _c.listed(outputs, "outputs")
+    of = _c.listed(of, "of")
+    if not pairs or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs):
+        raise ValueError("outputs must be a loss, or pairs of an output and its gradient")
+    g = graph_of(pairs[0][0], "outputs[0]")
     c_outputs = ffi.new("heed_upstream[]", [(g._id_of(y, f"outputs[{i}]"), g._tensor_id(d, f"the gradient of outputs[{i}]")) for i, (y, d) in enumerate(pairs)])
     c_of = ffi.new("heed_tensor[]", [g._id_of(t, f"of[{i}]") for i, t in enumerate(of)])
     found = ffi.new("heed_tensor[]", len(c_of))
@@ -104,7 +105,7 @@ def initial_values(shape: Sequence[int], kind: str = "normal", **fields: Any) ->
     [out, in, ...] "xavier_uniform", "xavier_normal", "kaiming_uniform" or "kaiming_normal". Keywords are the other fields of
     InitialOptions."""
     sizes = [_c.whole(size, f"shape[{i}]") for i, size in enumerate(_c.listed(shape, "shape"))]
-    options, = options_of({"kind": kind, **fields}, (InitialOptions, None))
+    options, = options_of({"kind": kind, **fields}, options=(InitialOptions, None))
     values = np.empty([max(size, 0) for size in sizes], np.float32)
     _c.check(lib.heed_initial_values(pack(options, Keep()), ffi.new("int64_t[]", sizes), len(sizes),
                                      ffi.from_buffer("float[]", values.reshape(-1), require_writable=True), values.size))
@@ -113,9 +114,11 @@ def initial_values(shape: Sequence[int], kind: str = "normal", **fields: Any) ->
 
 def initial_weights(graph: Graph, matrices: str = "xavier_uniform", *, gain: float = 1.0, seed: int = 0) -> Dict[str, np.ndarray]:
     """First values of all weights of f32 that a graph asks for, by name: those of two axes and more are `matrices`, a kind of
-    initial_values, with this gain, of which each has a stream of its own beside the seed; others are ones if their name ends in "weight", as the factors of norms do,
-    and else zeros."""
-    weights = [(name, port.shape) for name, port in graph.weights().items() if port.dtype == "f32"]
+    initial_values, with this gain, of which each has a stream of its own beside the seed; others are ones if their name ends in
+    "weight", as the factors of norms do, and else zeros."""
+    _c.word(_words.INITIAL, matrices, "matrices")
+    pack(InitialOptions(gain=gain, seed=seed), Keep())  # finds mistakes, also where no weight needs these
+    weights = [(name, port.shape) for name, port in _c.checked(graph, Graph, "graph").weights().items() if port.dtype == "f32"]
     kinds = [matrices if len(shape) > 1 else "ones" if name.endswith("weight") else "zeros" for name, shape in weights]
     return {name: initial_values(shape, kind, gain=gain, seed=seed, stream=i) for i, ((name, shape), kind) in enumerate(zip(weights, kinds))}
 
@@ -144,7 +147,7 @@ class Optimizer(_c.Handle):
 
     def __init__(self, rule: str = "adamw", **fields: Any) -> None:
         """Keywords are the fields of OptimizerOptions."""
-        options, = options_of(fields, (OptimizerOptions, OptimizerOptions(rule=rule)))
+        options, = options_of(fields, options=(OptimizerOptions, OptimizerOptions(rule=rule)))
         self._rule, self.prefix = _c.word(_words.UPDATE_RULE, options.rule, "rule"), options.prefix
         keep = Keep()
         self._own(_c.make(lib.heed_optimizer_create, pack(options, keep)))
@@ -153,7 +156,8 @@ class Optimizer(_c.Handle):
 
     def add(self, name: str, shape: Sequence[int], group: int = 0) -> None:
         """Declares a weight, before any other call. Groups are 0 to 7."""
-        _c.check(lib.heed_optimizer_add(self._c, encoded(name, "name"), ffi.new("int64_t[]", list(shape)), len(shape), group))
+        sizes = [_c.whole(size, f"shape[{i}]") for i, size in enumerate(_c.listed(shape, "shape"))]
+        _c.check(lib.heed_optimizer_add(self._c, encoded(name, "name"), ffi.new("int64_t[]", sizes), len(sizes), _c.int32(group, "group")))
 
     def add_weights(self, g: Graph) -> None:
         """Declares all weights of f32 that the graph has so far: those of rank 2 and more in group 0, others, which are commonly not
@@ -190,7 +194,8 @@ class Optimizer(_c.Handle):
 
     def settings(self, g: Graph) -> Tensor:
         """The input PREFIX.settings, whose values words() makes."""
-        settings = g._new(lib.heed_optimizer_settings(self._c, Graph._c_of(g, "g")))
+        c_graph = Graph._c_of(g, "g")
+        settings = g._new(lib.heed_optimizer_settings(self._c, c_graph))
         g._inputs[self.prefix + ".settings"] = Port(settings.shape, "f32")
         return settings
 
@@ -203,7 +208,7 @@ class Optimizer(_c.Handle):
         """Adds the step: `gradients` are those of parameters, each of its weight's shape. It comes behind all that reads the weights.
         Gives a StepReport, f32 [4]."""
         g = graph_of(settings, "settings")
-        ids = ffi.new("heed_tensor[]", [g._tensor_id(t, "a gradient") for t in gradients])
+        ids = ffi.new("heed_tensor[]", [g._tensor_id(t, "a gradient") for t in _c.listed(gradients, "gradients")])
         return g._new(lib.heed_optimizer_step(self._c, g._c, ids, len(ids), settings._id))
 
     # Runs.
@@ -215,7 +220,7 @@ class Optimizer(_c.Handle):
             numbers = StepNumbers(**fields)
         elif fields:
             raise TypeError("give StepNumbers or their fields, not both")
-        rows = [numbers] * groups if isinstance(numbers, StepNumbers) else list(numbers)
+        rows = [numbers] * groups if isinstance(numbers, StepNumbers) else _c.listed(numbers, "numbers")
         if len(rows) != groups:
             raise ValueError(f"numbers of {len(rows)} groups, the optimizer has {groups}")
         words = np.empty((groups, 16), np.float32)
@@ -236,7 +241,7 @@ class Optimizer(_c.Handle):
     def save(self, state: State, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes a file of safetensors: weights by their names, moments as PREFIX.NAME.exp_avg and PREFIX.NAME.exp_avg_sq ("sgd":
         PREFIX.NAME.momentum_buffer), and the count of steps as PREFIX.step. It is there as a whole or not at all."""
-        _c.check(lib.heed_optimizer_save(self._c, State._c_of(state, "state"), encoded(os.fspath(path), "path")))
+        _c.check(lib.heed_optimizer_save(self._c, State._c_of(state, "state"), _c.path(path, "path")))
 
     def read(self, state: State, name: str) -> np.ndarray:
         """One weight, as the State has it."""
