@@ -53,6 +53,34 @@ TEST_CASE("record: 1,000 times with varying extents, allocating and submitting n
   CHECK(compared == 25);
 }
 
+TEST_CASE("record: the first names weights that nobody uses, and allocates nothing", "[vulkan][record]") {
+  const auto host = HostVulkan::create({});
+  if (host == nullptr) return;
+  Tensors tensors = block_weights();
+  tensors.add("another", {3}, 1);
+  Plan cpu_plan = block_on_cpu();
+  const Sample sample = make_sample(cpu_plan, 1, 2, 3);
+  const HostVulkan::Memory memory = host->allocate(Layout::kBytes);
+  const SampleInfo given(memory, Layout(), sample);
+  for (const LogLevel minimum : {LogLevel::Warning, LogLevel::Error}) {  // messages that are kept take memory
+    vulkan::HostDevice host_device = host->host_device();
+    host_device.log.minimum = minimum;
+    Device device = adopted(host_device);
+    Plan plan = compiled(device, block_graph(), uploaded(device, tensors.list()));
+    host->take_log();
+    for (const bool is_first : {true, false}) {
+      const VkCommandBuffer commands = host->begin();
+      const uint64_t news_before = news();
+      CHECK(vulkan::record(plan, commands, given.info) == Status::Ok);
+      CHECK((news() == news_before || minimum == LogLevel::Warning));
+      host->end(commands);
+      const bool is_told = is_first && minimum == LogLevel::Warning;
+      const std::string log = host->take_log();
+      CHECK((is_told ? log.find("record: no graph uses the uploaded 'another'") != std::string::npos : log.empty()));
+    }
+  }
+}
+
 TEST_CASE("record: two threads, each with its slot and its command buffer", "[vulkan][record]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
