@@ -78,6 +78,23 @@ TEST_CASE("k is cut where tiles are few or sums long, and only there") {
   }
 }
 
+TEST_CASE("splits are as many as take the least time on the cores") {
+  struct Row {
+    uint32_t cores;
+    int64_t m, n, k, splits;
+  };
+  // Tiles of 128x128 on matrix units: 24 of them in six splits would be a second wave on 132 cores.
+  for (const Row& row : {Row{132, 512, 768, 3072, 5}, {144, 512, 768, 3072, 6}, {132, 4096, 4096, 4096, 1}}) {
+    INFO(row.cores << ": " << row.m << "x" << row.n << "x" << row.k);
+    Graph g;
+    g.output("y", g.linear(g.input("a", {row.m, row.k}, DType::F16), g.input("b", {row.n, row.k}, DType::F16)));
+    Capabilities device = device_with_units();
+    device.cores = row.cores;
+    Lowered lowered(g, false, device);
+    CHECK(Splits(lowered).count() == row.splits);
+  }
+}
+
 TEST_CASE("the number of splits follows the extents of a run") {
   Graph g;
   const Dim rows = g.extent("rows", 512), depth = g.extent("depth", 40000);

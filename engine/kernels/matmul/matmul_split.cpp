@@ -20,6 +20,13 @@ constexpr int64_t kDepthStep = 32;
 // Floats of workspace at most: for each core where splits fill the device, in all where they bound a workgroup's time.
 constexpr int64_t kMostToFill = 1 << 14, kMostToBound = 1 << 24;
 constexpr uint32_t kSumInvocations = 128;
+// Of splits with up to so many waves of workgroups one is the fastest. A workgroup alone on its core waits at its barriers.
+constexpr int64_t kMostWaves = 4;
+constexpr double kLoneWave = 1.25;
+// Writing a sum and reading it again: 8 bytes, during which a core does some 32 multiply-adds of a 64x64 tile.
+constexpr double kSumTime = 32;
+// A last split that is shorter is a dispatch of its own.
+constexpr double kShortSplit = 1 << 13;
 
 KernelId sum_id(DType dtype) {
   return ByStorage{KernelId::MatmulF32Sum, KernelId::MatmulF16Sum, KernelId::MatmulBf16Sum}.of(dtype);
@@ -31,8 +38,28 @@ int64_t depth_of_split(const Problem& problem, int64_t splits) {
   return align_up(ceil_div(problem.k, splits), std::max(kDepthStep, problem.depth_step));
 }
 
-int64_t splits_to_fill(int64_t groups, int64_t enough, int64_t most) {
-  return groups < enough ? std::min(ceil_div(enough, groups), most) : 1;
+// Into how many splits k is cut if one asks for so many, whose depth is rounded up.
+int64_t rounded(const Problem& problem, int64_t splits) { return ceil_div(problem.k, depth_of_split(problem, splits)); }
+
+// The time that a run takes, in units of Problem::cost, with the trip of the splits' sums through memory.
+double time_of(const Problem& problem, const Traits& traits, int64_t groups, int64_t splits) {
+  const int64_t waves = ceil_div(groups * splits, problem.cores), depth = depth_of_split(problem, splits);
+  double time = (waves == 1 ? kLoneWave : static_cast<double>(waves)) * traits.group * static_cast<double>(depth);
+  if (splits > 1) time += kSumTime * static_cast<double>(elements_of(problem) * splits / problem.cores);
+  if (problem.k % depth != 0 && splits > 1) time += kShortSplit;
+  return time;
+}
+
+// The number of splits, from `least` to `most`, that takes the least time: of those that take as many waves of workgroups, the most that
+// do are tried.
+int64_t fastest(const Problem& problem, const Traits& traits, int64_t least, int64_t most) {
+  const int64_t groups = problem.tiles(traits);
+  int64_t best = least;
+  for (int64_t waves = 0; waves <= kMostWaves; ++waves) {
+    const int64_t fits = rounded(problem, std::clamp(waves * problem.cores / groups, least, most));
+    if (time_of(problem, traits, groups, fits) < time_of(problem, traits, groups, best)) best = fits;
+  }
+  return best;
 }
 
 }  // namespace
@@ -40,11 +67,10 @@ int64_t splits_to_fill(int64_t groups, int64_t enough, int64_t most) {
 int64_t splits_of(const Problem& problem, const Traits& traits) {
   const int64_t most = problem.workspace / elements_of(problem);
   if (most <= 1) return 1;
-  const int64_t least = std::max<int64_t>(kLeastSplitDepth, traits.least_split);
-  const int64_t fill = splits_to_fill(problem.tiles(traits), problem.cores * kGroupsPerCore, problem.k / least);
-  const int64_t wanted = std::min(std::max(fill, ceil_div(problem.k, kMostDepth)), most);
-  if (wanted <= 1) return 1;
-  return ceil_div(problem.k, depth_of_split(problem, wanted));
+  const int64_t depth = std::max<int64_t>(kLeastSplitDepth, traits.least_split);
+  const int64_t least = std::min(ceil_div(problem.k, kMostDepth), most);
+  const bool fills = problem.tiles(traits) >= problem.cores * kGroupsPerCore;
+  return fastest(problem, traits, rounded(problem, least), fills ? least : std::clamp(problem.k / depth, least, most));
 }
 
 void add_partial(const Select& select, uint32_t kernel) {
