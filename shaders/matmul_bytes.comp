@@ -15,6 +15,7 @@
 #include "shared/matmul_bytes_memory.inc"
 #define SUMS sh_b
 #define FINAL(sum) sum
+#define FOUR_SUMS(from) uintBitsToFloat(uvec4(sh_b[from], sh_b[(from) + 1u]))
 #include "shared/matmul_fragments.glsl"
 
 #define INVOCATIONS gl_WorkGroupSize.x

@@ -30,8 +30,11 @@ const bool B_K_FAST = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
 #if A_BITS == 32
 float unscaled(float sum);
 #define FINAL(sum) unscaled(sum)
+vec4 four_unscaled(vec4 sums) { return vec4(unscaled(sums.x), unscaled(sums.y), unscaled(sums.z), unscaled(sums.w)); }
+#define FOUR_SUMS(from) four_unscaled(uintBitsToFloat(sh_a[from]))
 #else
 #define FINAL(sum) sum
+#define FOUR_SUMS(from) uintBitsToFloat(sh_a[from])
 #endif
 #include "shared/matmul_fragments.glsl"
 
@@ -81,74 +84,146 @@ uint row_of(uint i, uint octets) { return octets == 4u ? spread(i / octets) : i 
 layout(set = 0, binding = 0) readonly buffer ABits { uint16_t a_bits[]; };
 layout(set = 0, binding = 1) readonly buffer BBits { uint16_t b_bits[]; };
 
-// An aligned block goes into registers by `read` and from there to shared memory by `keep`. Any other goes to shared
-// memory at once by `carry`. Blocks of A and B are both 0 past the end of k, so that an infinity of one never meets the
-// padding of the other. `read` clamps addresses and `keep` masks, so that no load waits for a branch or for another.
-#define HEED_BLOCK(read, keep, carry, next, scalars, vectors, target, LOADS, OCTETS, FAST, ROW)           \
-  uvec4 next[LOADS];                                                                                      \
-  void read(Block s) {                                                                                    \
-    [[unroll]] for (uint load = 0u; load < LOADS; ++load) {                                               \
-      uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x;                                        \
-      uint slow = min(row_of(i, FAST / 8u), s.slow_end - 1u);                                             \
-      uint fast = min(i % (FAST / 8u) * 8u, s.fast_end - 8u);                                             \
-      next[load] = vectors[(s.at + slow * s.slow_stride + fast) / 8u];                                    \
-    }                                                                                                     \
-  }                                                                                                       \
-  void keep(Block s) {                                                                                    \
-    [[unroll]] for (uint load = 0u; load < LOADS; ++load) {                                               \
-      uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x;                                        \
-      uint slow = row_of(i, FAST / 8u), fast = i % (FAST / 8u) * 8u;                                      \
-      uint inside = uint(slow < s.slow_end) & uint(fast < s.fast_end);                                    \
-      if (OCTETS % gl_WorkGroupSize.x == 0u || i < OCTETS) target[slow * ROW + fast / 8u] = next[load] & (0u - inside); \
-    }                                                                                                     \
-  }                                                                                                       \
-  void carry(Block s) {                                                                                   \
-    for (uint i = gl_LocalInvocationID.x; i < OCTETS; i += gl_WorkGroupSize.x) {                          \
-      uint slow = row_of(i, FAST / 8u), fast = i % (FAST / 8u) * 8u;                                      \
-      uint from = s.at + slow * s.slow_stride + fast * s.fast_stride;                                     \
-      uvec4 octet = uvec4(0u);                                                                            \
-      [[unroll]] for (uint c = 0u; c < 4u; ++c) {                                                         \
-        bool inside = slow < s.slow_end;                                                                  \
-        if (inside && fast + 2u * c < s.fast_end) octet[c] = uint(scalars[from + 2u * c * s.fast_stride]); \
-        if (inside && fast + 2u * c + 1u < s.fast_end)                                                    \
-          octet[c] |= uint(scalars[from + (2u * c + 1u) * s.fast_stride]) << 16u;                         \
-      }                                                                                                   \
-      target[slow * ROW + i % (FAST / 8u)] = octet;                                                       \
-    }                                                                                                     \
+// `carry` puts a block into shared memory octet by octet, from clamped addresses: no load waits for a branch. Blocks of A and B are both
+// 0 past the end of k, so that an infinity of one never meets the padding of the other.
+#define HEED_CARRY(carry, scalars, vectors, target, OCTETS, FAST, ROW)                                   \
+  void carry(Block s) {                                                                                  \
+    for (uint i = gl_LocalInvocationID.x; i < OCTETS; i += gl_WorkGroupSize.x) {                         \
+      uint slow = row_of(i, FAST / 8u), fast = i % (FAST / 8u) * 8u;                                     \
+      uint from = s.at + min(slow, s.slow_end - 1u) * s.slow_stride;                                     \
+      uvec4 octet = uvec4(0u);                                                                           \
+      if (s.aligned) {                                                                                   \
+        octet = vectors[(from + min(fast, s.fast_end - 8u)) / 8u] & (0u - uint(fast < s.fast_end));      \
+      } else {                                                                                           \
+        [[unroll]] for (uint c = 0u; c < 8u; ++c) {                                                      \
+          uint element = uint(scalars[from + min(fast + c, s.fast_end - 1u) * s.fast_stride]);           \
+          octet[c / 2u] |= (fast + c < s.fast_end ? element : 0u) << (c % 2u * 16u);                     \
+        }                                                                                                \
+      }                                                                                                  \
+      target[slow * ROW + i % (FAST / 8u)] = octet & (0u - uint(slow < s.slow_end));                     \
+    }                                                                                                    \
   }
-HEED_BLOCK(read_a, keep_a, carry_a, next_a, a_bits, a16, sh_a, A_LOADS, A_OCTETS, A_FAST, A_ROW)
-HEED_BLOCK(read_b, keep_b, carry_b, next_b, b_bits, b16, sh_b, B_LOADS, B_OCTETS, B_FAST, B_ROW)
+HEED_CARRY(carry_a, a_bits, a16, sh_a, A_OCTETS, A_FAST, A_ROW)
+HEED_CARRY(carry_b, b_bits, b16, sh_b, B_OCTETS, B_FAST, B_ROW)
+
+// Of an invocation's octet `load`: its row, of so many octets, and its first element in that. Its rows are a constant apart where a
+// workgroup has whole eights of rows at a time, which is what row_of shuffles.
+uint row_at(uint load, uint octets) {
+  if (gl_WorkGroupSize.x % (8u * octets) == 0u)
+    return row_of(gl_LocalInvocationID.x, octets) + load * (gl_WorkGroupSize.x / octets);
+  return row_of(gl_LocalInvocationID.x + load * gl_WorkGroupSize.x, octets);
+}
+uint column_at(uint load, uint octets) {
+  uint first = gl_WorkGroupSize.x % octets == 0u ? 0u : load * gl_WorkGroupSize.x;
+  return (gl_LocalInvocationID.x + first) % octets * 8u;
+}
+// Where all octets are aligned, those of an invocation have fixed places, a step of k apart from block to block: `begin` finds them
+// for the first block, `ask` reads those of a block into registers, and `fill` puts them into shared memory. Rows and columns past
+// the edge of a matrix are read elsewhere in it, since what they make is not stored. What lies past the end of k becomes
+// zeros, in the one block that may reach there: ask_part and fill_part are for that.
+#define HEED_STREAM(begin, ask, fill, depth, next, places, vectors, target, K_FAST, K_STRIDE, LOADS, OCTETS, SLOW, FAST, ROW, VECTORS) \
+  uvec4 next[LOADS];                                                                                                  \
+  uint places[LOADS];                                                                                                  \
+  uint depth(uint load) { return K_FAST ? column_at(load, FAST / 8u) : min(row_at(load, FAST / 8u), SLOW - 1u); }      \
+  uint ask##_at(Block s, uint load, uint k) {                                                                          \
+    uint slow = K_FAST ? min(row_at(load, FAST / 8u), s.slow_end - 1u) : k;                                            \
+    uint fast = K_FAST ? k : min(column_at(load, FAST / 8u), s.fast_end - 8u);                                         \
+    return (s.at + slow * s.slow_stride + fast) / 8u;                                                                  \
+  }                                                                                                                    \
+  void begin(Block s) {                                                                                                \
+    [[unroll]] for (uint load = 0u; load < LOADS; ++load) places[load] = ask##_at(s, load, depth(load));               \
+  }                                                                                                                    \
+  void ask(uint k0) {                                                                                                  \
+    uint step = k0 * K_STRIDE / 8u;                                                                                    \
+    [[unroll]] for (uint load = 0u; load < LOADS; ++load) next[load] = vectors[places[load] + step];                   \
+  }                                                                                                                    \
+  void ask##_part(Block s, uint k0) {                                                                                  \
+    uint most = p.k - (K_FAST ? 8u : 1u);                                                                              \
+    [[unroll]] for (uint load = 0u; load < LOADS; ++load)                                                              \
+      next[load] = vectors[ask##_at(s, load, min(k0 + depth(load), most))];                                            \
+  }                                                                                                                    \
+  void fill(uint into) {                                                                                               \
+    [[unroll]] for (uint load = 0u; load < LOADS; ++load) {                                                            \
+      uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x;                                                     \
+      uint place = into * VECTORS + row_at(load, FAST / 8u) * ROW + column_at(load, FAST / 8u) / 8u;                   \
+      if (OCTETS % gl_WorkGroupSize.x == 0u || i < OCTETS) target[place] = next[load];                                 \
+    }                                                                                                                  \
+  }                                                                                                                    \
+  void fill##_part(uint left) {                                                                                        \
+    [[unroll]] for (uint load = 0u; load < LOADS; ++load) next[load] &= 0u - uint(depth(load) < left);                 \
+    fill(0u);                                                                                                          \
+  }
+HEED_STREAM(begin_a, ask_a, fill_a, depth_in_a, next_a, places_a, a16, sh_a, A_K_FAST, (A_K_FAST ? 1u : p.a_k), A_LOADS, A_OCTETS,
+            A_SLOW, A_FAST, A_ROW, A_VECTORS)
+HEED_STREAM(begin_b, ask_b, fill_b, depth_in_b, next_b, places_b, b16, sh_b, B_K_FAST, (B_K_FAST ? 1u : p.b_k), B_LOADS, B_OCTETS,
+            B_SLOW, B_FAST, B_ROW, B_VECTORS)
 
 // compile.sh makes bf16 of the float16_t in here, the only ones, where operands are that.
-void multiply_blocks(uint wave_m, uint wave_n) {
+void multiply_blocks(uint wave_m, uint wave_n, uint stage) {
   coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[FM];
   coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right;
-  for (uint k = 0u; k < BK; k += KS) {
+  uint a_at = stage * A_VECTORS + (A_K_FAST ? wave_m * A_ROW : wave_m / 8u);
+  uint b_at = stage * B_VECTORS + (B_K_FAST ? wave_n * B_ROW : wave_n / 8u);
+  [[unroll]] for (uint k = 0u; k < BK; k += KS) {
     [[unroll]] for (uint i = 0u; i < FM; ++i) {
-      uint m = wave_m + i * MS;
-      if (A_K_FAST) coopMatLoad(left[i], sh_a, m * A_ROW + k / 8u, A_ROW, gl_CooperativeMatrixLayoutRowMajor);
-      else coopMatLoad(left[i], sh_a, k * A_ROW + m / 8u, A_ROW, gl_CooperativeMatrixLayoutColumnMajor);
+      if (A_K_FAST) coopMatLoad(left[i], sh_a, a_at + i * MS * A_ROW + k / 8u, A_ROW, gl_CooperativeMatrixLayoutRowMajor);
+      else coopMatLoad(left[i], sh_a, a_at + k * A_ROW + i * MS / 8u, A_ROW, gl_CooperativeMatrixLayoutColumnMajor);
     }
     [[unroll]] for (uint j = 0u; j < FN; ++j) {
-      uint n = wave_n + j * NS;
-      if (B_K_FAST) coopMatLoad(right, sh_b, n * B_ROW + k / 8u, B_ROW, gl_CooperativeMatrixLayoutColumnMajor);
-      else coopMatLoad(right, sh_b, k * B_ROW + n / 8u, B_ROW, gl_CooperativeMatrixLayoutRowMajor);
+      if (B_K_FAST) coopMatLoad(right, sh_b, b_at + j * NS * B_ROW + k / 8u, B_ROW, gl_CooperativeMatrixLayoutColumnMajor);
+      else coopMatLoad(right, sh_b, b_at + k * B_ROW + j * NS / 8u, B_ROW, gl_CooperativeMatrixLayoutRowMajor);
       [[unroll]] for (uint i = 0u; i < FM; ++i)
         sums[i * FN + j] = coopMatMulAdd(left[i], right, sums[i * FN + j]);
     }
   }
 }
-#endif
 
-void read_blocks(Block from_a, Block from_b) {
-#if A_BITS == 32
-  read_a(from_a);
-  read_b(from_b);
-#else
-  if (from_a.aligned) read_a(from_a);
-  if (from_b.aligned) read_b(from_b);
-#endif
+// The last block, which may be short, is multiplied first, and ahead of the loop: the loop has whole blocks alone, and its sums are
+// what matrix units have made, which NVK keeps where they need them. Its last turn reads a block again, so that no branch parts
+// loads from products. With two buffers a block is stored where nobody reads any more.
+void multiply_aligned(Tile tile, uint wave_m, uint wave_n) {
+  if (p.k == 0u) return;
+  Block from_a = block_of_a(tile, 0u), from_b = block_of_b(tile, 0u);
+  uint last = (p.k - 1u) / BK * BK, stage = 0u;
+  begin_a(from_a);
+  begin_b(from_b);
+  ask_a_part(from_a, last);
+  ask_b_part(from_b, last);
+  fill_a_part(p.k - last);
+  fill_b_part(p.k - last);
+  barrier();
+  if (last > 0u) {
+    ask_a(0u);
+    ask_b(0u);
+  }
+  multiply_blocks(wave_m, wave_n, 0u);
+  for (uint k0 = 0u; k0 < last; k0 += BK) {
+    if (BUFFERS == 1u) barrier();
+    stage = BUFFERS - 1u - stage;
+    fill_a(stage);
+    fill_b(stage);
+    barrier();
+    uint next = min(k0 + BK, last - BK);
+    ask_a(next);
+    ask_b(next);
+    multiply_blocks(wave_m, wave_n, stage);
+  }
 }
+
+void multiply_tile(Tile tile, uint wave_m, uint wave_n) {
+  if (ALIGNED) {
+    multiply_aligned(tile, wave_m, wave_n);
+    return;
+  }
+  for (uint k0 = 0u; k0 < p.k; k0 += BK) {
+    barrier();
+    carry_a(block_of_a(tile, k0));
+    carry_b(block_of_b(tile, k0));
+    barrier();
+    multiply_blocks(wave_m, wave_n, 0u);
+  }
+}
+#endif
 
 void main() {
   uint index = workgroup_index();
@@ -159,16 +234,19 @@ void main() {
 
   [[unroll]] for (uint i = 0u; i < FM * FN; ++i)
     sums[i] = coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0);
-#if A_BITS == 32
+#if A_BITS == 16
+  multiply_tile(tile, wave_m, wave_n);
+#else
   forget_largest(0u);
   barrier();
-#endif
-  // An aligned block comes into registers while the one before is multiplied, and waits there until all are done with
-  // shared memory. The last is multiplied behind the loop, so that loads and products of a step have no branch between them.
+  // A block comes into registers while the one before is multiplied, and waits there until all are done with shared memory. The last
+  // is multiplied behind the loop, so that loads and products of a step have no branch between them.
   Block from_a = block_of_a(tile, 0u), from_b = block_of_b(tile, 0u);
-  if (p.k > 0u) read_blocks(from_a, from_b);
+  if (p.k > 0u) {
+    read_a(from_a);
+    read_b(from_b);
+  }
   for (uint k0 = 0u; k0 < p.k;) {
-#if A_BITS == 32
     uint slot = k0 / BK & 1u;
     settle_a(from_a);
     settle_b(from_b);
@@ -180,19 +258,16 @@ void main() {
     }
     keep_a(scale_of(exponents.x));
     keep_b(scale_of(exponents.y));
-#else
-    barrier();
-    if (from_a.aligned) keep_a(from_a); else carry_a(from_a);
-    if (from_b.aligned) keep_b(from_b); else carry_b(from_b);
-#endif
     barrier();
     k0 += BK;
     if (k0 >= p.k) break;
     from_a = block_of_a(tile, k0);
     from_b = block_of_b(tile, k0);
-    read_blocks(from_a, from_b);
+    read_a(from_a);
+    read_b(from_b);
     multiply_blocks(wave_m, wave_n);
   }
   if (p.k > 0u) multiply_blocks(wave_m, wave_n);
+#endif
   store_fragments(tile, wave_m, wave_n);
 }

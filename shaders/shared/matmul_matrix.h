@@ -9,4 +9,5 @@ HEED_CONSTANT(15, uint, MS, 16)
 HEED_CONSTANT(16, uint, NS, 16)
 HEED_CONSTANT(17, uint, KS, 16)
 HEED_CONSTANT(18, uint, BLOCK_TERMS, 2)  // of an element where b is quantized: 1 or 2
+HEED_CONSTANT(19, uint, BUFFERS, 1)      // of blocks in shared memory: with 2 a step has one barrier
 HEED_END_CONSTANTS

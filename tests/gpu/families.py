@@ -38,17 +38,17 @@ WAIT_ONCE = {"matmul_matrix": (4, 32), "matmul_quantized_matrix": (4, 32), "matm
 MORE_GROUPS = {
     ("mesa-26-ga102", "attention_matrix", "aligned"): 36,
     ("mesa-26-ga102", "attention_matrix", "unaligned"): 43,
-    ("mesa-26-ga102", "matmul_matrix", "unaligned"): 50,
+    ("mesa-26-ga102", "matmul_matrix", "unaligned"): 48,
     ("mesa-26-ga102", "matmul_quantized_bytes", "aligned"): 5,
     ("mesa-26-ga102", "matmul_quantized_bytes", "unaligned"): 9,
     ("mesa-26-ga102", "matmul_quantized_matrix", "aligned"): 4,
     ("mesa-26-ga102", "matmul_quantized_matrix", "unaligned"): 20,
     ("mesa-26-gfx1201", "attention_matrix", "aligned"): 35,
     ("mesa-26-gfx1201", "attention_matrix", "unaligned"): 36,
-    ("mesa-26-gfx1201", "matmul_matrix", "unaligned"): 25,
+    ("mesa-26-gfx1201", "matmul_matrix", "unaligned"): 10,
     ("mesa-26-navi31", "attention_matrix", "aligned"): 35,
     ("mesa-26-navi31", "attention_matrix", "unaligned"): 36,
-    ("mesa-26-navi31", "matmul_matrix", "unaligned"): 25,
+    ("mesa-26-navi31", "matmul_matrix", "unaligned"): 10,
 }
 
 

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "kernels/lowered.hpp"
+#include "shared/matmul_matrix.h"
 #include "shared/matmul_tiles.h"
 
 namespace heed::kernel_tests {
@@ -186,6 +187,38 @@ TEST_CASE("matrix units read eight elements at a time where both operands lie wh
     CHECK(lowering.use(0).key.id == KernelId::MatmulF16Matrix);
     CHECK((lowering.use(0).key.spec[MatmulConstants::FLAGS] & HEED_MATMUL_A_VEC4) ==
           (row.whole ? HEED_MATMUL_A_VEC4 : 0));
+  }
+}
+
+TEST_CASE("tiles on matrix units follow the subgroups that a device reports") {
+  using Matrix = MatmulMatrixConstants;
+  struct Row {
+    uint32_t reported;  // AMD's report 64, NVIDIA's 32
+    MatrixSize size;
+    uint32_t shared, wm, wn, buffers;
+    bool transposed = true;
+  };
+  for (const Row& row : {Row{64, {16, 16, 16}, 49152, 64, 64, 0},
+                         {32, {16, 16, 16}, 49152, 64, 32, 0, false},
+                         {32, {16, 16, 16}, 49152, 64, 32, 2},
+                         {32, {16, 16, 16}, 32768, 64, 32, 0},
+                         {16, {16, 16, 16}, 49152, 64, 32, 0}}) {
+    INFO(row.reported << " " << row.size.m << " " << row.shared);
+    Graph g;
+    g.output("y", g.matmul(g.input("a", {4096, 4096}, DType::F16), g.input("b", {4096, 4096}, DType::F16),
+                           {.transpose_b = row.transposed}));
+    Capabilities device = device_with_units();
+    device.subgroup_size = row.reported;
+    device.matrix = row.size;
+    device.shared_bytes = row.shared;
+    Lowered lowered(g, false, device);
+    const MatmulLowering lowering(lowered, lowered.pass(Op::Matmul));
+    const KernelKey& key = lowering.use(0).key;
+    CHECK(key.spec[MatmulConstants::BM] == 128);
+    CHECK(key.spec[Matrix::WM] == row.wm);
+    CHECK(key.spec[Matrix::WN] == row.wn);
+    CHECK(key.spec[0] == 32 * 128 / row.wm * 128 / row.wn);
+    CHECK((key.spec_count > Matrix::BUFFERS ? key.spec[Matrix::BUFFERS] : 0) == row.buffers);
   }
 }
 

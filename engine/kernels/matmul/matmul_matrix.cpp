@@ -11,6 +11,9 @@ using Matrix = MatmulMatrixConstants;
 struct MatrixTile {
   uint32_t bm, bn, wm, wn;
   uint32_t most_fragments;  // of a subgroup: more of sums would not fit its registers, however small they are
+  uint32_t subgroup;        // devices that report subgroups of this size have it instead of those behind it; 0: all
+  uint32_t buffers;         // of blocks in shared memory where elements are multiplied as they lie in memory
+  bool alike;               // neighbours of both operands lie along k, or of neither
   double efficiency;        // multiply-adds of 16 bits per time, relative to 64x64 tiles without matrix units
   const char *f16, *bf16, *f32, *quantized, *rounded, *bytes;  // the reason for a choice
 
@@ -21,11 +24,18 @@ struct MatrixTile {
       text "; f32 by quantized weights, two terms of f16, f32 sums",                                                 \
       text "; f32 by quantized weights, both rounded to f16, f32 sums",                                              \
       text "; f32 rounded to 8 bits by quantized weights, f32 sums"
-// Twice as many subgroups of 64x32 fit the registers of a core as of 64x64, so that the largest tile has eight of them.
+// By the compilers' listings (tests/gpu): AMD's tiles take the fewest cycles with four subgroups of 64x64, and more shared memory
+// than one buffer's would halve the subgroups of a core. NVIDIA's have registers for two workgroups a core with 64x32, and with
+// two buffers a step has one barrier; but where operands are not alike two buffers take too many registers for that.
 constexpr MatrixTile kMatrixTiles[] = {
-    {128, 128, 64, 32, 8, 8.0, HEED_MATRIX_WHY("matrix units, 128x128 tiles: many rows")},
-    {64, 64, 32, 32, 16, 5.0, HEED_MATRIX_WHY("matrix units, 64x64 tiles")},
-    {32, 64, 32, 16, 16, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles: few rows")},
+    {128, 128, 64, 64, 16, 64, 1, false, 8.0,
+     HEED_MATRIX_WHY("matrix units, 128x128 tiles of four subgroups: many rows")},
+    {128, 128, 64, 32, 8, 32, 2, true, 8.0, HEED_MATRIX_WHY("matrix units, 128x128 tiles, two buffers: many rows")},
+    {128, 128, 64, 32, 8, 0, 1, false, 8.0, HEED_MATRIX_WHY("matrix units, 128x128 tiles: many rows")},
+    {64, 64, 32, 32, 16, 32, 2, false, 5.0, HEED_MATRIX_WHY("matrix units, 64x64 tiles, two buffers")},
+    {64, 64, 32, 32, 16, 0, 1, false, 5.0, HEED_MATRIX_WHY("matrix units, 64x64 tiles")},
+    {32, 64, 32, 16, 16, 32, 2, false, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles, two buffers: few rows")},
+    {32, 64, 32, 16, 16, 0, 1, false, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles: few rows")},
 };
 
 // Operands lie in shared memory as vectors of eight halves, where fragments begin.
@@ -45,6 +55,7 @@ struct Elements {
   // A workgroup takes this much of k at a time. Two terms take half as much as one, and so the same shared memory: with more
   // of it AMD's cores would hold half as many subgroups.
   uint32_t depth() const { return form == Form::Bytes ? 64 : 32 / terms(); }
+  uint32_t buffers(const MatrixTile& tile) const { return form == Form::Whole ? tile.buffers : 1; }
   // A product takes as long as this many products of f16. Two terms take three; bytes take half of one, since rounding and
   // scaling take as long as matrix units do.
   double products() const { return form == Form::TwoTerms ? 3 : form == Form::Bytes ? 0.5 : 1; }
@@ -95,7 +106,7 @@ uint32_t shared_bytes(const MatrixTile& tile, const Elements& elements) {
 #include "shared/matmul_bytes_memory.inc"
     return bytes;
   }
-  const uint TERMS = elements.terms();
+  const uint TERMS = elements.terms(), BUFFERS = elements.buffers(tile);
   const bool A_K_FAST = BM > BK, B_K_FAST = BN > BK;  // the layouts with more rows, which take more padding
   if (elements.split()) bytes += kLargestBytes;
 #include "shared/matmul_matrix_memory.inc"
@@ -104,6 +115,11 @@ uint32_t shared_bytes(const MatrixTile& tile, const Elements& elements) {
 
 bool fits(const Select& select, const MatrixTile& tile, const Elements& elements) {
   const MatrixSize& size = elements.size;
+  if (tile.subgroup != 0 && (tile.subgroup != select.device.subgroup_size || elements.form != Form::Whole))
+    return false;
+  const uint32_t flags = flags_of(select);
+  const bool a_k_fast = (flags & HEED_MATMUL_A_K_FAST) != 0, b_k_fast = (flags & HEED_MATMUL_B_K_FAST) != 0;
+  if (tile.alike && a_k_fast != b_k_fast) return false;
   if ((size.m | size.n | size.k) % kOctet != 0) return false;
   const uint32_t fragments = tile.wm / size.m * (tile.wn / size.n);
   if (elements.form == Form::Bytes && fragments * (kSpan / size.k) > kMostProducts) return false;
@@ -122,14 +138,18 @@ void list_matrix_units(const Select& select, Candidates* candidates) {
   if (size.m == 0 || elements.why == nullptr || !device.allows(elements.id)) return;
   if (elements.split() && !(device.subgroup_arithmetic && device.subgroup_ballot)) return;
   const double slower = device.matrix_always ? kAlways : 1;
+  const MatrixTile* before = nullptr;
   for (const MatrixTile& tile : kMatrixTiles) {
+    if (before != nullptr && before->bm == tile.bm && before->bn == tile.bn) continue;
     if (!fits(select, tile, elements)) continue;
+    before = &tile;
     const double efficiency = tile.efficiency / elements.products();
     Candidate& one = add_tile(candidates, elements.id, tile.subgroups() * device.matrix_subgroup, tile.bm, tile.bn,
                               tile.bm * tile.bn / efficiency * slower);
     one.set(Matrix::BK, elements.depth()).set(Matrix::WM, tile.wm).set(Matrix::WN, tile.wn);
     one.set(Matrix::MS, size.m).set(Matrix::NS, size.n).set(Matrix::KS, size.k);
     if (operands == Operands::F32ByBlocks && elements.split()) one.set(Matrix::BLOCK_TERMS, elements.terms());
+    if (elements.buffers(tile) > 1) one.set(Matrix::BUFFERS, elements.buffers(tile));
     one.reads_vec4 = true;
     one.traits.octets = elements.form == Form::Whole;
     one.key.subgroup = device.matrix_subgroup;
