@@ -221,6 +221,42 @@ def tile(n):
     return y
 
 
+def pad(n):
+    """Along one axis after the other, parts are joined: of x itself, or of a constant."""
+    y, mode = n.x(0), n.attribute("mode", b"constant")
+    axes = n.numbers(3, list(range(len(n.shape()))))
+    pads, dtype = n.numbers(1, n.attribute("pads")), n.arrays[0].dtype
+    value = n.value(2, np.zeros((), dtype)).reshape(()).astype(dtype)
+    for axis, before, behind in zip(axes, pads, pads[len(axes):]):
+        def part(begin, end, step=1):
+            return y[(slice(None),) * (axis % len(y.shape)) + (slice(begin, end, step),)]
+        def filled(size):
+            shape = list(y.shape)
+            shape[axis] = size
+            return n.constant(np.full(shape, value, dtype))
+        if min(before, behind) < 0:
+            raise No("attribute")
+        front, back = {b"constant": lambda: ([filled(before)] if before else [], [filled(behind)] if behind else []),
+                       b"edge": lambda: ([part(0, 1)] * before, [part(-1, None)] * behind),
+                       b"reflect": lambda: ([part(before, 0, -1)] if before else [], [part(-2, -2 - behind, -1)] if behind else []),
+                       b"wrap": lambda: ([part(-before, None)] if before else [], [part(0, behind)] if behind else [])}[mode]()
+        y = n.g.concat([*front, y, *back], axis)
+    return y
+
+
+def one_hot(n):
+    if n.arrays[2].dtype.name not in TYPES:
+        raise No("type")
+    depth, (off, on) = int(n.value(1).reshape(-1)[0]), n.value(2).tolist()
+    ids = n.x(0, index=True)
+    ids = n.g.where(ids < 0, ids + depth, ids)
+    chosen = ids.reshape(*ids.shape, 1) == n.constant(np.arange(depth, dtype=np.int32))
+    dtype = TYPES[n.arrays[2].dtype.name]
+    y = n.g.cast(n.g.where(chosen, n.g.number(on, dtype if dtype in ("i32", "u8") else "f32"), off), dtype)
+    axis = n.axis(-1, len(n.shape()) + 1)
+    return y.permute(list(range(axis)) + [len(n.shape())] + list(range(axis, len(n.shape()))))
+
+
 def triangle(n):
     x, shape = n.x(0), n.shape()
     k = int(n.value(1, 0))
@@ -228,16 +264,23 @@ def triangle(n):
     return n.g.where(n.constant(kept.astype(np.uint8)), x, 0)
 
 
-def blocks_to_space(n):
+def depth_to_space(n):
+    """In two steps of five axes."""
+    b, depth, h, w = n.shape()
+    size = n.attribute("blocksize")
+    c, x = depth // size**2, n.x(0)
+    if n.attribute("mode", b"DCR") == b"DCR":
+        x = x.reshape(b, size * size, c, h, w).transpose(1, 2)
+    return x.reshape(b * c, size, size, h, w).permute(0, 3, 1, 4, 2).reshape(b, c, h * size, w * size)
+
+
+def space_to_depth(n):
     b, c, h, w = n.shape()
     size = n.attribute("blocksize")
-    c //= size * size
-    x = n.x(0)
-    if b == 1:  # one axis less
-        x = x.reshape([size, size, c, h, w] if n.attribute("mode", b"DCR") == b"DCR" else [c, size, size, h, w])
-        x = x.permute([2, 3, 0, 4, 1] if n.attribute("mode", b"DCR") == b"DCR" else [0, 3, 1, 4, 2])
-        return x.reshape(1, c, h * size, w * size)
-    raise No("rank")
+    x = n.x(0).reshape(b * c, h // size, size, w // size, size).permute(0, 2, 4, 1, 3)
+    x = x.reshape(b, c, size * size, h // size, w // size)
+    x = x.transpose(1, 2) if n.attribute("mode", b"DCR") == b"DCR" else x
+    return x.reshape(b, c * size * size, h // size, w // size)
 
 
 # --- Rows ------------------------------------------------------------------------------------------------------------------
@@ -305,6 +348,14 @@ def meanvariancenorm(n):
     return normalized(n, n.x(0), n.attribute("axes", [0, 2, 3]), 1e-9)
 
 
+def groupnorm(n):
+    shape = n.shape()
+    x = n.x(0).reshape(shape[0], n.attribute("num_groups"), -1)
+    centred = x - x.mean(-1).reshape(*x.shape[:2], 1)
+    deviation = n.g.rsqrt((centred * centred).mean(-1) + n.attribute("epsilon", 1e-5))
+    return (centred * deviation.reshape(*x.shape[:2], 1)).reshape(shape) * of_channels(n, 1) + of_channels(n, 2)
+
+
 def lpnorm(n):
     axis = n.axis(-1)
     shape = [1 if a == axis else size for a, size in enumerate(n.shape())]
@@ -312,6 +363,30 @@ def lpnorm(n):
     length = abs(x).sum(axis) if n.attribute("p", 2) == 1 else n.g.sqrt((x * x).sum(axis))
     length = length.reshape(shape)
     return n.g.where(length == 0, 0, x / n.g.where(length == 0, 1, length))
+
+
+# --- Losses ----------------------------------------------------------------------------------------------------------------
+
+def likelihood(n, log_probabilities):
+    """The loss of labels [N, ...] beside [N, C, ...], with a weight for each class, and labels that are left out."""
+    g, rank, classes = n.g, len(n.shape()), n.shape()[1]
+    rows = log_probabilities.permute([0, *range(2, rank), 1]).reshape(-1, classes)
+    labels, ignored = n.x(1, index=True).reshape(-1), n.attribute("ignore_index")
+    is_left_out = labels == (-1 << 31 if ignored is None else ignored)
+    ids = g.where(is_left_out, 0, labels)
+    weights = g.embedding(n.x(2).reshape(-1, 1), ids).reshape(-1) if n.has(2) else g.cast(ids == ids, rows.dtype)
+    weights = g.where(is_left_out, 0, weights)
+    losses = -g.take(rows, 1, ids.reshape(-1, 1)).reshape(-1) * weights
+    how = n.attribute("reduction", b"mean")
+    if how == b"none":
+        return losses.reshape(n.shape(1))
+    return losses.sum(0) / weights.sum(0) if how == b"mean" else losses.sum(0)
+
+
+def softmax_loss(n):
+    rank = len(n.shape())
+    logs = along(n, 1, n.g.log_softmax) if rank > 1 else n.x(0)
+    return [likelihood(n, logs), logs][:n.output_count]
 
 
 # --- Reductions ------------------------------------------------------------------------------------------------------------
@@ -446,6 +521,8 @@ OPERATORS = {
     "Reciprocal": of_one(heed.Graph.reciprocal), "Sqrt": of_one(heed.Graph.sqrt), "Exp": of_one(heed.Graph.exp),
     "Log": of_one(heed.Graph.log), "Sin": of_one(heed.Graph.sin), "Cos": of_one(heed.Graph.cos), "Erf": of_one(heed.Graph.erf),
     "Tan": of_one(lambda g, x: g.sin(x) / g.cos(x)), "Sinh": of_one(lambda g, x: (g.exp(x) - g.exp(-x)) / 2),
+    "Asinh": of_one(lambda g, x: g.sign(x) * g.log(abs(x) + g.sqrt(x * x + 1))),
+    "Acosh": of_one(lambda g, x: g.log(x + g.sqrt(x * x - 1))), "Atanh": of_one(lambda g, x: g.log((1 + x) / (1 - x)) / 2),
     "Cosh": of_one(lambda g, x: (g.exp(x) + g.exp(-x)) / 2), "Floor": of_one(heed.Graph.floor), "Round": of_one(heed.Graph.round),
     "Ceil": of_one(lambda g, x: -g.floor(-x)), "Sigmoid": of_one(heed.Graph.sigmoid), "Softplus": of_one(heed.Graph.softplus),
     "Relu": of_one(lambda g, x: g.activation(x, "relu")), "Tanh": of_one(lambda g, x: g.activation(x, "tanh")),
@@ -467,11 +544,15 @@ OPERATORS = {
     "Cast": lambda n: cast(n, n.attribute("to")), "CastLike": lambda n: cast(n, n.arrays[1].dtype.name), "Dropout": dropout, "Identity": of_one(same),
     # Shapes
     "Reshape": reshape, "Flatten": flatten, "Squeeze": squeeze, "Unsqueeze": unsqueeze, "Expand": expand, "Transpose": transpose,
-    "Concat": concat, "Split": split, "Slice": slices, "Gather": gather, "Tile": tile, "Trilu": triangle, "DepthToSpace": blocks_to_space,
+    "Concat": concat, "Split": split, "Slice": slices, "Gather": gather, "Tile": tile, "Pad": pad, "OneHot": one_hot, "Trilu": triangle, "DepthToSpace": depth_to_space,
+    "SpaceToDepth": space_to_depth,
     # Rows
     "Softmax": lambda n: along(n, n.axis(-1), n.g.softmax), "LogSoftmax": lambda n: along(n, n.axis(-1), n.g.log_softmax),
     "Hardmax": hardmax, "LayerNormalization": layernorm, "RMSNormalization": rmsnorm, "BatchNormalization": batchnorm,
     "InstanceNormalization": instancenorm, "MeanVarianceNormalization": meanvariancenorm, "LpNormalization": lpnorm,
+    "GroupNormalization": groupnorm,
+    # Losses
+    "NegativeLogLikelihoodLoss": lambda n: likelihood(n, n.x(0)), "SoftmaxCrossEntropyLoss": softmax_loss,
     # Reductions
     "ReduceSum": reduced(same, heed.Tensor.sum, same), "ReduceMean": reduced(same, heed.Tensor.mean, same),
     "ReduceL1": reduced(heed.Graph.abs, heed.Tensor.sum, same),
