@@ -450,6 +450,8 @@ void Workgroup::do_glsl(const Instruction& i, const Lanes& at) {
   switch (op) {
     case Glsl::FAbs: return one([](float x) { return std::fabs(x); });
     case Glsl::FSign: return one([](float x) { return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x; });
+    case Glsl::SAbs: return unary(rest, at, [](uint32_t x) { return as_signed(x) < 0 ? 0u - x : x; });
+    case Glsl::SSign: return unary(rest, at, [](uint32_t x) { return as_signed(x) < 0 ? ~0u : x > 0 ? 1u : 0u; });
     case Glsl::Round: return one([](float x) { return std::round(x); });
     case Glsl::RoundEven: return one([](float x) { return std::nearbyint(x); });
     case Glsl::Trunc: return one([](float x) { return std::trunc(x); });

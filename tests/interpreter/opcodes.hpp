@@ -33,7 +33,7 @@ enum class Op : uint16_t {
 
 // Instructions of GLSL.std.450.
 enum class Glsl : uint32_t {
-  Round = 1, RoundEven, Trunc, FAbs, FSign = 6, Floor = 8, Ceil, Sin = 13, Cos, Tanh = 21, Pow = 26, Exp, Log, Exp2, Log2, Sqrt, InverseSqrt, FMin = 37,
+  Round = 1, RoundEven, Trunc, FAbs, SAbs, FSign, SSign, Floor, Ceil, Sin = 13, Cos, Tanh = 21, Pow = 26, Exp, Log, Exp2, Log2, Sqrt, InverseSqrt, FMin = 37,
   UMin, SMin, FMax, UMax, SMax, FClamp, UClamp, SClamp, Fma = 50, PackHalf2x16 = 58, UnpackHalf2x16 = 62
 };
 
