@@ -117,7 +117,7 @@ TEST_CASE("graph: the first mistake sticks, names both values, and compile retur
           [](Graph& g) { (void)g.layernorm(g.input("x", {2, 3}), g.input("g", {4}), {}, 1e-5f); });
   refuses("type that is none", Status::InvalidArgument, {"x is of type 13"},
           [](Graph& g) { (void)g.input("x", {2}, static_cast<DType>(kDTypes)); });
-  refuses("activation that is none", Status::InvalidArgument, {"kind 77"},
+  refuses("activation that is none", Status::InvalidArgument, {"activation 77"},
           [](Graph& g) { (void)g.activation(g.input("x", {2}), static_cast<Activation>(77)); });
   refuses("causal that is none", Status::InvalidArgument, {"causal"},
           [](Graph& g) { (void)g.softmax(g.input("x", {2, 2}), {.causal = static_cast<Causal>(3)}); });

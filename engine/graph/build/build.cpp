@@ -16,7 +16,7 @@ Tensor Build::fail(Status status, const std::string& message) {
   return {};
 }
 
-bool Build::needs(std::initializer_list<Tensor> tensors) {
+bool Build::needs(std::span<const Tensor> tensors) {
   if (!needs_of_any_type(tensors)) return false;
   for (Tensor t : tensors)
     if (is_quantized(info(t).dtype))
@@ -25,7 +25,7 @@ bool Build::needs(std::initializer_list<Tensor> tensors) {
   return true;
 }
 
-bool Build::needs_of_any_type(std::initializer_list<Tensor> tensors) {
+bool Build::needs_of_any_type(std::span<const Tensor> tensors) {
   if (failed()) return false;
   int position = 0;
   for (Tensor t : tensors) {

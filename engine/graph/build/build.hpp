@@ -29,9 +29,13 @@ class Build {
 
   // False, with the mistake recorded, if one of them is no tensor of this graph, or shows what a state was before it
   // was written again, or is quantized, or if an earlier call failed.
-  bool needs(std::initializer_list<Tensor> tensors);
+  bool needs(std::span<const Tensor> tensors);
+  bool needs(std::initializer_list<Tensor> tensors) { return needs(std::span(tensors.begin(), tensors.size())); }
   // The same where tensors may be quantized.
-  bool needs_of_any_type(std::initializer_list<Tensor> tensors);
+  bool needs_of_any_type(std::span<const Tensor> tensors);
+  bool needs_of_any_type(std::initializer_list<Tensor> tensors) {
+    return needs_of_any_type(std::span(tensors.begin(), tensors.size()));
+  }
   // The same for optional tensors: an invalid id is fine.
   bool allows(std::initializer_list<Tensor> tensors);
 

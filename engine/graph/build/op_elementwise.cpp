@@ -34,9 +34,8 @@ class Call {
 
   // False, with the mistake recorded, unless all have one type that the function takes and broadcast. The first `masks` are U8.
   bool fits(Function function, size_t masks = 0) {
-    const Tensor a = tensors_[0], b = tensors_.size() > 1 ? tensors_[1] : a, c = tensors_.size() > 2 ? tensors_[2] : a;
-    if (!build_.needs({a, b, c})) return false;
-    for (size_t i = 0; i < tensors_.size(); ++i) numbers_.push_back(number_of(build_, tensors_[i]));
+    if (!build_.needs(tensors_)) return false;
+    for (const Tensor x : tensors_) numbers_.push_back(number_of(build_, x));
     // At least one operand stays a tensor, which gives the node its type.
     if (std::all_of(numbers_.begin() + static_cast<ptrdiff_t>(masks), numbers_.end(),
                     [](const auto& n) { return n.has_value(); }))
@@ -47,7 +46,7 @@ class Call {
   const TensorInfo& typed() const { return build_.info(typed_); }
   Domain domain() const { return domain_of(typed().dtype); }
 
-  // What a program reads for operand i.
+  // Makes operand i an input of the node, or a number of its program.
   Operand operand(ElementwiseAttrs* attrs, size_t i) {
     if (numbers_[i]) return attrs->scalar_bits(*numbers_[i]);
     const auto known = std::find(inputs_.begin(), inputs_.end(), tensors_[i]);
@@ -241,7 +240,7 @@ Tensor Graph::scale(Tensor x, float factor) {
 Tensor Graph::activation(Tensor x, Activation kind) {
   Build build(*data_, "activation");
   if (kind > Activation::Tanh && build.needs({x}))
-    return build.fail(Status::InvalidArgument, format("kind %d is none", static_cast<int>(kind)));
+    return build.fail(Status::InvalidArgument, format("there is no activation %d", static_cast<int>(kind)));
   if (kind == Activation::None) return build.needs({x}) ? x : Tensor{};
   return apply(build, function_of(kind), {x});
 }
