@@ -8,14 +8,21 @@
 HEED_OPERAND(0, x)
 layout(set = 0, binding = 1) writeonly buffer Out { int result[]; };
 
-const uint NONE = 0xffffffffu;
+const int LEAST = -0x80000000;  // below all numbers
+shared int sh_key[HEED_ROW_INVOCATIONS];
 shared uint sh_index[HEED_ROW_INVOCATIONS];
 
-// Whether (value, index) comes before (best, best_index): larger, or equal and earlier.
-bool wins(float value, uint index, float best, uint best_index) {
-  if (index == NONE) return false;
-  return best_index == NONE || value > best || (value == best && index < best_index);
+// A whole number with the float's order, so that one module gives the same index on every device, in reproducible plans too. What a
+// device may have flushed counts as 0; NaN is never the largest.
+int key_of(float value) {
+  uint bits = floatBitsToUint(value), magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return LEAST;
+  if (magnitude <= 0x00800000u) return 0;
+  return (bits & 0x80000000u) != 0u ? -int(magnitude) : int(magnitude);
 }
+
+// Whether (key, index) comes before (best, best_index): larger, or equal and earlier.
+bool wins(int key, uint index, int best, uint best_index) { return key > best || (key == best && index < best_index); }
 
 void main() {
   uint row = row_index();
@@ -23,25 +30,24 @@ void main() {
   uvec4 at = UNRAVEL(row, p.dim);
   uint x_row = p.offset[0] + DOT4(at, p.x_stride);
 
-  float best = 0.0;
-  uint best_index = NONE;
+  int best = LEAST;
+  uint best_index = 0u;
   for (uint i = lane(); i < n; i += lanes()) {
-    float value = one_x(x_row + i * p.x_stride[4]);
-    if (!is_nan(value) && wins(value, i, best, best_index)) {
-      best = value;
+    int key = key_of(one_x(x_row + i * p.x_stride[4]));
+    if (wins(key, i, best, best_index)) {
+      best = key;
       best_index = i;
     }
   }
   uint slot = gl_LocalInvocationID.y * lanes() + lane();
-  sh_row[slot] = best;
+  sh_key[slot] = best;
   sh_index[slot] = best_index;
   for (uint width = lanes() / 2u; width > 0u; width /= 2u) {
     barrier();
-    if (lane() < width && wins(sh_row[slot + width], sh_index[slot + width], sh_row[slot], sh_index[slot])) {
-      sh_row[slot] = sh_row[slot + width];
+    if (lane() < width && wins(sh_key[slot + width], sh_index[slot + width], sh_key[slot], sh_index[slot])) {
+      sh_key[slot] = sh_key[slot + width];
       sh_index[slot] = sh_index[slot + width];
     }
   }
-  if (lane() == 0u && n > 0u)
-    result[p.offset[1] + DOT4(at, p.out_stride)] = sh_index[slot] == NONE ? 0 : int(sh_index[slot]);
+  if (lane() == 0u && n > 0u) result[p.offset[1] + DOT4(at, p.out_stride)] = int(sh_index[slot]);
 }

@@ -25,13 +25,13 @@ uvec3 places_of(uint element) {
 void make_four(uint element) {
   uvec3 at = places_of(element);
   vec4 value = four_a(at.x);
-  if (KIND == HEED_ELEMENTWISE_ADD) ADD_TO(value, four_b(at.y));
-  if (KIND == HEED_ELEMENTWISE_MUL) MULTIPLY_BY(value, four_b(at.y));
+  if (KIND == HEED_ELEMENTWISE_ADD) value += four_b(at.y);
+  if (KIND == HEED_ELEMENTWISE_MUL) value *= four_b(at.y);
   if (KIND == HEED_ELEMENTWISE_ACTIVATION_BACKWARD) {
     vec4 before = four_b(at.y);
-    [[unroll]] for (uint c = 0u; c < 4u; ++c) MULTIPLY_BY(value[c], activation_derivative(ACTIVATION, before[c]));
+    [[unroll]] for (uint c = 0u; c < 4u; ++c) value[c] *= activation_derivative(ACTIVATION, before[c]);
   } else {
-    MULTIPLY_BY(value, p.scale);
+    value *= p.scale;
     [[unroll]] for (uint c = 0u; c < 4u; ++c) value[c] = activate(ACTIVATION, value[c]);
   }
   put_four_result(at.z, value);
@@ -39,21 +39,10 @@ void make_four(uint element) {
 
 float make_one(uvec3 at) {
   float value = one_a(at.x);
-  if (KIND == HEED_ELEMENTWISE_ADD) ADD_TO(value, one_b(at.y));
-  if (KIND == HEED_ELEMENTWISE_MUL) MULTIPLY_BY(value, one_b(at.y));
-  if (KIND == HEED_ELEMENTWISE_ACTIVATION_BACKWARD) return MULTIPLY(value, activation_derivative(ACTIVATION, one_b(at.y)));
-  return activate(ACTIVATION, MULTIPLY(value, p.scale));
-}
-
-void make_word(uint element) {
-  bool second = EACH == 2u && element + 1u < p.elements;
-  uvec3 at = places_of(element), next = at;
-  vec2 values = vec2(make_one(at), 0.0);
-  if (second) {
-    next = places_of(element + 1u);
-    values.y = make_one(next);
-  }
-  put_two_result(at.z, next.z, true, second, values);
+  if (KIND == HEED_ELEMENTWISE_ADD) value += one_b(at.y);
+  if (KIND == HEED_ELEMENTWISE_MUL) value *= one_b(at.y);
+  if (KIND == HEED_ELEMENTWISE_ACTIVATION_BACKWARD) return value * activation_derivative(ACTIVATION, one_b(at.y));
+  return activate(ACTIVATION, value * p.scale);
 }
 
 void main() {
@@ -65,10 +54,10 @@ void main() {
     }
     return;
   }
-  // As many elements for each invocation, but neighbours in pairs where two share a word.
-  first += (EACH - 1u) * gl_LocalInvocationID.x;
-  for (uint i = 0u; i < PER_INVOCATION; i += EACH) {
+  for (uint i = 0u; i < PER_INVOCATION; ++i) {
     uint element = first + i * gl_WorkGroupSize.x;
-    if (element < p.elements) make_word(element);
+    if (element >= p.elements) continue;
+    uvec3 at = places_of(element);
+    put_result(at.z, make_one(at));
   }
 }

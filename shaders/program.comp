@@ -68,12 +68,18 @@ void find_places(uint element, out uint at[7]) {
   }
 }
 
-#define HEED_READ(n) ((n) < HEED_PROGRAM_FIRST_NUMBER ? r[min(n, HEED_PROGRAM_FIRST_STEP + MAX_STEPS - 1u)] \
-                                                      : p.words[FIRST_NUMBER + (n) - HEED_PROGRAM_FIRST_NUMBER])
-#define HEED_STEP(i)                                                                          \
-  if (STEPS > uint(i))                                                                           \
-    r[HEED_PROGRAM_FIRST_STEP + uint(i)] = apply(STEP_##i, HEED_READ(STEP_##i >> 8u & 63u),      \
-                                              HEED_READ(STEP_##i >> 14u & 63u), HEED_READ(STEP_##i >> 20u & 63u));
+// The values of one element: its inputs, then what each step makes.
+uint values_of_element[HEED_PROGRAM_FIRST_NUMBER];
+
+uint operand_of(uint step, uint shift) {
+  uint n = step >> shift & 63u;
+  return n < HEED_PROGRAM_FIRST_NUMBER ? values_of_element[n] : p.words[FIRST_NUMBER + n - HEED_PROGRAM_FIRST_NUMBER];
+}
+
+void take_step(uint i, uint step) {
+  if (i < STEPS)
+    values_of_element[HEED_PROGRAM_FIRST_STEP + i] = apply(step, operand_of(step, 8u), operand_of(step, 14u), operand_of(step, 20u));
+}
 
 // The bits of the result's element, those of a float rounded to its type.
 uint as_stored(uint value) {
@@ -82,8 +88,7 @@ uint as_stored(uint value) {
   x = canonical(x);
   uint as_half = half_bits(x);
 #else
-  float rounded = round_to_half(x);  // SwiftShader packs infinities as NaN
-  uint as_half = is_infinite(rounded) ? (floatBitsToUint(x) >> 16 & 0x8000u) | 0x7c00u : packHalf2x16(vec2(rounded, 0.0));
+  uint as_half = packHalf2x16(vec2(round_to_half(x), 0.0));
 #endif
   return OUT_TYPE == HEED_TYPE_F16    ? as_half
          : OUT_TYPE == HEED_TYPE_BF16 ? bfloat_bits(x)
@@ -93,34 +98,29 @@ uint as_stored(uint value) {
 }
 
 uint evaluate(uint x0, uint x1, uint x2, uint x3, uint x4, uint x5) {
-  uint r[HEED_PROGRAM_FIRST_STEP + MAX_STEPS];
-  r[0] = x0;
-  r[1] = x1;
-  r[2] = x2;
-  r[3] = x3;
-  r[4] = x4;
-  r[5] = x5;
-  HEED_STEP(0)
-#if MAX_STEPS > 1
-  HEED_STEP(1)
-  HEED_STEP(2)
-  HEED_STEP(3)
-#endif
-#if MAX_STEPS > 4
-  HEED_STEP(4)
-  HEED_STEP(5)
-  HEED_STEP(6)
-  HEED_STEP(7)
-  HEED_STEP(8)
-  HEED_STEP(9)
-  HEED_STEP(10)
-  HEED_STEP(11)
-  HEED_STEP(12)
-  HEED_STEP(13)
-  HEED_STEP(14)
-  HEED_STEP(15)
-#endif
-  return as_stored(r[HEED_PROGRAM_FIRST_STEP + STEPS - 1u]);
+  values_of_element[0] = x0;
+  values_of_element[1] = x1;
+  values_of_element[2] = x2;
+  values_of_element[3] = x3;
+  values_of_element[4] = x4;
+  values_of_element[5] = x5;
+  take_step(0u, STEP_0);
+  take_step(1u, STEP_1);
+  take_step(2u, STEP_2);
+  take_step(3u, STEP_3);
+  take_step(4u, STEP_4);
+  take_step(5u, STEP_5);
+  take_step(6u, STEP_6);
+  take_step(7u, STEP_7);
+  take_step(8u, STEP_8);
+  take_step(9u, STEP_9);
+  take_step(10u, STEP_10);
+  take_step(11u, STEP_11);
+  take_step(12u, STEP_12);
+  take_step(13u, STEP_13);
+  take_step(14u, STEP_14);
+  take_step(15u, STEP_15);
+  return as_stored(values_of_element[HEED_PROGRAM_FIRST_STEP + STEPS - 1u]);
 }
 
 void put_part(uint at, uint value) {

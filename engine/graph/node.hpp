@@ -5,6 +5,7 @@
 // another tensor.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -33,6 +34,11 @@ struct Node {
   Tensor workspace;
   Attrs attrs;
   std::string label;
+
+  // Inputs before the first that is absent.
+  size_t input_count() const {
+    return static_cast<size_t>(std::find(inputs.begin(), inputs.end(), Tensor{}) - inputs.begin());
+  }
 
   template <class T>
   const T& as() const {

@@ -131,9 +131,9 @@ TEST_CASE("kernels share modules, and know their twins") {
     }
   }
   // Storage types and functions are constants: a new operation adds modules, a new type or function none.
-  CHECK(modules.size() <= 94);
+  CHECK(modules.size() <= 90);
   CHECK(digests.size() == modules.size());
-  CHECK(bytes <= 7 << 19);
+  CHECK(bytes <= 3 << 20);
   // A type that is read, that of results, and that of weights.
   CHECK(kernel_info(KernelId::LayernormBf16).module == kernel_info(KernelId::LayernormF32).module);
   CHECK(kernel_info(KernelId::LayernormBf16).types == 0x020202);

@@ -55,12 +55,9 @@ void store_values(const Operand& x, int64_t offset, int64_t n, const float* valu
 // A pass, and which buffer each step writes to. A buffer is free again behind the last step that reads it.
 class Program {
  public:
-  explicit Program(const Pass& pass) : attrs_(pass.node.as<Attrs>()) {
+  explicit Program(const Pass& pass) : attrs_(pass.node.as<Attrs>()), inputs_(pass.node.input_count()) {
     operands_[0] = pass.output();
-    while (inputs_ < Attrs::kInputs && pass.node.inputs[inputs_].valid()) {
-      operands_[inputs_ + 1] = pass.input_like(inputs_, operands_[0].view);
-      ++inputs_;
-    }
+    for (size_t i = 0; i < inputs_; ++i) operands_[i + 1] = pass.input_like(i, operands_[0].view);
     merge_axes(std::span(operands_).first(inputs_ + 1));
     moves_ = attrs_.is_copy() && operands_[1].view.dtype == out().view.dtype;
     direct_ = (out().view.dtype == DType::F32 || out().view.dtype == DType::I32) && row_stride(out().view) == 1;
@@ -120,7 +117,7 @@ class Program {
 
   const Attrs& attrs_;
   std::array<Operand, Attrs::kInputs + 1> operands_;  // the result, then the inputs
-  size_t inputs_ = 0;
+  const size_t inputs_;
   std::array<int64_t, Attrs::kSteps> buffer_of_{};
   int64_t buffers_ = 0, block_ = 0;
   bool moves_ = false, direct_ = false;

@@ -70,8 +70,8 @@ class Joining {
     Node joined = second;
     joined.inputs = first.inputs;
     std::array<Attrs::Operand, Attrs::kInputs> places{};
-    size_t count = count_of(first);
-    for (size_t i = 0; i < count_of(second); ++i) {
+    size_t count = first.input_count();
+    for (size_t i = 0; i < second.input_count(); ++i) {
       if (i == position) continue;
       const auto begin = joined.inputs.begin(), end = begin + static_cast<ptrdiff_t>(count);
       const auto at = static_cast<size_t>(std::find(begin, end, second.inputs[i]) - begin);
@@ -119,13 +119,9 @@ class Joining {
     return program;
   }
 
-  static size_t count_of(const Node& node) {
-    return static_cast<size_t>(std::find(node.inputs.begin(), node.inputs.end(), Tensor{}) - node.inputs.begin());
-  }
-
   uint8_t merged_rank(const Node& node) {
     const TensorInfo out = build_.info(node.outputs[0]);
-    const size_t count = count_of(node);
+    const size_t count = node.input_count();
     std::array<SizeId, Attrs::kInputs + 1> inner{};
     SizeId length = -1;  // of the dims merged last; none yet
     uint8_t rank = 0;

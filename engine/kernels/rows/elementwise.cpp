@@ -126,15 +126,8 @@ std::optional<SimpleElementwise> plain_kernel_of(const Schedule& schedule, const
   if (!copies && schedule.info(node.inputs[in::kB]).dtype != from) return std::nullopt;
   if (moves || (from == DType::I32 && to == from && simple->kind == Kind::Add && simple->is_plain())) return simple;
   const auto is_float = [](DType type) { return type == DType::F32 || is_16_bit_float(type); };
-  // Twins for reproducible plans compute between f32 and other types.
-  const bool narrow = is_16_bit_float(from) && is_16_bit_float(to);
-  return is_float(from) && is_float(to) && !(narrow && schedule.asked.reproducible) ? simple : std::nullopt;
-}
-
-uint32_t count_of(const Node& node) {
-  uint32_t count = 0;
-  while (count < ElementwiseAttrs::kInputs && node.inputs[count].valid()) ++count;
-  return count;
+  // Reproducible plans compute by programs alone, so that one kernel holds the rules for them.
+  return is_float(from) && is_float(to) && !schedule.asked.reproducible ? simple : std::nullopt;
 }
 
 uint32_t type_number(DType dtype) {
@@ -159,7 +152,7 @@ static_assert(Operand::Step == HEED_PROGRAM_FIRST_STEP && Operand::Scalar == HEE
 
 Status select_program(const Select& select) {
   const auto& attrs = select.node.as<ElementwiseAttrs>();
-  const uint32_t count = count_of(select.node);
+  const auto count = static_cast<uint32_t>(select.node.input_count());
   Vec4 known = vec4_of(select, select.node.outputs[0]);
   uint32_t types = type_number(select.out().dtype) << 24;
   for (uint32_t i = 0; i < count; ++i) {
@@ -169,9 +162,9 @@ Status select_program(const Select& select) {
   // As other kernels: drivers without 16-bit storage pack and unpack infinities of f16 as other numbers.
   const Status status = is_16_bit_float(select.out().dtype) ? check_storage(select, select.out().dtype) : Status::Ok;
   if (status != Status::Ok) return status;
-  const KernelId id = attrs.count <= 4 ? KernelId::Program4 : KernelId::Program16;
   add_vec4_kernels(known, [&](bool vec4, Traits::Reads reads) {
-    KernelUse& use = add_kernel(select, id, {kInvocations, 1, 1}, "a program of functions in f32 or whole numbers");
+    KernelUse& use =
+        add_kernel(select, KernelId::Program, {kInvocations, 1, 1}, "a program of functions in f32 or whole numbers");
     use.traits.reads = reads;
     use.key.set(ProgramConstants::STEPS, attrs.count);
     use.key.set(ProgramConstants::VEC4, vec4);
@@ -189,7 +182,7 @@ Status select_program(const Select& select) {
 
 void emit_program(const Emit& emit) {
   const auto& attrs = emit.node.as<ElementwiseAttrs>();
-  const size_t count = count_of(emit.node), rank = attrs.rank;
+  const size_t count = emit.node.input_count(), rank = attrs.rank;
   std::array<View, ElementwiseAttrs::kInputs + 1> views;
   std::array<const View*, ElementwiseAttrs::kInputs + 1> pointers{};
   View& out = views[count] = emit.out();
