@@ -13,8 +13,8 @@ if(HEED_OBJECTS_OF)
 endif()
 
 # heed_layer(NAME [FAST | SMALL] [ROOMS folder...] [SEES name...] [LIBRARIES target...] [INCLUDES folder...] [DEFINES name...])
-# FAST: it computes, plans or records, and gets all that the build type optimizes. SMALL: calls on the way there and what runs once in
-# a while, optimized for size. Others, such as those that read files and text, get -O2.
+# FAST: it computes or records, and gets all that the build type optimizes. SMALL: calls on the way there and what runs once in
+# a while, optimized for size. Others, such as those that plan, or read files and text, get -O2.
 # ROOMS: folders of the layer whose files belong to it; they see each other.
 function(heed_layer name)
   cmake_parse_arguments(LAYER "FAST;SMALL" "" "ROOMS;SEES;LIBRARIES;INCLUDES;DEFINES" ${ARGN})
@@ -93,7 +93,7 @@ function(heed_vulkan_rooms)
 endfunction()
 
 heed_layer(base FAST)
-heed_layer(graph FAST ROOMS build rewrite schedule SEES base)
+heed_layer(graph ROOMS build rewrite schedule SEES base)
 if(HEED_CPU)
   heed_layer(cpu FAST ROOMS attention device gemm ops reproducible simd SEES base graph LIBRARIES heed::highway)
 endif()
@@ -101,10 +101,16 @@ if(HEED_CPU AND MINGW AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # Windows aligns stacks to 16 bytes, and GCC takes spilled vectors there to lie on 32 or 64.
   target_compile_options(heed_cpu PRIVATE -Wa,-muse-unaligned-vector-move)
 endif()
-# Each operation of a reproducible plan rounds once, on every instruction set, and so do those of first weights.
+# -O3 makes these larger by a third, for five instruction sets each, and no faster.
 if(NOT MSVC)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/cpu/reproducible/canon.cpp ${PROJECT_SOURCE_DIR}/engine/train/initial.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off
-                                                                                  SKIP_PRECOMPILE_HEADERS ON)
+  foreach(file IN ITEMS gemm/matmul_blocks gemm/matmul_rounded reproducible/canon)
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/cpu/${file}.cpp PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>
+                                                                                        SKIP_PRECOMPILE_HEADERS ON)
+  endforeach()
+  # Each operation of a reproducible plan rounds once, on every instruction set, and so do those of first weights.
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/train/initial.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+  set_property(SOURCE ${PROJECT_SOURCE_DIR}/engine/cpu/reproducible/canon.cpp ${PROJECT_SOURCE_DIR}/engine/train/initial.cpp
+               APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
 endif()
 if(HEED_SANITIZE)
   # Their loops over eight types take GCC over ten minutes with sanitizers; the test memcheck looks at their accesses.

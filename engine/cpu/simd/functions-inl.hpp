@@ -245,27 +245,59 @@ HWY_INLINE Vector truth(Mask mask) {
   return hn::IfThenElseZero(mask, as_floats(hn::Set(Wholes(), 1)));
 }
 
-// Calls f for vectors of the operands; a scalar is the same for all elements.
+// Operands and result of a function in two parts: whole vectors where they lie, then the rest, padded. One loop computes both, so
+// that the code of a function is there once.
+class Parts {
+ public:
+  Parts(const FunctionOperand* x, float* out, int64_t n) : to(out), size(n / lanes() * lanes()), end_(out + n) {
+    for (int k = 0; k < 3; ++k) {
+      if (x[k].scalar) hn::Store(hn::Set(Floats(), *x[k].data), Floats(), pads_[k]);
+      data[k] = x[k].scalar ? pads_[k] : x[k].data;
+      places[k] = x[k].scalar ? 0 : -1;
+    }
+  }
+
+  // True once, if there is a rest. The call behind it stores what the rest gave.
+  HWY_NOINLINE bool take_rest() {
+    if (rest_ != nullptr) {
+      std::copy(pads_[3], pads_[3] + (end_ - rest_), rest_);
+      return false;
+    }
+    rest_ = to + size;
+    if (rest_ == end_) return false;
+    for (int k = 0; k < 3; ++k) {
+      if (places[k] == 0) continue;
+      hn::Store(load_some(data[k] + size, end_ - rest_, 0.0f), Floats(), pads_[k]);
+      data[k] = pads_[k];
+    }
+    to = pads_[3];
+    size = lanes();
+    return true;
+  }
+
+  const float* data[3];
+  int64_t places[3];  // 0 for a scalar, whose vector serves all elements; else -1
+  float* to;
+  int64_t size;
+
+ private:
+  HWY_ALIGN float pads_[4][hn::MaxLanes(Floats())];
+  float *end_, *rest_ = nullptr;
+};
+
+// Calls f for vectors of the operands.
 template <class F>
 HWY_INLINE void walk(const FunctionOperand* x, float* out, int64_t n, const F& f) {
   const Floats d;
-  HWY_ALIGN float scalars[3][hn::MaxLanes(d)];
-  const float* data[3];
-  int64_t mask[3];
-  for (int k = 0; k < 3; ++k) {
-    if (x[k].scalar) hn::Store(hn::Set(d, *x[k].data), d, scalars[k]);
-    data[k] = x[k].scalar ? scalars[k] : x[k].data;
-    mask[k] = x[k].scalar ? 0 : -1;
-  }
-  int64_t i = 0;
-  for (; i + lanes() <= n; i += lanes())
-    hn::StoreU(f(hn::LoadU(d, data[0] + (i & mask[0])), hn::LoadU(d, data[1] + (i & mask[1])),
-                 hn::LoadU(d, data[2] + (i & mask[2]))),
-               d, out + i);
-  if (i == n) return;
-  const auto last = [&](int k)
-                        HWY_ATTR { return mask[k] == 0 ? hn::LoadU(d, data[k]) : load_some(data[k] + i, n - i, 0.0f); };
-  store_some(f(last(0), last(1), last(2)), out + i, n - i);
+  Parts parts(x, out, n);
+  do {
+    const float *const a = parts.data[0], *const b = parts.data[1], *const c = parts.data[2];
+    const int64_t of_a = parts.places[0], of_b = parts.places[1], of_c = parts.places[2];
+    float* const to = parts.to;
+    for (int64_t i = 0; i < parts.size; i += lanes())
+      hn::StoreU(f(hn::LoadU(d, a + (i & of_a)), hn::LoadU(d, b + (i & of_b)), hn::LoadU(d, c + (i & of_c))), d,
+                 to + i);
+  } while (parts.take_rest());
 }
 
 // Floating-point operands.

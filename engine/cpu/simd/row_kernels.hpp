@@ -62,7 +62,7 @@ struct CanonKernels {
 struct RowKernels {
   const CanonKernels* canon = nullptr;  // null but in reproducible plans, whose tables lack what these do not need
 
-  // A function of elementwise programs; `x` has three operands, of which those that the function does not have are like the first.
+  // Computes one step of an elementwise program. `x` has three operands always; a function of fewer gets the first again.
   // Operands and results of Domain::Whole and Byte are whole numbers.
   void (*apply)(Function function, Domain domain, const FunctionOperand* x, float* out, int64_t n) = nullptr;
 
