@@ -32,7 +32,7 @@ struct Graph {
   CustomAdapters customs;
   std::vector<std::array<int64_t, kMaxRank>> weight_shapes;  // what heed_graph_get_weight has told of
 
-  // What the graph held before the call that made its mistake.
+  // The graph as it was before the call that made its mistake: a mark to go back to, or a copy.
   struct Before {
     std::optional<detail::GraphMark> mark;
     std::optional<heed::Graph> copy;

@@ -16,7 +16,7 @@ enum class Function : uint8_t {
 #undef HEED_FUNCTION
 };
 
-// What arithmetic a value takes part in. F32, F16 and BF16 are Float; I32 is Whole; U8 is Byte.
+// A function computes in one domain: F32, F16 and BF16 are Float, I32 is Whole, U8 is Byte.
 enum class Domain : uint8_t { Float, Whole, Byte };
 constexpr Domain domain_of(DType dtype) {
   return dtype == DType::I32 ? Domain::Whole : dtype == DType::U8 ? Domain::Byte : Domain::Float;
@@ -71,14 +71,14 @@ constexpr Activation backward_activation_of(Function function) {
              : Activation::None;
 }
 
-// What an elementwise node computes: steps in turn, each a function of inputs of the node, of earlier steps and of numbers. The
-// last step's result is the node's, which is rounded to its type there and nowhere before.
+// The program of an elementwise node: steps in turn, each a function of inputs of the node, of earlier steps and of numbers. The
+// last step gives the node's result, and it alone rounds to the result's type.
 struct ElementwiseAttrs {
   static constexpr uint8_t kInputs = 6, kSteps = 16, kScalars = 16;
   // Dims but the outermost, strides and scalars of a program are so many at most, as push constants have room for.
   static constexpr uint8_t kWords = 24;
 
-  // What a step reads. Shaders know it by the same numbers (shared/program.h).
+  // An operand of a step, by a number that shaders share (shared/program.h).
   struct Operand {
     enum Kind : uint8_t { Input = 0, Step = 8, Scalar = 24 };
     uint8_t number = 0;

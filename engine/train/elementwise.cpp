@@ -11,8 +11,7 @@ namespace {
 using Attrs = ElementwiseAttrs;
 using Kind = Attrs::Operand;
 
-// What one function passes back: the gradients of its operands a, b and c, where its result is y and g flows back to that. One that
-// is invalid is 0 everywhere.
+// The gradients of a function's operands a, b and c. An invalid one is 0 everywhere. The function's result is y, whose gradient is g.
 struct Passed {
   Tensor a, b, c;
 };
@@ -63,7 +62,7 @@ Passed pass_back(Backflow& flow, Function function, const Of& of_a, const Of& of
     case Function::Mul: return each([&] { return G.mul(g, b); }, [&] { return G.mul(g, a); });
     case Function::Div: return each([&] { return G.div(g, b); }, [&] { return G.neg(G.div(G.mul(g, y), b)); });
     case Function::Mod: return each(whole, [&] { return G.neg(G.mul(g, G.floor(G.div(a, b)))); });
-    // Of equals, the first passes all of it on.
+    // Where both are equal, the first gets the whole gradient.
     case Function::Min: return each([&] { return where(G.le(a, b)); }, [&] { return where(G.gt(a, b)); });
     case Function::Max: return each([&] { return where(G.ge(a, b)); }, [&] { return where(G.lt(a, b)); });
     case Function::Pow: return pass_back_power(G, of_a, of_b, y, g);

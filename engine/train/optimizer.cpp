@@ -33,7 +33,7 @@ std::vector<int64_t> shape_of(const Graph& g, Tensor t) {
 
 namespace {
 
-// What is wrong with the numbers, or null.
+// Names the first number that is out of its range; null if all are within.
 const char* mistake_in(UpdateRule rule, const StepNumbers& numbers) {
   const bool adam = rule == UpdateRule::AdamW;
   if (!is_amount(numbers.rate)) return "rate must be 0 or more";

@@ -28,7 +28,7 @@ ENUMS = {
 # Names that do not fall apart at capitals.
 WORDS = {"AdamW": "adamw"}
 
-# Enums that shaders read, for shaders/shared/enums.glsl, which has the elementwise functions of engine/graph/functions.inc, too.
+# The generator writes these enums to shaders/shared/enums.glsl, beside the elementwise functions of engine/graph/functions.inc.
 SHADER_ENUMS = ["Activation"]
 
 # Structs: C's name, where it is not heed_NAME.

@@ -50,8 +50,8 @@ Status place_weights(std::span<const HostTensor> tensors, const UploadOptions& o
 void convert_weight(const HostTensor& from, const WeightsImpl::Entry& to, std::byte* target);
 
 // Compares what a graph declares with what was uploaded: one message names all weights of the schedule that are missing or
-// misshapen, and those that no graph has declared so far, which are an error if `strict`. What a later graph may still declare
-// becomes a warning at the plan's first run.
+// have another shape. It also names those that no graph has declared so far if `strict`; otherwise, since a later graph may still
+// declare them, the plan's first run warns of them.
 Status check_weights(const GraphData& graph, const Schedule& schedule, WeightsImpl* weights, const DeviceImpl* device,
                      bool strict, const Log& log);
 // Warns once, at a plan's first run, of weights that no graph has declared until then and no message has named.

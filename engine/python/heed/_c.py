@@ -51,7 +51,7 @@ def text(pointer: Any) -> str:
 
 
 def last_error(status: int) -> Error:
-    """The last failure. C's message may begin with the name of its function, which is none of Python's."""
+    """The last failure. Python leaves out the name of the C function with which a message may begin."""
     return Error(status, re.sub(r"^heed_\w+: ", "", text(lib.heed_last_message())))
 
 
@@ -194,7 +194,7 @@ def int32(value: Any, what: str) -> int:
     """A whole number of 32 bits, such as an axis."""
     value = whole(value, what)
     if not -(1 << 31) <= value < 1 << 31:
-        raise ValueError(f"{what} is {value}, which is out of its range")
+        raise ValueError(f"{what} is {value}, which is out of range")
     return value
 
 
@@ -325,7 +325,7 @@ def _set(struct: Any, name: str, how: Any, value: Any, keep: Keep, graph: Any) -
     try:
         setattr(struct, name, value)
     except OverflowError:
-        raise ValueError(f"{name} is {value}, which is out of its range") from None
+        raise ValueError(f"{name} is {value}, which is out of range") from None
     except TypeError:  # a struct of another kind
         raise TypeError(f"{name} is not of the class that it must be of") from None
 
