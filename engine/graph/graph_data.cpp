@@ -1,6 +1,24 @@
 #include "graph/graph_data.hpp"
 
+#include <algorithm>
+
+#include "base/logging.hpp"
+
 namespace heed::detail {
+
+bool compute(const SizeTable& sizes, const ExtentInfo& extent, std::span<const int64_t> extents, int64_t* value,
+             std::string* wrong) {
+  const int64_t a = sizes.evaluate(extent.a, extents), b = sizes.evaluate(extent.b, extents);
+  const bool divides = extent.made != ExtentInfo::Made::Difference;
+  *value = divides ? a / std::max<int64_t>(b, 1) : a - b;
+  const auto number = [](int64_t x) { return static_cast<long long>(x); };
+  if (extent.made == ExtentInfo::Made::Quotient && *value * b != a)
+    *wrong = format("%s is no whole number: %lld / %lld", extent.name.c_str(), number(a), number(b));
+  else if (*value < extent.least || *value > extent.max)
+    *wrong = format("%s is %lld; this plan takes %lld to %lld", extent.name.c_str(), number(*value),
+                    number(extent.least), number(extent.max));
+  return wrong->empty();
+}
 
 GraphMark::GraphMark(const GraphData& data)
     : sizes_(data.sizes.count()),
@@ -17,6 +35,7 @@ GraphMark::GraphMark(const GraphData& data)
       labels_(data.labels),
       dropout_streams_(data.dropout_streams),
       sample_streams_(data.sample_streams) {
+  for (const ExtentInfo& extent : data.extents) least_.push_back(extent.least);
   for (const NamedTensor& state : data.states) writes_.push_back(data.tensors[state.tensor].writes);
 }
 
@@ -26,6 +45,7 @@ void GraphMark::restore(GraphData* data) const {
   };
   data->sizes.cut(sizes_);
   cut(&data->extents, extents_);
+  for (size_t i = 0; i < extents_; ++i) data->extents[i].least = least_[i];
   cut(&data->bounds, bounds_);
   cut(&data->tensors, tensors_);
   cut(&data->nodes, nodes_);

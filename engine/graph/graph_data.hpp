@@ -12,12 +12,23 @@
 namespace heed::detail {
 
 // A number that a run states by name: an extent, or a position, which may be 0.
+// A number that differs from run to run: the host's, by its name, or one that each run computes from sizes made before it.
 struct ExtentInfo {
-  std::string name;
+  enum class Made : uint8_t { ByHost, Difference, Quotient, FloorQuotient };
+
+  std::string name;  // for messages alone if it is computed
   int64_t max = 1;
   SizeId size = 0;
   int64_t least = 1;
+  Made made = Made::ByHost;
+  SizeId a = 0, b = 0;  // operands
+
+  bool is_computed() const { return made != Made::ByHost; }
 };
+
+// Computes a number at a run. `extents` holds the numbers before it. False, with `wrong` saying why, if the run must be refused.
+bool compute(const SizeTable& sizes, const ExtentInfo& extent, std::span<const int64_t> extents, int64_t* value,
+             std::string* wrong);
 
 // A bound that must hold at a run, or the run is refused: size <= limit.
 struct SizeBound {
@@ -62,6 +73,7 @@ class GraphMark {
  private:
   size_t sizes_, extents_, bounds_, tensors_, nodes_, inputs_, weights_, outputs_, states_, kept_weights_, constants_;
   std::vector<std::string> labels_;
+  std::vector<int64_t> least_;    // of each extent
   std::vector<uint32_t> writes_;  // of each state
   uint32_t dropout_streams_, sample_streams_;
 };

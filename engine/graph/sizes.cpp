@@ -30,6 +30,36 @@ void SizeTable::flatten(SizeId id, Kind kind, int64_t* folded, bool* overflow, s
   }
 }
 
+// Takes the operands of size `id` out of a sum or product; leaves it as it is where they are not all there.
+bool SizeTable::take_away(Kind kind, SizeId id, int64_t* folded, std::vector<SizeId>* operands) const {
+  int64_t constant = kind == Kind::Mul ? 1 : 0;
+  bool overflow = false;
+  std::vector<SizeId> gone, rest = *operands;
+  flatten(id, kind, &constant, &overflow, &gone);
+  for (const SizeId one : gone) {
+    const auto found = std::find(rest.begin(), rest.end(), one);
+    if (found == rest.end()) return false;
+    rest.erase(found);
+  }
+  if (overflow || (kind == Kind::Mul ? constant == 0 || *folded % constant != 0 : *folded < constant)) return false;
+  *folded = kind == Kind::Mul ? *folded / constant : *folded - constant;
+  *operands = std::move(rest);
+  return true;
+}
+
+// (a - b) + b becomes a, and (a / b) b likewise.
+void SizeTable::undo(Kind kind, int64_t* folded, bool* overflow, std::vector<SizeId>* operands) const {
+  for (size_t i = 0; i < operands->size(); ++i) {
+    const SizeId extent = (*operands)[i];
+    const auto made = std::find_if(definitions_.begin(), definitions_.end(),
+                                   [&](const Definition& d) { return d.undone_by == kind && d.extent == extent; });
+    if (made == definitions_.end() || !take_away(kind, made->b, folded, operands)) continue;
+    operands->erase(std::find(operands->begin(), operands->end(), extent));
+    flatten(made->a, kind, folded, overflow, operands);
+    return undo(kind, folded, overflow, operands);
+  }
+}
+
 // x + x + y becomes 2 x + y. Otherwise, joining a tensor with itself again and again would double the number of operands
 // each time.
 void SizeTable::merge_equal(std::vector<SizeId>* terms, bool* overflow) {
@@ -61,6 +91,7 @@ SizeId SizeTable::combine(Kind kind, SizeId a, SizeId b) {
   std::vector<SizeId> operands;
   flatten(a, kind, &folded, &overflow, &operands);
   flatten(b, kind, &folded, &overflow, &operands);
+  undo(kind, &folded, &overflow, &operands);
   if (kind == Kind::Add) merge_equal(&operands, &overflow);
   if (overflow) folded = INT64_MAX;  // every evaluation then overflows or saturates, and says so
   if (operands.empty() || (kind == Kind::Mul && folded == 0)) return constant(folded);
@@ -82,21 +113,39 @@ SizeId SizeTable::less(SizeId a, int64_t n) {
   return n == 0 ? a : intern({Kind::Less, a, n});
 }
 
-std::optional<SizeId> SizeTable::quotient(SizeId a, SizeId b) {
-  int64_t dividend = 1, divisor = 1;
+std::optional<SizeId> SizeTable::difference(SizeId a, SizeId b) {
+  int64_t rest = 0;
   bool overflow = false;
-  std::vector<SizeId> factors, others;
-  flatten(a, Kind::Mul, &dividend, &overflow, &factors);
-  flatten(b, Kind::Mul, &divisor, &overflow, &others);
-  for (const SizeId other : others) {
-    const auto found = std::find(factors.begin(), factors.end(), other);
-    if (found == factors.end()) return {};
-    factors.erase(found);
-  }
-  if (overflow || divisor == 0 || dividend % divisor != 0) return {};
-  SizeId result = constant(dividend / divisor);
+  std::vector<SizeId> terms;
+  flatten(a, Kind::Add, &rest, &overflow, &terms);
+  if (overflow || !take_away(Kind::Add, b, &rest, &terms)) return {};
+  SizeId result = constant(rest);
+  for (const SizeId term : terms) result = add(result, term);
+  return result;
+}
+
+std::optional<SizeId> SizeTable::quotient(SizeId a, SizeId b) {
+  int64_t rest = 1;
+  bool overflow = false;
+  std::vector<SizeId> factors;
+  flatten(a, Kind::Mul, &rest, &overflow, &factors);
+  if (overflow || !take_away(Kind::Mul, b, &rest, &factors)) return {};
+  SizeId result = constant(rest);
   for (const SizeId factor : factors) result = mul(result, factor);
   return result;
+}
+
+std::vector<SizeId> SizeTable::factors(SizeId id) const {
+  int64_t constant = 1;
+  bool overflow = false;
+  std::vector<SizeId> all;
+  flatten(id, Kind::Mul, &constant, &overflow, &all);
+  return all;
+}
+
+void SizeTable::cut(size_t count) {
+  entries_.resize(count, Entry{Kind::Constant});
+  std::erase_if(definitions_, [&](const Definition& d) { return static_cast<size_t>(d.extent) >= count; });
 }
 
 bool SizeTable::is_multiple(SizeId id, int64_t n) const {
@@ -118,7 +167,10 @@ bool SizeTable::depends_on(SizeId id, uint32_t extent_index) const {
   const auto operand = [&](int64_t i) { return depends_on(static_cast<SizeId>(i), extent_index); };
   switch (entry.kind) {
     case Kind::Constant: return false;
-    case Kind::Extent: return entry.a == extent_index;
+    case Kind::Extent:
+      return entry.a == extent_index || std::any_of(definitions_.begin(), definitions_.end(), [&](const Definition& d) {
+               return d.extent == id && (operand(d.a) || operand(d.b));
+             });
     case Kind::AtMost:
     case Kind::Less: return operand(entry.a);
     case Kind::Add:

@@ -16,17 +16,23 @@ class SizeTable {
  public:
   SizeId constant(int64_t value);
   SizeId extent(uint32_t extent_index);
+  // Says that an extent is always a - b, or a / b without a rest, so that what undoes it gives a.
+  void define_difference(SizeId extent, SizeId a, SizeId b) { definitions_.push_back({Kind::Add, extent, a, b}); }
+  void define_quotient(SizeId extent, SizeId a, SizeId b) { definitions_.push_back({Kind::Mul, extent, a, b}); }
   SizeId add(SizeId a, SizeId b);
   SizeId mul(SizeId a, SizeId b);
   SizeId at_most(SizeId a, int64_t limit);  // the lesser of both
   // max(a - n, 0). Where a run could make a less than n, a bound refuses it.
   SizeId less(SizeId a, int64_t n);
-  // a / b where the factors of b are among those of a; nothing where that is not known.
+  // a - b where the terms of b are among those of a, and a / b where the factors are; nothing where that is not known.
+  std::optional<SizeId> difference(SizeId a, SizeId b);
   std::optional<SizeId> quotient(SizeId a, SizeId b);
 
   size_t count() const { return entries_.size(); }
   // Leaves the first `count` sizes.
-  void cut(size_t count) { entries_.resize(count, Entry{Kind::Constant}); }
+  void cut(size_t count);
+  // The factors of a product but for a constant; the size itself if it is none.
+  std::vector<SizeId> factors(SizeId id) const;
   bool is_constant(SizeId id) const { return entries_[static_cast<size_t>(id)].kind == Kind::Constant; }
   bool is_constant(SizeId id, int64_t value) const {
     return is_constant(id) && entries_[static_cast<size_t>(id)].a == value;
@@ -50,12 +56,19 @@ class SizeTable {
     int64_t b = 0;  // right operand, AtMost's limit, or what Less takes away
     bool operator==(const Entry&) const = default;
   };
+  struct Definition {
+    Kind undone_by;
+    SizeId extent, a, b;
+  };
   SizeId intern(const Entry& entry);
+  bool take_away(Kind kind, SizeId id, int64_t* folded, std::vector<SizeId>* operands) const;
+  void undo(Kind kind, int64_t* folded, bool* overflow, std::vector<SizeId>* operands) const;
   SizeId combine(Kind kind, SizeId a, SizeId b);
   void merge_equal(std::vector<SizeId>* terms, bool* overflow);
   void flatten(SizeId id, Kind kind, int64_t* folded, bool* overflow, std::vector<SizeId>* operands) const;
 
   std::vector<Entry> entries_;
+  std::vector<Definition> definitions_;
 };
 
 }  // namespace heed

@@ -19,6 +19,12 @@ void embedding_rule(Backflow& flow, const Node& node) {
   flow.add(table, reshaped(flow, sums, std::array{whole.dims[0], whole.dims[1]}));
 }
 
+// scatter: each row of values gets the gradient of the sum that it is a part of.
+void embedding_backward_rule(Backflow& flow, const Node& node) {
+  if (flow.wants(node.inputs[0]))
+    flow.add(node.inputs[0], flow.graph().take(flow.upstream(node.outputs[0]), 1, node.inputs[1]));
+}
+
 namespace {
 
 // Places, which broadcast to these dims, copied to them.

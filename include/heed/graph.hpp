@@ -106,6 +106,15 @@ struct AttentionOptions {
 
 // The two elements of a row that turn together: neighbours (2i and 2i + 1), or the same places of its two halves (i and
 // i + width / 2), as checkpoints in Hugging Face's layout of Llama, Qwen and GPT-NeoX have them.
+// What Graph::pad puts beside the elements of an axis: a number; their reflection, in which the edge is not there again; the edge
+// again; or what lies at the other end.
+enum class Padding : uint8_t { Constant, Reflect, Edge, Wrap };
+
+struct PadOptions {
+  Padding mode = Padding::Constant;
+  double value = 0.0;  // for Constant; rounded to x's type if that is a float, else a whole number that the type has
+};
+
 enum class RotaryPairs : uint8_t { Adjacent, Halves };
 
 // Makes pairs turn more slowly than in training, for positions beyond those of the training. Linear slows all pairs
@@ -209,7 +218,14 @@ class HEED_API Graph {
   Dim position(std::string_view name, int64_t max);
   // a + b, at most `most`: a run that would make it more answers ExtentOutOfRange. With it one plan serves an empty and a
   // full cache, whose keys are sum(position, tokens, capacity).
-  Dim sum(Dim a, Dim b, int64_t most);
+  Dim sum(Dim a, Dim b, int64_t most = INT64_MAX);
+  // Further arithmetic on sizes, positions and constants, so that dims may be `B * S` or `(T - 1) / 2 + 1`. Each run computes them, and
+  // one for which the difference is negative, the quotient is no whole number, or a dim would be 0 answers ExtentOutOfRange. A divisor
+  // must be 1 or more at every run. Equal expressions are equal sizes, and what cancels is gone: (n - 1) + 1 and (n / 2) * 2 are n.
+  Dim dim_product(Dim a, Dim b);
+  Dim dim_difference(Dim a, Dim b);
+  Dim dim_quotient(Dim a, Dim b);        // exact
+  Dim dim_floor_quotient(Dim a, Dim b);  // rounds down
   // A tensor that the host gives at each run, contiguous and row-major.
   Tensor input(std::string_view name, const Shape& shape, DType dtype = DType::F32);
   // A tensor of the Weights that compile gets, by its name there. Its dims must be constants. The same name returns the
@@ -263,7 +279,8 @@ class HEED_API Graph {
   Tensor assign(Tensor state, Tensor value);
 
   // --- Views: neither dispatch nor copy, wherever the layout allows --------------------------------------
-  // The elements of x in another shape; copies only if the layout of x asks for it. One size may be -1: what the others leave.
+  // The elements of x in another shape; copies only if the layout of x asks for it. One size may be -1: what the others leave, which
+  // each run computes as a dim_quotient where the graph cannot.
   Tensor reshape(Tensor x, const Shape& shape);
   // Axis i of the result is axis axes[i] of x.
   Tensor permute(Tensor x, std::span<const int> axes);
@@ -277,6 +294,11 @@ class HEED_API Graph {
   Tensor stride(Tensor x, int axis, int64_t step);
   // The elements of an axis of x in the reverse order. Not a view but a pass; the axis must be constant.
   Tensor flip(Tensor x, int axis);
+  // x with more elements along an axis, before and behind those that it has. A negative number takes as many away. The axis must be
+  // constant unless the mode is Constant; Reflect adds fewer elements than the axis has (InvalidArgument).
+  Tensor pad(Tensor x, int axis, int64_t before, int64_t behind, const PadOptions& options = {});
+  // x `times` times along an axis, one copy behind the other.
+  Tensor tile(Tensor x, int axis, int64_t times);
   // x broadcast to a shape by numpy's rule: all copies show the same memory. A state cannot be written through it.
   Tensor expand(Tensor x, const Shape& shape);
   // Slices of these sizes along an axis, one behind the other, which together are the whole axis (ShapeMismatch).
@@ -291,6 +313,14 @@ class HEED_API Graph {
   // [B, 1] give one row of each, [B, 1, C]; x [1, S, C] and places [B, N] give [B, N, C]. Zeros where a place is below 0, or
   // behind the end; for the latter, a run answers IndexOutOfRange.
   Tensor take(Tensor x, int axis, Tensor places);
+  // A place for each element, as numpy's take_along_axis: places, I32, has x's rank, and the same sizes but for the axis, or 1 on
+  // either side, which is broadcast. Places outside the axis are as in take.
+  Tensor gather(Tensor x, int axis, Tensor places);
+  // x, whose elements at these places become `values`. Those have x's type (F32, F16 or BF16) and sizes, but for the axis; places,
+  // I32, has the sizes of `values`, or 1, which is broadcast. What a place below 0 says goes nowhere; no place may be behind the end. Values
+  // for the same element are added up in their order. Each element looks at all places of its row: time grows with both lengths.
+  Tensor scatter(Tensor x, int axis, Tensor places, Tensor values);
+  Tensor scatter_add(Tensor x, int axis, Tensor places, Tensor values);  // adds them to what x has there
 
   // --- Matrix product ------------------------------------------------------------------------------------
   // a [..., M, K] x b [..., K, N] -> [..., M, N]. The result has a's type, and sums are F32. Ranks are 2 to 4, and

@@ -63,8 +63,8 @@ HEED_API const char* to_string(DType dtype);  // "f32", "f16", "bf16", "i32", "u
 
 inline constexpr int kMaxRank = 5;
 
-// One dimension: a constant, or a number of one Graph that each run gives (made by Graph::extent, position and sum, and by
-// operations on tensors that have extents). `value` is the constant, or the largest value that the number can take.
+// One dimension: a constant, or a number of one Graph that each run gives (made by Graph::extent and position, by arithmetic on them,
+// and by operations on tensors that have extents). `value` is the constant, or the largest value that the number can take.
 struct Dim {
   int64_t value = 0;
   int32_t expr = -1;  // < 0: constant; otherwise an index private to the graph

@@ -55,8 +55,6 @@ TEST_CASE("graph: the first mistake sticks, names both values, and compile retur
           [](Graph& g) { (void)g.reshape(g.input("x", {4, 3}), {-1, 2, -1}); });
   refuses("-1 of no whole number", Status::ShapeMismatch, {"reshape", "[4, 3]", "[1, 5]"},
           [](Graph& g) { (void)g.reshape(g.input("x", {4, 3}), {-1, 5}); });
-  refuses("-1 of another extent", Status::ShapeMismatch, {"reshape", "m<=8"},
-          [](Graph& g) { (void)g.reshape(g.input("x", {g.extent("n", 8), 3}), {-1, g.extent("m", 8)}); });
   refuses("a begin before the axis", Status::InvalidArgument, {"slice", "from -5 on", "axis 1", "'x' f32 [2, 4]"},
           [](Graph& g) { (void)g.slice(g.input("x", {2, 4}), 1, -5, 1); });
   refuses("an end before the begin", Status::InvalidArgument, {"slice", "not within it"},
@@ -117,6 +115,39 @@ TEST_CASE("graph: the first mistake sticks, names both values, and compile retur
           [](Graph& g) { (void)g.layernorm(g.input("x", {2, 3}), g.input("g", {4}), {}, 1e-5f); });
   refuses("type that is none", Status::InvalidArgument, {"x is of type 13"},
           [](Graph& g) { (void)g.input("x", {2}, static_cast<DType>(kDTypes)); });
+  refuses("padding that is none", Status::InvalidArgument, {"pad", "mode 9"},
+          [](Graph& g) { (void)g.pad(g.input("x", {2}), 0, 1, 1, {.mode = static_cast<Padding>(9)}); });
+  refuses("a reflection longer than the axis", Status::InvalidArgument, {"pad", "reflecting 3", "axis 1", "[2, 3]"},
+          [](Graph& g) { (void)g.pad(g.input("x", {2, 3}), 1, 0, 3, {.mode = Padding::Reflect}); });
+  refuses("edges of an extent", Status::Unsupported, {"pad", "axis 0", "constant"},
+          [](Graph& g) { (void)g.pad(g.input("x", {g.extent("n", 3)}), 0, 0, 1, {.mode = Padding::Edge}); });
+  refuses("nothing left by padding", Status::InvalidArgument, {"slice", "not within"},
+          [](Graph& g) { (void)g.pad(g.input("x", {3}), 0, -2, -1); });
+  refuses("half an I32 as padding", Status::InvalidArgument, {"number", "0.5", "i32"},
+          [](Graph& g) { (void)g.pad(g.input("x", {3}, DType::I32), 0, 1, 0, {.value = 0.5}); });
+  refuses("no tiles", Status::InvalidArgument, {"tile", "0 times"},
+          [](Graph& g) { (void)g.tile(g.input("x", {3}), 0, 0); });
+  refuses("places of another rank", Status::ShapeMismatch, {"gather", "places", "[2]", "[2, 3]"},
+          [](Graph& g) { (void)g.gather(g.input("x", {2, 3}), 1, g.input("at", {2}, DType::I32)); });
+  refuses("places that are floats", Status::DTypeMismatch, {"gather", "f32"},
+          [](Graph& g) { (void)g.gather(g.input("x", {2, 3}), 1, g.input("at", {2, 3})); });
+  refuses("values of another type", Status::DTypeMismatch, {"scatter", "f16"}, [](Graph& g) {
+    (void)g.scatter(g.input("x", {2, 3}), 1, g.input("at", {2, 1}, DType::I32), g.input("v", {2, 1}, DType::F16));
+  });
+  refuses("values of another size", Status::ShapeMismatch, {"scatter_add", "[3, 1]", "[2, 3]"}, [](Graph& g) {
+    (void)g.scatter_add(g.input("x", {2, 3}), 1, g.input("at", {3, 1}, DType::I32), g.input("v", {3, 1}));
+  });
+  refuses("places of another length", Status::ShapeMismatch, {"scatter_add", "[2, 4]", "[2, 2]"}, [](Graph& g) {
+    (void)g.scatter_add(g.input("x", {2, 3}), 1, g.input("at", {2, 4}, DType::I32), g.input("v", {2, 2}));
+  });
+  refuses("a size that is always negative", Status::InvalidArgument, {"dim_difference", "negative"},
+          [](Graph& g) { (void)g.dim_difference(g.extent("n", 3), 4); });
+  refuses("a divisor that may be 0", Status::InvalidArgument, {"dim_quotient", "may be 0"},
+          [](Graph& g) { (void)g.dim_quotient(g.extent("n", 3), g.position("p", 4)); });
+  refuses("a quotient of constants with a rest", Status::InvalidArgument, {"dim_quotient", "(7 / 2)", "whole"},
+          [](Graph& g) { (void)g.dim_quotient(7, 2); });
+  refuses("a dim that is always 0", Status::InvalidArgument, {"input", "dim 0", "may be 0"},
+          [](Graph& g) { (void)g.input("x", {g.dim_difference(g.position("n", 1), g.extent("m", 1))}); });
   refuses("activation that is none", Status::InvalidArgument, {"activation 77"},
           [](Graph& g) { (void)g.activation(g.input("x", {2}), static_cast<Activation>(77)); });
   refuses("causal that is none", Status::InvalidArgument, {"causal"},

@@ -31,6 +31,30 @@ TEST_CASE("sizes: equal expressions have equal ids", "[graph]") {
   CHECK(t.mul(a, a) != t.add(a, a));
 }
 
+TEST_CASE("sizes: what undoes a difference or a quotient gives the size again", "[graph]") {
+  SizeTable t;
+  const SizeId a = t.extent(0), b = t.extent(1), one = t.constant(1), two = t.constant(2), six = t.constant(6);
+  const SizeId less = t.extent(2), apart = t.extent(3), half = t.extent(4), share = t.extent(5);
+  t.define_difference(less, a, one);
+  t.define_difference(apart, a, b);
+  t.define_quotient(half, t.mul(a, b), two);
+  t.define_quotient(share, a, t.mul(two, b));
+  CHECK(t.add(less, one) == a);
+  CHECK(t.add(two, less) == t.add(a, one));
+  CHECK(t.add(apart, t.add(b, two)) == t.add(a, two));
+  CHECK(t.add(apart, less) != a);
+  CHECK(t.mul(half, six) == t.mul(t.constant(3), t.mul(a, b)));
+  CHECK(t.mul(half, t.constant(3)) != t.mul(a, b));
+  CHECK(t.mul(t.mul(share, two), b) == a);
+  CHECK(t.mul(share, b) != a);
+  CHECK(t.difference(t.add(a, six), t.add(a, two)) == t.constant(4));
+  CHECK(t.difference(t.add(a, b), b) == a);
+  CHECK_FALSE(t.difference(a, b));
+  CHECK_FALSE(t.difference(a, t.add(a, one)));
+  CHECK(t.depends_on(t.mul(share, six), 1));
+  CHECK_FALSE(t.depends_on(less, 1));
+}
+
 TEST_CASE("sizes: values follow the extents and overflow is told", "[graph]") {
   SizeTable t;
   const SizeId a = t.extent(0), b = t.extent(1);

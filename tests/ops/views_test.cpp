@@ -19,6 +19,12 @@ Array flipped(const Array& x, int axis) {
   return concat(parts, axis);
 }
 
+Array picked(const Array& x, int axis, const std::vector<int64_t>& places) {
+  std::vector<Array> parts;
+  for (const int64_t at : places) parts.push_back(slice(x, axis, at, 1));
+  return concat(parts, axis);
+}
+
 // One way to see x [4, 6, 10].
 struct Seen {
   const char* name;
@@ -45,6 +51,18 @@ const Seen kSeen[] = {
     {"rows in reverse", [](Graph& g, Tensor x) { return g.flip(x, 1); }, [](const Array& x) { return flipped(x, 1); }},
     {"elements in reverse", [](Graph& g, Tensor x) { return g.flip(x, -1); },
      [](const Array& x) { return flipped(x, 2); }},
+    {"rows between reflections", [](Graph& g, Tensor x) { return g.pad(x, 1, 5, 2, {.mode = Padding::Reflect}); },
+     [](const Array& x) { return picked(x, 1, {5, 4, 3, 2, 1, 0, 1, 2, 3, 4, 5, 4, 3}); }},
+    {"elements between edges", [](Graph& g, Tensor x) { return g.pad(x, -1, 1, 12, {.mode = Padding::Edge}); },
+     [](const Array& x) {
+       return picked(x, 2, {0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9});
+     }},
+    {"a part that goes round", [](Graph& g, Tensor x) { return g.pad(x, 1, -2, 5, {.mode = Padding::Wrap}); },
+     [](const Array& x) { return picked(x, 1, {2, 3, 4, 5, 2, 3, 4, 5, 2}); }},
+    {"rows again and again", [](Graph& g, Tensor x) { return g.tile(x, 1, 3); },
+     [](const Array& x) { return concat({x, x, x}, 1); }},
+    {"every second element twice", [](Graph& g, Tensor x) { return g.tile(g.stride(x, 2, 2), -1, 2); },
+     [](const Array& x) { return concat({strided(x, 2, 2), strided(x, 2, 2)}, 2); }},
 };
 
 Case operand_case(const Seen& seen) {
@@ -135,6 +153,40 @@ Case extents_case() {
           }};
 }
 
+// Patches of three tokens, the last of which is left out where there is one too many, and a reshape whose rest each run computes.
+Case arithmetic_case() {
+  return {"sizes by arithmetic", [](Trial& t) {
+            Graph& g = t.graph;
+            const Dim b = g.extent("b", 3), n = g.extent("n", 40);
+            const Dim steps = g.sum(g.dim_floor_quotient(g.dim_difference(n, 1), 3), 1);
+            const Tensor x = t.input("x", {b, n, 4}), w = t.input("w", {g.dim_product(b, steps), 4});
+            g.output("flat", g.reshape(x, {g.dim_product(n, b), 4}));
+            g.output("pairs", g.scale(g.reshape(x, {-1, 8}), 2.0f));
+            g.output("joined", g.concat({g.reshape(x, {-1, 4}), w}, 0));
+            g.output("rest", g.concat({g.slice(x, 1, 1, g.dim_difference(n, 1)), g.slice(x, 1, 0, 1)}, 1));
+            for (const auto& [batch, size] : {std::pair<int64_t, int64_t>{3, 40}, {2, 3}, {1, 2}, {2, 17}}) {
+              Run& run = t.run({{"b", batch}, {"n", size}});
+              const Array v = run.input("x", uniform({batch, size, 4}, 12));
+              const int64_t most = (size - 1) / 3 + 1;
+              const Array weights = run.input("w", uniform({batch * most, 4}, 13));
+              run.expect_exact("flat", reshape(v, {batch * size, 4}), t.dtype);
+              run.expect("pairs", scale(reshape(v, {batch * size / 2, 8}), 2.0));
+              run.expect_exact("joined", concat({reshape(v, {batch * size, 4}), weights}, 0), t.dtype);
+              run.expect_exact("rest", concat({slice(v, 1, 1, size - 1), slice(v, 1, 0, 1)}, 1), t.dtype);
+            }
+            Run& odd = t.run({{"b", 1}, {"n", 3}});
+            odd.input("x", uniform({1, 3, 4}, 14));
+            odd.input("w", uniform({1, 4}, 15));
+            odd.status = Status::ExtentOutOfRange;
+            odd.message = "no whole number: 12 / 8";
+            Run& none = t.run({{"b", 2}, {"n", 1}});
+            none.input("x", uniform({2, 1, 4}, 16));
+            none.input("w", uniform({2, 4}, 17));
+            none.status = Status::ExtentOutOfRange;
+            none.message = "(n<=40 - 1) is 0; this plan takes 1 to 39";
+          }};
+}
+
 Case split_case() {
   return {"split", [](Trial& t) {
             Graph& g = t.graph;
@@ -168,6 +220,7 @@ TEST_CASE("views as operands on every device", "[ops][train]") {
   operation.cases.push_back(attention_case(false));
   operation.cases.push_back(attention_case(true));
   operation.cases.push_back(extents_case());
+  operation.cases.push_back(arithmetic_case());
   operation.cases.push_back(split_case());
   operation.cases.push_back(sum_case());
   check(operation);

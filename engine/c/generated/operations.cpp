@@ -21,6 +21,26 @@ heed_dim heed_graph_sum(heed_graph* graph, heed_dim a, heed_dim b, int64_t most)
   return on.add([&](heed::Graph& g) { return g.sum(on.dim(a), on.dim(b), most); });
 }
 
+heed_dim heed_graph_dim_product(heed_graph* graph, heed_dim a, heed_dim b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.dim_product(on.dim(a), on.dim(b)); });
+}
+
+heed_dim heed_graph_dim_difference(heed_graph* graph, heed_dim a, heed_dim b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.dim_difference(on.dim(a), on.dim(b)); });
+}
+
+heed_dim heed_graph_dim_quotient(heed_graph* graph, heed_dim a, heed_dim b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.dim_quotient(on.dim(a), on.dim(b)); });
+}
+
+heed_dim heed_graph_dim_floor_quotient(heed_graph* graph, heed_dim a, heed_dim b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.dim_floor_quotient(on.dim(a), on.dim(b)); });
+}
+
 heed_tensor heed_graph_input(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank,
     heed_dtype dtype) {
   Building on(__func__, graph);
@@ -95,6 +115,17 @@ heed_tensor heed_graph_flip(heed_graph* graph, heed_tensor x, int32_t axis) {
   return on.add([&](heed::Graph& g) { return g.flip(on.tensor(x, "x"), axis); });
 }
 
+heed_tensor heed_graph_pad(heed_graph* graph, heed_tensor x, int32_t axis, int64_t before, int64_t behind,
+    const heed_pad_options* options) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.pad(on.tensor(x, "x"), axis, before, behind, read(on.call(), options)); });
+}
+
+heed_tensor heed_graph_tile(heed_graph* graph, heed_tensor x, int32_t axis, int64_t times) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.tile(on.tensor(x, "x"), axis, times); });
+}
+
 heed_tensor heed_graph_expand(heed_graph* graph, heed_tensor x, const heed_dim* shape, size_t rank) {
   Building on(__func__, graph);
   return on.add([&](heed::Graph& g) { return g.expand(on.tensor(x, "x"), on.shape(shape, rank)); });
@@ -113,6 +144,22 @@ heed_tensor heed_graph_select(heed_graph* graph, heed_tensor x, int32_t axis, in
 heed_tensor heed_graph_take(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor places) {
   Building on(__func__, graph);
   return on.add([&](heed::Graph& g) { return g.take(on.tensor(x, "x"), axis, on.tensor(places, "places")); });
+}
+
+heed_tensor heed_graph_gather(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor places) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.gather(on.tensor(x, "x"), axis, on.tensor(places, "places")); });
+}
+
+heed_tensor heed_graph_scatter(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor places, heed_tensor values) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.scatter(on.tensor(x, "x"), axis, on.tensor(places, "places"), on.tensor(values, "values")); });
+}
+
+heed_tensor heed_graph_scatter_add(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor places,
+    heed_tensor values) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.scatter_add(on.tensor(x, "x"), axis, on.tensor(places, "places"), on.tensor(values, "values")); });
 }
 
 heed_tensor heed_graph_matmul(heed_graph* graph, heed_tensor a, heed_tensor b, const heed_matmul_options* options) {

@@ -80,6 +80,22 @@ heed_attention_options to_c(const heed::AttentionOptions& from) {
   return to;
 }
 
+heed::PadOptions read(Call& call, const heed_pad_options* given) {
+  heed::PadOptions made;
+  if (given == nullptr || !check_struct(call, given, sizeof(*given), "heed_pad_options")) return made;
+  made.mode = call.one_of(given->mode, heed::Padding::Wrap, "mode");
+  made.value = given->value;
+  return made;
+}
+
+heed_pad_options to_c(const heed::PadOptions& from) {
+  heed_pad_options to = {};
+  to.size = sizeof(to);
+  to.mode = static_cast<heed_padding>(from.mode);
+  to.value = from.value;
+  return to;
+}
+
 heed::RotaryScaling read(Call& call, const heed_rotary_scaling* given) {
   heed::RotaryScaling made;
   if (given == nullptr || !check_struct(call, given, sizeof(*given), "heed_rotary_scaling")) return made;
@@ -942,6 +958,10 @@ static_assert(HEED_CAUSAL_TOP_LEFT == static_cast<int>(heed::Causal::TopLeft));
 static_assert(HEED_CAUSAL_BOTTOM_RIGHT == static_cast<int>(heed::Causal::BottomRight));
 static_assert(HEED_MASK_EXCLUDE == static_cast<int>(heed::Mask::Meaning::Exclude));
 static_assert(HEED_MASK_KEEP == static_cast<int>(heed::Mask::Meaning::Keep));
+static_assert(HEED_PADDING_CONSTANT == static_cast<int>(heed::Padding::Constant));
+static_assert(HEED_PADDING_REFLECT == static_cast<int>(heed::Padding::Reflect));
+static_assert(HEED_PADDING_EDGE == static_cast<int>(heed::Padding::Edge));
+static_assert(HEED_PADDING_WRAP == static_cast<int>(heed::Padding::Wrap));
 static_assert(HEED_ROTARY_ADJACENT == static_cast<int>(heed::RotaryPairs::Adjacent));
 static_assert(HEED_ROTARY_HALVES == static_cast<int>(heed::RotaryPairs::Halves));
 static_assert(HEED_ROTARY_SCALING_NONE == static_cast<int>(heed::RotaryScaling::Kind::None));
@@ -1001,6 +1021,7 @@ using namespace heed::c;
 heed_status heed_matmul_options_init(heed_matmul_options* options) { return init<heed::MatmulOptions>(__func__, options); }
 heed_status heed_softmax_options_init(heed_softmax_options* options) { return init<heed::SoftmaxOptions>(__func__, options); }
 heed_status heed_attention_options_init(heed_attention_options* options) { return init<heed::AttentionOptions>(__func__, options); }
+heed_status heed_pad_options_init(heed_pad_options* options) { return init<heed::PadOptions>(__func__, options); }
 heed_status heed_rotary_scaling_init(heed_rotary_scaling* options) { return init<heed::RotaryScaling>(__func__, options); }
 heed_status heed_rotary_options_init(heed_rotary_options* options) { return init<heed::RotaryOptions>(__func__, options); }
 heed_status heed_sample_options_init(heed_sample_options* options) { return init<heed::SampleOptions>(__func__, options); }

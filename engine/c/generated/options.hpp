@@ -28,6 +28,8 @@ heed::SoftmaxOptions read(Building& on, const heed_softmax_options* given);
 heed_softmax_options to_c(const heed::SoftmaxOptions& from);
 heed::AttentionOptions read(Building& on, const heed_attention_options* given);
 heed_attention_options to_c(const heed::AttentionOptions& from);
+heed::PadOptions read(Call& call, const heed_pad_options* given);
+heed_pad_options to_c(const heed::PadOptions& from);
 heed::RotaryScaling read(Call& call, const heed_rotary_scaling* given);
 heed_rotary_scaling to_c(const heed::RotaryScaling& from);
 heed::RotaryOptions read(Building& on, const heed_rotary_options* given);

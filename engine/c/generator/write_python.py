@@ -93,8 +93,9 @@ class Writer:
         if kind.kind == "bool":
             return {"true": "True", "false": "False", "": ""}[text]
         if kind.kind in ("number", "dim"):
-            if text == "UINT64_MAX":
-                return "2**64 - 1"
+            limits = {"UINT64_MAX": "2**64 - 1", "INT64_MAX": "2**63 - 1"}
+            if text in limits:
+                return limits[text]
             number = re.fullmatch(r"(-?[\d.]+(?:e[+-]?\d+)?)f?", text)
             if text and not number:
                 raise self.made.fail(member, f"{scope}::{member.name} has the default {text!r}, which the generator does not know")

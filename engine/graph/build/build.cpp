@@ -73,7 +73,9 @@ bool Build::same_shape(const TensorInfo& a, const TensorInfo& b) const {
 std::string Build::size_text(SizeId size) const {
   if (data_.sizes.is_constant(size)) return format("%lld", static_cast<long long>(max_of(size)));
   for (const ExtentInfo& extent : data_.extents)
-    if (extent.size == size) return format("%s<=%lld", extent.name.c_str(), static_cast<long long>(extent.max));
+    if (extent.size == size)
+      return extent.is_computed() ? extent.name
+                                  : format("%s<=%lld", extent.name.c_str(), static_cast<long long>(extent.max));
   return format("<=%lld", static_cast<long long>(max_of(size)));
 }
 
@@ -128,11 +130,11 @@ bool Build::sizes_of(const Shape& shape, const char* what, TensorInfo* info) {
   info->rank = shape.rank;
   for (int i = 0; i < shape.rank; ++i) {
     const Dim& dim = shape[i];
-    if (!is_size(dim))
+    if (!is_size(dim) && (dim.is_constant() || !is_number(dim) || !keep_from_0(dim.expr)))
       return refuse(Status::InvalidArgument, dim.is_constant() ? format("%s: dim %d is %lld; it must be at least 1",
                                                                         what, i, static_cast<long long>(dim.value))
                                              : is_number(dim)
-                                                 ? format("%s: dim %d is a position, which may be 0", what, i)
+                                                 ? format("%s: dim %d may be 0, as a position", what, i)
                                                  : format("%s: dim %d is an extent of another graph", what, i));
     info->dims[static_cast<size_t>(i)] = id_of(dim);
   }

@@ -50,6 +50,14 @@ class Build {
   // "'fc.weight' f32 [3072, 768]"; extents print as name<=max.
   std::string text(Tensor t) const;
   std::string shape_text(const TensorInfo& info) const;
+  // False, with the mistake recorded, for an empty name.
+  bool is_name(std::string_view name) {
+    return !failed() && (!name.empty() || refuse(Status::InvalidArgument, "the name is empty"));
+  }
+  // a - b or a / b, which each run computes.
+  SizeId computed(ExtentInfo::Made made, SizeId a, SizeId b);
+  // From now on runs for which a computed factor of `size` is 0 are refused. False if the size may be 0 nevertheless.
+  bool keep_from_0(SizeId size);
   std::string size_text(SizeId size) const;
 
   // False, with the mistake recorded, if `type` is quantized or none of the enumerators.

@@ -44,11 +44,6 @@ const NamedTensor* find_known_weight(const GraphData& data, std::string_view nam
   return known != nullptr ? known : find_named(data.kept_weights, name);
 }
 
-bool name_is_fine(Build& build, std::string_view name) {
-  if (!build.failed() && name.empty()) build.fail(Status::InvalidArgument, "the name is empty");
-  return !build.failed();
-}
-
 // Whether rows of a quantized weight are whole blocks. Shapes that are none are found out later.
 bool has_whole_blocks(Build& build, std::string_view name, const Shape& shape, DType dtype) {
   const int64_t block = block_of(dtype).elements;
@@ -63,7 +58,7 @@ Tensor add_source(Build& build, std::string_view name, const Shape& shape, DType
                   std::vector<NamedTensor>* list) {
   TensorInfo info;
   const bool is_weight = list == &build.data().weights;
-  if (!name_is_fine(build, name) ||
+  if (!build.is_name(name) ||
       !(is_weight && is_quantized(dtype) ? has_whole_blocks(build, name, shape, dtype)
                                          : build.is_type(dtype, std::string(name).c_str())) ||
       !build.sizes_of(shape, std::string(name).c_str(), &info))
@@ -105,64 +100,6 @@ Tensor detail::Build::add_constant(std::string_view name, const Shape& shape, DT
   *memory = fresh.get();
   data_.constants.push_back({tensor.id, std::move(fresh), {*memory, bytes}});
   return tensor;
-}
-
-namespace {
-
-Dim named_number(Build& build, std::string_view name, int64_t least, int64_t max) {
-  const Dim otherwise = 1;
-  if (!name_is_fine(build, name)) return otherwise;
-  GraphData& data = build.data();
-  for (const detail::ExtentInfo& known : data.extents) {
-    if (known.name != name) continue;
-    if (known.max != max || known.least != least)
-      build.fail(Status::InvalidArgument,
-                 format("'%s' was declared from %lld with maximum %lld, now from %lld with %lld", known.name.c_str(),
-                        static_cast<long long>(known.least), static_cast<long long>(known.max),
-                        static_cast<long long>(least), static_cast<long long>(max)));
-    return build.dim_of(known.size);
-  }
-  if (max < 1 || max > INT32_MAX) {
-    build.fail(Status::InvalidArgument, format("'%s': maximum %lld is outside 1..2^31-1", std::string(name).c_str(),
-                                               static_cast<long long>(max)));
-    return otherwise;
-  }
-  const SizeId size = data.sizes.extent(static_cast<uint32_t>(data.extents.size()));
-  data.extents.push_back({std::string(name), max, size, least});
-  return build.dim_of(size);
-}
-
-}  // namespace
-
-Dim Graph::extent(std::string_view name, int64_t max) {
-  Build build(*data_, "extent");
-  return named_number(build, name, 1, max);
-}
-
-Dim Graph::position(std::string_view name, int64_t max) {
-  Build build(*data_, "position");
-  return named_number(build, name, 0, max);
-}
-
-Dim Graph::sum(Dim a, Dim b, int64_t most) {
-  Build build(*data_, "sum");
-  const Dim otherwise = 1;
-  if (build.failed()) return otherwise;
-  if (!build.is_number(a) || !build.is_number(b)) {
-    build.fail(Status::InvalidArgument, "an operand is negative, or a number of another graph");
-    return otherwise;
-  }
-  SizeTable& sizes = data_->sizes;
-  const SizeId first = build.id_of(a), second = build.id_of(b), total = sizes.add(first, second);
-  if (build.least_of(total) > most) {
-    build.fail(Status::InvalidArgument, format("%s + %s is asked to be at most %lld", build.size_text(first).c_str(),
-                                               build.size_text(second).c_str(), static_cast<long long>(most)));
-    return otherwise;
-  }
-  if (build.max_of(total) <= most) return build.dim_of(total);
-  data_->bounds.push_back(
-      {total, sizes.constant(most), "elements " + build.size_text(first) + " + " + build.size_text(second)});
-  return build.dim_of(sizes.at_most(total, most));
 }
 
 Tensor Graph::input(std::string_view name, const Shape& shape, DType dtype) {
@@ -221,7 +158,7 @@ Tensor Graph::constant(std::string_view name, const Shape& shape, std::span<cons
 
 void Graph::output(std::string_view name, Tensor tensor) {
   Build build(*data_, "output");
-  if (!name_is_fine(build, name)) return;
+  if (!build.is_name(name)) return;
   if (!build.needs({tensor})) return;
   if (find_named(data_->outputs, name) != nullptr || find_named(data_->inputs, name) != nullptr) {
     build.fail(Status::InvalidArgument, format("'%s' exists already", std::string(name).c_str()));

@@ -69,7 +69,14 @@ bool fill_shape(Build& build, const TensorInfo& from, Shape shape, TensorInfo* t
     shape[i] = 1;
   }
   if (!build.sizes_of(shape, "shape", to) || rest < 0) return !build.failed();
-  const auto size = build.data().sizes.quotient(build.elements(from), build.elements(*to));
+  const SizeId all = build.elements(from), others = build.elements(*to);
+  SizeTable& sizes = build.data().sizes;
+  std::optional<SizeId> size = sizes.quotient(all, others);
+  if (!size && !(sizes.is_constant(all) && sizes.is_constant(others))) {
+    size = build.computed(detail::ExtentInfo::Made::Quotient, all, others);
+    if (build.failed()) return false;
+    if (!build.keep_from_0(*size)) size.reset();
+  }
   if (!size)
     return build.refuse(Status::ShapeMismatch, format("the elements of %s are no whole multiple of those of %s",
                                                       build.shape_text(from).c_str(), build.shape_text(*to).c_str()));
@@ -135,9 +142,8 @@ namespace {
 template <class What>
 bool fits_slice(Build& build, SizeId begin, SizeId size, SizeId dim, const What& what) {
   SizeTable& sizes = build.data().sizes;
-  if (sizes.is_constant(begin, 0) && size == dim) return true;
   const SizeId end = sizes.add(begin, size);
-  if (build.max_of(end) <= build.least_of(dim)) return true;
+  if (end == dim || build.max_of(end) <= build.least_of(dim)) return true;
   if (sizes.is_constant(begin) && (sizes.is_constant(size) || !sizes.is_constant(dim))) return false;
   if (build.least_of(end) > build.max_of(dim)) return false;
   build.data().bounds.push_back({end, dim, what()});
@@ -272,24 +278,6 @@ Tensor Graph::stride(Tensor x, int axis, int64_t step) {
   view.dims[at] = sizes.constant((size - 1) / step + 1);
   if (step < size) view.strides[at] = sizes.mul(view.strides[at], sizes.constant(step));
   return build.add_view(view, view.storage);
-}
-
-Tensor Graph::flip(Tensor x, int axis) {
-  Build build(*data_, "flip");
-  if (!build.needs({x})) return {};
-  const TensorInfo& info = build.info(x);
-  const int counted = build.axis_of(axis, info.rank);
-  if (counted < 0) return {};
-  const SizeId dim = info.dims[static_cast<size_t>(counted)];
-  if (!data_->sizes.is_constant(dim))
-    return build.fail(Status::Unsupported, format("axis %d of %s is not constant", axis, build.text(x).c_str()));
-  const int64_t size = build.max_of(dim);
-  const std::string name = format("places/reversed/%lld", static_cast<long long>(size));
-  const Tensor places = build.shared_table(name, {size}, DType::I32, size, [&](std::byte* memory) {
-    auto* const numbers = reinterpret_cast<int32_t*>(memory);
-    for (int64_t i = 0; i < size; ++i) numbers[i] = static_cast<int32_t>(size - 1 - i);
-  });
-  return take(x, counted, places);
 }
 
 Tensor Graph::expand(Tensor x, const Shape& shape) {

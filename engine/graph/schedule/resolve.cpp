@@ -49,7 +49,7 @@ Status set_extent(const Schedule& schedule, std::string_view name, int64_t value
                   std::span<int64_t> extent_values) {
   for (size_t i = 0; i < schedule.extents.size(); ++i) {
     const detail::ExtentInfo& extent = schedule.extents[i];
-    if (extent.name != name) continue;
+    if (extent.name != name || extent.is_computed()) continue;
     if (value < extent.least || value > extent.max)
       return fail(log, Status::ExtentOutOfRange,
                   format("extent '%s' is %lld; this plan takes %lld to %lld", extent.name.c_str(),
@@ -69,6 +69,12 @@ Status finish_extents(const Schedule& schedule, const Log& log, std::span<int64_
   for (size_t i = 0; i < schedule.extents.size(); ++i) {
     if (extent_values[i] >= 0) continue;
     const detail::ExtentInfo& extent = schedule.extents[i];
+    if (extent.is_computed()) {
+      std::string wrong;
+      if (!compute(schedule.sizes, extent, extent_values, &extent_values[i], &wrong))
+        return fail(log, Status::ExtentOutOfRange, wrong);
+      continue;
+    }
     if (extent.least > 0)
       return fail(log, Status::ExtentOutOfRange,
                   format("extent '%s' is not given; this plan takes %lld to %lld", extent.name.c_str(),
@@ -89,7 +95,7 @@ Status finish_extents(const Schedule& schedule, const Log& log, std::span<int64_
 std::vector<ExtentValue> largest_extents(const Schedule& schedule) {
   std::vector<ExtentValue> all;
   for (const detail::ExtentInfo& extent : schedule.extents)
-    if (extent.least > 0) all.push_back({extent.name, extent.max});
+    if (extent.least > 0 && !extent.is_computed()) all.push_back({extent.name, extent.max});
   return all;
 }
 

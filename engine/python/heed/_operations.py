@@ -7,17 +7,35 @@ from typing import Optional, Sequence
 from . import _words
 from ._building import Building
 from ._c import Keep, ffi, int32, ints, lib, number_if, pack, real, whole, word, word_if
-from ._options import (AttentionOptions, AttentionResult, MatmulOptions, RotaryOptions, RotaryScaling, SampleOptions, SoftmaxOptions)
+from ._options import (AttentionOptions, AttentionResult, MatmulOptions, PadOptions, RotaryOptions, RotaryScaling, SampleOptions, SoftmaxOptions)
 from .tensor import Dim, Mask, Operand, Size, Tensor
 
 
 class Operations(Building):
     """What Graph has of operations."""
 
-    def sum(self, a: Size, b: Size, most: int) -> Dim:
+    def sum(self, a: Size, b: Size, most: int = 2**63 - 1) -> Dim:
         """a + b, at most `most`: a run that would make it more answers ExtentOutOfRange. With it one plan serves an empty and a full
         cache, whose keys are sum(position, tokens, capacity)."""
         return self._dim(lib.heed_graph_sum(self._c, self._size_id(a, "a"), self._size_id(b, "b"), whole(most, "most")))
+
+    def dim_product(self, a: Size, b: Size) -> Dim:
+        """Further arithmetic on sizes, positions and constants, so that dims may be `B * S` or `(T - 1) / 2 + 1`. Each run computes
+        them, and one for which the difference is negative, the quotient is no whole number, or a dim would be 0 answers
+        ExtentOutOfRange. A divisor must be 1 or more at every run. Equal expressions are equal sizes, and what cancels is gone: (n
+        - 1) + 1 and (n / 2) * 2 are n."""
+        return self._dim(lib.heed_graph_dim_product(self._c, self._size_id(a, "a"), self._size_id(b, "b")))
+
+    def dim_difference(self, a: Size, b: Size) -> Dim:
+        return self._dim(lib.heed_graph_dim_difference(self._c, self._size_id(a, "a"), self._size_id(b, "b")))
+
+    def dim_quotient(self, a: Size, b: Size) -> Dim:
+        """exact"""
+        return self._dim(lib.heed_graph_dim_quotient(self._c, self._size_id(a, "a"), self._size_id(b, "b")))
+
+    def dim_floor_quotient(self, a: Size, b: Size) -> Dim:
+        """rounds down"""
+        return self._dim(lib.heed_graph_dim_floor_quotient(self._c, self._size_id(a, "a"), self._size_id(b, "b")))
 
     def assign(self, state: Tensor, value: Tensor) -> Tensor:
         """Writes all that `state`, which may be a view of a state, shows; `value` has its shape. It may be computed from the state
@@ -25,7 +43,8 @@ class Operations(Building):
         return self._new(lib.heed_graph_assign(self._c, self._id_of(state, "state"), self._id_of(value, "value")))
 
     def reshape(self, x: Tensor, shape: Sequence[Size]) -> Tensor:
-        """The elements of x in another shape; copies only if the layout of x asks for it. One size may be -1: what the others leave."""
+        """The elements of x in another shape; copies only if the layout of x asks for it. One size may be -1: what the others leave,
+        which each run computes as a dim_quotient where the graph cannot."""
         return self._new(lib.heed_graph_reshape(self._c, self._id_of(x, "x"), *self._shape(shape, "shape")))
 
     def permute(self, x: Tensor, axes: Sequence[int]) -> Tensor:
@@ -52,6 +71,21 @@ class Operations(Building):
         """The elements of an axis of x in the reverse order. Not a view but a pass; the axis must be constant."""
         return self._new(lib.heed_graph_flip(self._c, self._id_of(x, "x"), int32(axis, "axis")))
 
+    def pad(self, x: Tensor, axis: int, before: int, behind: int, *, mode: str = "constant", value: float = 0.0) -> Tensor:
+        """x with more elements along an axis, before and behind those that it has. A negative number takes as many away. The axis must
+        be constant unless the mode is Constant; Reflect adds fewer elements than the axis has (InvalidArgument).
+
+        - mode: one of "constant", "reflect", "edge", "wrap".
+        - value: for Constant; rounded to x's type if that is a float, else a whole number that the type has."""
+        keep = Keep()
+        options = PadOptions(mode, value)
+        return self._new(lib.heed_graph_pad(self._c, self._id_of(x, "x"), int32(axis, "axis"), whole(before, "before"),
+            whole(behind, "behind"), pack(options, keep, self)))
+
+    def tile(self, x: Tensor, axis: int, times: int) -> Tensor:
+        """x `times` times along an axis, one copy behind the other."""
+        return self._new(lib.heed_graph_tile(self._c, self._id_of(x, "x"), int32(axis, "axis"), whole(times, "times")))
+
     def expand(self, x: Tensor, shape: Sequence[Size]) -> Tensor:
         """x broadcast to a shape by numpy's rule: all copies show the same memory. A state cannot be written through it."""
         return self._new(lib.heed_graph_expand(self._c, self._id_of(x, "x"), *self._shape(shape, "shape")))
@@ -70,6 +104,24 @@ class Operations(Building):
         1] give one row of each, [B, 1, C]; x [1, S, C] and places [B, N] give [B, N, C]. Zeros where a place is below 0, or behind
         the end; for the latter, a run answers IndexOutOfRange."""
         return self._new(lib.heed_graph_take(self._c, self._id_of(x, "x"), int32(axis, "axis"), self._id_of(places, "places")))
+
+    def gather(self, x: Tensor, axis: int, places: Tensor) -> Tensor:
+        """A place for each element, as numpy's take_along_axis: places, i32, has x's rank, and the same sizes but for the axis, or 1
+        on either side, which is broadcast. Places outside the axis are as in take."""
+        return self._new(lib.heed_graph_gather(self._c, self._id_of(x, "x"), int32(axis, "axis"), self._id_of(places, "places")))
+
+    def scatter(self, x: Tensor, axis: int, places: Tensor, values: Tensor) -> Tensor:
+        """x, whose elements at these places become `values`. Those have x's type (f32, f16 or bf16) and sizes, but for the axis;
+        places, i32, has the sizes of `values`, or 1, which is broadcast. What a place below 0 says goes nowhere; no place may be
+        behind the end. Values for the same element are added up in their order. Each element looks at all places of its row: time
+        grows with both lengths."""
+        return self._new(lib.heed_graph_scatter(self._c, self._id_of(x, "x"), int32(axis, "axis"), self._id_of(places, "places"),
+            self._id_of(values, "values")))
+
+    def scatter_add(self, x: Tensor, axis: int, places: Tensor, values: Tensor) -> Tensor:
+        """adds them to what x has there"""
+        return self._new(lib.heed_graph_scatter_add(self._c, self._id_of(x, "x"), int32(axis, "axis"), self._id_of(places,
+            "places"), self._id_of(values, "values")))
 
     def matmul(self, a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = False, scale: float = 1.0) -> Tensor:
         """a [..., M, K] x b [..., K, N] -> [..., M, N]. The result has a's type, and sums are f32. Ranks are 2 to 4, and leading dims

@@ -93,6 +93,20 @@ class AttentionOptions:
 
 
 @dataclass
+class PadOptions:
+    """Options of pad.
+
+    - mode: one of "constant", "reflect", "edge", "wrap".
+    - value: for Constant; rounded to x's type if that is a float, else a whole number that the type has."""
+
+    mode: str = "constant"
+    value: float = 0.0
+
+    _ctype: ClassVar[str] = "heed_pad_options"
+    _kinds: ClassVar[Dict[str, Any]] = {"mode": _words.PADDING, "value": "float"}
+
+
+@dataclass
 class RotaryScaling:
     """Makes pairs turn more slowly than in training, for positions beyond those of the training. Linear slows all pairs down by
     `factor`. Llama3 slows down by `factor` the pairs that turn less than `low` times in `trained_length` positions, leaves those

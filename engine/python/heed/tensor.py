@@ -15,7 +15,8 @@ __all__ = ["Dim", "Mask", "Operand", "Port", "Size", "Tensor", "exclude", "keep"
 
 
 class Dim:
-    """A size, or a position, that each run gives: made by Graph.extent, position and sum, or a size of what has such."""
+    """A size, or a position, that each run gives: made by Graph.extent and position, or a size of what has
+    such. `b * s`, `n + 1`, `(n - 1) // 2` and `n / 2`, where a run with a rest is refused, are such numbers too."""
 
     def __init__(self, graph: "Graph", id: int) -> None:
         self._graph, self._id = graph, id
@@ -24,6 +25,28 @@ class Dim:
     def most(self) -> int:
         """The largest value that it can take."""
         return _c.number(lib.heed_graph_dim_max, self._graph._c, self._id)
+
+    def __add__(self, other: "Size") -> "Dim":
+        return self._graph.sum(self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: "Size") -> "Dim":
+        return self._graph.dim_difference(self, other)
+
+    def __rsub__(self, other: int) -> "Dim":
+        return self._graph.dim_difference(other, self)
+
+    def __mul__(self, other: "Size") -> "Dim":
+        return self._graph.dim_product(self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: "Size") -> "Dim":
+        return self._graph.dim_quotient(self, other)
+
+    def __floordiv__(self, other: "Size") -> "Dim":
+        return self._graph.dim_floor_quotient(self, other)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Dim) and other._id == self._id and other._graph is self._graph

@@ -94,7 +94,17 @@ enum {
 };
 
 // The two elements of a row that turn together: neighbours (2i and 2i + 1), or the same places of its two halves (i and
-// i + width / 2), as checkpoints in Hugging Face's layout of Llama, Qwen and GPT-NeoX have them.
+// i + width / 2), as checkpoints in Hugging Face's layout of Llama, Qwen and GPT-NeoX have them. What heed_graph_pad
+// puts beside the elements of an axis: a number; their reflection, in which the edge is not there again; the edge
+// again; or what lies at the other end.
+typedef int32_t heed_padding;
+enum {
+  HEED_PADDING_CONSTANT = 0,
+  HEED_PADDING_REFLECT = 1,
+  HEED_PADDING_EDGE = 2,
+  HEED_PADDING_WRAP = 3,
+};
+
 typedef int32_t heed_rotary_pairs;
 enum {
   HEED_ROTARY_ADJACENT = 0,

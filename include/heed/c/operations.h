@@ -24,6 +24,19 @@ HEED_API heed_dim heed_graph_position(heed_graph* graph, const char* name, int64
 // full cache, whose keys are sum(position, tokens, capacity).
 HEED_API heed_dim heed_graph_sum(heed_graph* graph, heed_dim a, heed_dim b, int64_t most);
 
+// Further arithmetic on sizes, positions and constants, so that dims may be `B * S` or `(T - 1) / 2 + 1`. Each run
+// computes them, and one for which the difference is negative, the quotient is no whole number, or a dim would be 0
+// answers ExtentOutOfRange. A divisor must be 1 or more at every run. Equal expressions are equal sizes, and what
+// cancels is gone: (n - 1) + 1 and (n / 2) * 2 are n.
+HEED_API heed_dim heed_graph_dim_product(heed_graph* graph, heed_dim a, heed_dim b);
+HEED_API heed_dim heed_graph_dim_difference(heed_graph* graph, heed_dim a, heed_dim b);
+
+// exact
+HEED_API heed_dim heed_graph_dim_quotient(heed_graph* graph, heed_dim a, heed_dim b);
+
+// rounds down
+HEED_API heed_dim heed_graph_dim_floor_quotient(heed_graph* graph, heed_dim a, heed_dim b);
+
 // A tensor that the host gives at each run, contiguous and row-major.
 HEED_API heed_tensor heed_graph_input(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank,
     heed_dtype dtype);
@@ -81,7 +94,7 @@ HEED_API heed_tensor heed_graph_append_at(heed_graph* graph, heed_tensor state, 
 HEED_API heed_tensor heed_graph_assign(heed_graph* graph, heed_tensor state, heed_tensor value);
 
 // The elements of x in another shape; copies only if the layout of x asks for it. One size may be -1: what the others
-// leave.
+// leave, which each run computes as a dim_quotient where the graph cannot.
 HEED_API heed_tensor heed_graph_reshape(heed_graph* graph, heed_tensor x, const heed_dim* shape, size_t rank);
 
 // Axis i of the result is axis axes[i] of x.
@@ -102,6 +115,14 @@ HEED_API heed_tensor heed_graph_stride(heed_graph* graph, heed_tensor x, int32_t
 // The elements of an axis of x in the reverse order. Not a view but a pass; the axis must be constant.
 HEED_API heed_tensor heed_graph_flip(heed_graph* graph, heed_tensor x, int32_t axis);
 
+// x with more elements along an axis, before and behind those that it has. A negative number takes as many away. The
+// axis must be constant unless the mode is Constant; Reflect adds fewer elements than the axis has (InvalidArgument).
+HEED_API heed_tensor heed_graph_pad(heed_graph* graph, heed_tensor x, int32_t axis, int64_t before, int64_t behind,
+    const heed_pad_options* options);
+
+// x `times` times along an axis, one copy behind the other.
+HEED_API heed_tensor heed_graph_tile(heed_graph* graph, heed_tensor x, int32_t axis, int64_t times);
+
 // x broadcast to a shape by numpy's rule: all copies show the same memory. A state cannot be written through it.
 HEED_API heed_tensor heed_graph_expand(heed_graph* graph, heed_tensor x, const heed_dim* shape, size_t rank);
 
@@ -116,6 +137,21 @@ HEED_API heed_tensor heed_graph_select(heed_graph* graph, heed_tensor x, int32_t
 // and places [B, 1] give one row of each, [B, 1, C]; x [1, S, C] and places [B, N] give [B, N, C]. Zeros where a place
 // is below 0, or behind the end; for the latter, a run answers IndexOutOfRange.
 HEED_API heed_tensor heed_graph_take(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor places);
+
+// A place for each element, as numpy's take_along_axis: places, I32, has x's rank, and the same sizes but for the axis,
+// or 1 on either side, which is broadcast. Places outside the axis are as in take.
+HEED_API heed_tensor heed_graph_gather(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor places);
+
+// x, whose elements at these places become `values`. Those have x's type (F32, F16 or BF16) and sizes, but for the
+// axis; places, I32, has the sizes of `values`, or 1, which is broadcast. What a place below 0 says goes nowhere; no
+// place may be behind the end. Values for the same element are added up in their order. Each element looks at all
+// places of its row: time grows with both lengths.
+HEED_API heed_tensor heed_graph_scatter(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor places,
+    heed_tensor values);
+
+// adds them to what x has there
+HEED_API heed_tensor heed_graph_scatter_add(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor places,
+    heed_tensor values);
 
 // a [..., M, K] x b [..., K, N] -> [..., M, N]. The result has a's type, and sums are F32. Ranks are 2 to 4, and
 // leading dims broadcast. b has a's type, or F16 or BF16, which takes half the bytes; no device needs 16-bit storage

@@ -76,6 +76,13 @@ typedef struct heed_attention_options {
 } heed_attention_options;
 HEED_API heed_status heed_attention_options_init(heed_attention_options* options);
 
+typedef struct heed_pad_options {
+  size_t size;  // set by heed_pad_options_init
+  heed_padding mode;
+  double value;  // for Constant; rounded to x's type if that is a float, else a whole number that the type has
+} heed_pad_options;
+HEED_API heed_status heed_pad_options_init(heed_pad_options* options);
+
 // Makes pairs turn more slowly than in training, for positions beyond those of the training. Linear slows all pairs
 // down by `factor`. Llama3 slows down by `factor` the pairs that turn less than `low` times in `trained_length`
 // positions, leaves those that turn more than `high` times as they are, and blends both for pairs between, linearly in
