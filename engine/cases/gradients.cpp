@@ -65,6 +65,19 @@ void of_masked_softmax(CaseGraph& c) {
   c.differentiate(y, up(c, y), {{"y", x}});
 }
 
+void of_reductions(CaseGraph& c) {
+  Graph& g = c.graph;
+  const Tensor x = c.x();
+  const Tensor sums = g.add(g.reduce(x, Reduction::LogSumExp, {1}), g.reduce(x, Reduction::L2, {1}));
+  const Tensor y = g.add(sums, g.add(g.reduce(x, Reduction::Product, {1}), g.reduce(x, Reduction::Max, {1})));
+  c.differentiate(y, up(c, y), {{"y", x}});
+}
+
+void of_cumsum(CaseGraph& c) {
+  const Tensor x = c.x(), y = c.graph.cumsum(x, 1);
+  c.differentiate(y, up(c, y), {{"y", x}});
+}
+
 void of_norms(CaseGraph& c) {
   Graph& g = c.graph;
   const Tensor x = c.x(), gamma = c.row("gamma", x), beta = c.row("beta", x);
@@ -117,8 +130,10 @@ constexpr CasePlans kBoth = CasePlans::Both;
 constexpr OpCase kCases[] = {
     {.op = "elementwise", .build = of_activations, .label = "gradient", .plans = kBoth, .self_test = {{kM, kN}}},
     {.op = "elementwise", .build = of_gelu, .label = "gradient of gelu", .compilers = {{512, 768}}},
-    {.op = "mean", .build = of_broadcasts, .label = "gradient of add", .plans = kBoth, .self_test = {{kM, kN}}},
-    {.op = "mean", .build = of_row, .label = "gradient of a row", .compilers = {{512, 768}}, .floor = {{90, 10000}}},
+    {.op = "reduce", .build = of_broadcasts, .label = "gradient of add", .plans = kBoth, .self_test = {{kM, kN}}},
+    {.op = "reduce", .build = of_row, .label = "gradient of a row", .compilers = {{512, 768}}, .floor = {{90, 10000}}},
+    {.op = "reduce", .build = of_reductions, .label = "gradient", .plans = kBoth, .self_test = {{kM, kN}}},
+    {.op = "cumsum", .build = of_cumsum, .label = "gradient", .plans = kBoth, .self_test = {{kM, kN}}},
     {.op = "matmul", .build = of_linear, .label = "gradient", .plans = CasePlans::Reproducible, .self_test = {{kM}}},
     {.op = "matmul", .build = of_slopes, .label = "slopes", .compilers = {{512, 768}}},
     {.op = "matmul", .build = kept, .label = "kept", .compilers = {{512, 768}}},

@@ -1,4 +1,6 @@
 // Operations that go row by row: norms, means, choices and losses. Sizes: rows, columns.
+#include <tuple>
+
 #include "cases/op_case.hpp"
 
 namespace heed {
@@ -33,7 +35,55 @@ void mean(CaseGraph& c) {
   c.output(c.graph.mean(c.x(), kAxis));
 }
 
+// Over all elements at once two passes, with F32 between them where there are many elements.
+void all_reductions(CaseGraph& c) {
+  const Tensor x = c.x();
+  for (const auto& [kind, rows, columns, all] : {std::tuple{Reduction::Product, "y", "b", "c"},
+                                                 {Reduction::LogSumExp, "d", "e", "f"},
+                                                 {Reduction::L2, "g", "h", "i"},
+                                                 {Reduction::Max, "j", "k", "l"},
+                                                 {Reduction::Min, "m", "o", "p"}}) {
+    c.output(rows, c.graph.reduce(x, kind, {1}));
+    c.output(columns, c.graph.reduce(x, kind, {0}));
+    c.output(all, c.graph.reduce(x, kind, {0, 1}));
+  }
+}
+
+template <Reduction kKind>
+void reduction(CaseGraph& c) {
+  c.output(c.graph.reduce(c.x(), kKind, {1}));
+}
+
+void sum_of_all(CaseGraph& c) { c.output(c.graph.reduce(c.x(), Reduction::Sum, {0, 1})); }
+
+void sums_of_whole_numbers(CaseGraph& c) {
+  const Tensor x = c.ids("ids", c.shape(), 7);
+  c.output("y", c.graph.reduce(x, Reduction::Sum, {0}));
+  c.output("z", c.graph.reduce(x, Reduction::Max, {1}));
+}
+
+template <int kAxis>
+void cumsum(CaseGraph& c) {
+  c.output(c.graph.cumsum(c.x(), kAxis));
+}
+
+void cumsum_from_the_end(CaseGraph& c) {
+  const Tensor x = c.x();
+  c.output("y", c.graph.cumsum(x, 0, true));
+  c.output("z", c.graph.cumsum(x, 1, false, true));
+}
+
 void argmax(CaseGraph& c) { c.output(c.graph.argmax(c.x())); }
+
+void last_argmin(CaseGraph& c) { c.output(c.graph.argmin(c.x(), 0, false, true)); }
+
+void top_3(CaseGraph& c) {
+  const TopKResult top = c.graph.top_k(c.x(), 3, 0);
+  c.output("y", top.values);
+  c.output("z", top.indices);
+}
+
+void top_8(CaseGraph& c) { c.output(c.graph.top_k(c.x(), 8).indices); }
 
 void cross_entropy(CaseGraph& c) {
   const Tensor x = c.x(), labels = c.ids("labels", {c.size(0)}, c.size(1));
@@ -91,12 +141,25 @@ constexpr OpCase kCases[] = {
      .bench = {{512, 768}}},
     {.op = "rmsnorm", .build = rmsnorm, .plans = kBoth, .self_test = {{kM, kN}},
      .compilers = {{512, 24}, {512, 200}, {512, 768}, {512, 4096}}, .bench = {{512, 768}}, .floor = {{1000000, 20}}},
-    {.op = "mean", .build = masked_mean, .label = "masked", .plans = kBoth, .self_test = {{2, kM, kN}},
+    {.op = "reduce", .build = masked_mean, .label = "mean masked", .plans = kBoth, .self_test = {{2, kM, kN}},
      .bench = {{8, 512, 768}}, .floor = {{2, 70, 100}}},
-    {.op = "mean", .build = mean<1>, .plans = kBoth, .self_test = {{kM, kN}},
+    {.op = "reduce", .build = mean<1>, .label = "mean", .plans = kBoth, .self_test = {{kM, kN}},
      .compilers = {{512, 24}, {512, 200}, {512, 768}, {512, 4096}}, .floor = {{90000, 3}}},
-    {.op = "mean", .build = mean<0>, .label = "over rows",
+    {.op = "reduce", .build = mean<0>, .label = "mean over rows",
      .compilers = {{512, 24}, {512, 200}, {512, 768}, {512, 4096}}},
+    {.op = "reduce", .build = all_reductions, .plans = kBoth, .self_test = {{kM, kN}}},
+    {.op = "reduce", .build = sum_of_all, .label = "sum of all", .plans = kBoth, .self_test = {{kM, kN}},
+     .bench = {{512, 768}}, .floor = {{300, 500}}},
+    {.op = "reduce", .build = sums_of_whole_numbers, .label = "whole numbers", .one_type = true, .plans = kBoth,
+     .self_test = {{kM, kN}}},
+    {.op = "reduce", .build = reduction<Reduction::LogSumExp>, .label = "log-sum-exp", .compilers = {{512, 768}},
+     .bench = {{64, kVocabulary}}},
+    {.op = "reduce", .build = reduction<Reduction::Max>, .label = "max", .compilers = {{512, 768}},
+     .bench = {{64, kVocabulary}}},
+    {.op = "cumsum", .build = cumsum_from_the_end, .plans = kBoth, .self_test = {{kM, kN}}},
+    {.op = "cumsum", .build = cumsum<1>, .label = "of rows", .compilers = {{512, 768}}, .bench = {{512, 768}},
+     .floor = {{3, 200}}},
+    {.op = "cumsum", .build = cumsum<0>, .label = "of columns", .compilers = {{512, 768}}, .bench = {{512, 768}}},
     {.op = "l2_normalize", .build = l2_normalize, .plans = kBoth, .self_test = {{kM, kN}},
      .compilers = {{512, 24}, {512, 200}, {512, 768}, {512, 4096}}, .bench = {{512, 768}}, .floor = {{3, 200}}},
     {.op = "log_softmax", .build = log_softmax, .plans = kBoth, .self_test = {{kM, kN}},
@@ -107,6 +170,10 @@ constexpr OpCase kCases[] = {
     {.op = "argmax", .build = argmax, .plans = kBoth, .self_test = {{kM, kN}},
      .compilers = {{512, 24}, {512, 200}, {512, 768}, {512, 4096}}, .bench = {{64, kVocabulary}},
      .floor = {{2, 3, 50000}}},
+    {.op = "argmax", .build = last_argmin, .label = "last argmin over rows", .plans = kBoth, .self_test = {{kM, kN}},
+     .compilers = {{512, 768}}},
+    {.op = "argmax", .build = top_3, .label = "top 3", .plans = kBoth, .self_test = {{kMostM, kN}}},
+    {.op = "argmax", .build = top_8, .label = "top 8", .compilers = {{512, 768}}, .bench = {{512, 768}}},
     {.op = "sample", .build = sample_of_everything, .plans = kBoth, .self_test = {{kM, kN}}},
     {.op = "sample", .build = sample, .compilers = {{512, 4096}}},
     {.op = "sample", .build = chat_sample, .label = "chat", .bench = {{1, kVocabulary}}},

@@ -64,10 +64,24 @@ struct NormAttrs {
   float eps = 0.0f;
 };
 
-struct MeanAttrs {
-  int axis = 0;  // of x, removed in out
+struct ReduceAttrs {
+  int axis = 0;  // of x; removed in out, or of size 1 there
+  Reduction kind = Reduction::Mean;
   Mask::Meaning mask_meaning = Mask::Meaning::Exclude;
-  bool sum = false;  // the sum, not divided by anything
+};
+
+// The indices of the first `count` elements in descending order, or ascending if `smallest`. Of equals, that of the lower index
+// comes first, or, if `last`, that of the higher one.
+struct ArgmaxAttrs {
+  int axis = 0;  // of size `count` in out, or removed there
+  uint32_t count = 1;
+  bool smallest = false, last = false;
+};
+
+// Sums up to each element of an axis, which if `exclusive` does not count itself; from the end if `reverse`.
+struct CumsumAttrs {
+  int axis = 0;
+  bool exclusive = false, reverse = false;
 };
 
 struct RotaryAttrs {
@@ -169,10 +183,10 @@ struct CustomAttrs {
 
 struct EmptyAttrs {};
 
-using Attrs =
-    std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs, ElementwiseAttrs,
-                 MeanAttrs, RotaryAttrs, ProjectionAttrs, CrossEntropyAttrs, SampleAttrs, PlaceAttrs, ConcatAttrs,
-                 CustomAttrs, SoftmaxBackwardAttrs, NormBackwardAttrs, SliceBackwardAttrs, UpdateAttrs>;
+using Attrs = std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs,
+                           ElementwiseAttrs, ReduceAttrs, ArgmaxAttrs, CumsumAttrs, RotaryAttrs, ProjectionAttrs,
+                           CrossEntropyAttrs, SampleAttrs, PlaceAttrs, ConcatAttrs, CustomAttrs, SoftmaxBackwardAttrs,
+                           NormBackwardAttrs, SliceBackwardAttrs, UpdateAttrs>;
 
 // The index of T among the attributes, as the sheet stores it.
 template <class T, size_t I = 0>

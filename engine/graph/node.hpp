@@ -71,7 +71,7 @@ inline constexpr size_t kAttended = input_of(Op::AttentionBackward, "attended"),
                         kAttendedLogSumExp = input_of(Op::AttentionBackward, "log_sum_exp");
 inline constexpr size_t kTable = input_of(Op::Embedding, "table"), kIds = input_of(Op::Embedding, "ids");
 inline constexpr size_t kLabels = input_of(Op::CrossEntropy, "labels");
-inline constexpr size_t kMeanMask = input_of(Op::Mean, "mask");
+inline constexpr size_t kReduceMask = input_of(Op::Reduce, "mask");
 inline constexpr size_t kPositions = input_of(Op::Rotary, "positions"), kRotaryTable = input_of(Op::Rotary, "table");
 inline constexpr size_t kProjectionGamma = input_of(Op::Projection, "gamma"),
                         kProjectionPositions = input_of(Op::Projection, "positions"),

@@ -54,7 +54,17 @@ int64_t norm(const Launch& l) {
 }
 int64_t softmax(const Launch& l) { return row_groups(l, l.push<SoftmaxParams>().dim[3]); }
 
-int64_t mean(const Launch& l) { return loop(l.push<MeanParams>().n, l.spec(1)); }
+// The log-sum-exp and the length find the largest element first; a running sum meets its neighbours up to 7 times.
+int64_t reduce(const Launch& l) {
+  const int64_t walk = loop(l.push<ReduceParams>().n, l.spec(1)), kind = l.spec(ReduceConstants::KIND);
+  return kind == HEED_REDUCE_LOG_SUM_EXP || kind == HEED_REDUCE_L2 ? 2 * walk
+         : kind == HEED_REDUCE_CUMSUM                              ? 9 * walk
+                                                                   : walk;
+}
+int64_t argmax(const Launch& l) {
+  const auto p = l.push<ArgmaxParams>();
+  return p.count * (loop(p.n, l.spec(1)) + 10);
+}
 int64_t norm_sums(const Launch& l) { return loop(l.push<NormBackwardSumsParams>().rows, l.spec(1)); }
 int64_t norm_factors(const Launch& l) { return loop(l.push<GradientNormCombineParams>().sums, l.spec(0)); }
 
@@ -196,6 +206,7 @@ struct Family {
   int64_t (*rounds)(const Launch& l);
 };
 constexpr Family kFamilies[] = {
+    {"argmax", "", argmax},
     {"attention_backward_bias", "", attention_backward_bias},
     {"attention_backward_rows", "", attention_backward_rows},
     {"attention_backward", "", attention_backward},
@@ -213,9 +224,9 @@ constexpr Family kFamilies[] = {
     {"matmul", "_bytes", matmul_blocks},
     {"matmul", "_matrix", matmul_blocks},
     {"matmul", "", matmul_tiles},
-    {"mean", "", mean},
     {"norm_backward_sums", "", norm_sums},
     {"projection", "", projection},
+    {"reduce", "", reduce},
     {"rmsnorm", "", norm<NormParams>},
     {"rotary", "", rotary},
     {"sample", "", sample},

@@ -1,46 +1,9 @@
-// Means, parts that were joined, turned rows, and passes of hosts.
+// Parts that were joined, turned rows, and passes of hosts.
 #include <array>
 
 #include "train/rules.hpp"
 
 namespace heed::train {
-namespace {
-
-// The share of each element in a mean: 1 / n, or 0 where the mask leaves an element out. A softmax of zeros, since the number
-// of elements may only be known at a run. [B, n] with a mask, else [1, n].
-Tensor shares(Backflow& flow, const Node& mean, const TensorInfo& x) {
-  const auto& attrs = mean.as<MeanAttrs>();
-  const Tensor mask = mean.inputs[in::kMeanMask];
-  TensorInfo shape;
-  shape.rank = 2;
-  shape.dims = {mask.valid() ? x.dims[0] : flow.data().sizes.constant(1), x.dims[static_cast<size_t>(attrs.axis)]};
-  return flow.graph().softmax(filled(flow, shape, x.dtype, 0.0f), {.mask = {mask, attrs.mask_meaning}});
-}
-
-}  // namespace
-
-void mean_rule(Backflow& flow, const Node& node) {
-  const Tensor x = node.inputs[in::kX], mask = node.inputs[in::kMeanMask];
-  if (!flow.wants(x)) return;
-  const auto& attrs = node.as<MeanAttrs>();
-  const TensorInfo info = flow.info(x);
-  SizeTable& sizes = flow.data().sizes;
-  const auto axis = static_cast<size_t>(attrs.axis);
-  TensorInfo column = info;
-  column.dims[axis] = sizes.constant(1);
-  const Tensor upstream =
-      reshaped(flow, flow.upstream(node.outputs[0]), {column.dims.data(), static_cast<size_t>(column.rank)});
-  if (attrs.sum || (!mask.valid() && sizes.is_constant(info.dims[axis]))) {
-    const float factor = attrs.sum ? 1.0f : 1.0f / static_cast<float>(flow.build().max_of(info.dims[axis]));
-    return flow.add(x, expanded(flow, upstream, info, factor));
-  }
-  TensorInfo share = info;
-  for (int i = 0; i < info.rank; ++i)
-    if (i != attrs.axis && (i != 0 || !mask.valid())) share.dims[static_cast<size_t>(i)] = sizes.constant(1);
-  const Tensor each = reshaped(flow, shares(flow, node, info), {share.dims.data(), static_cast<size_t>(share.rank)});
-  if (each.valid()) flow.add(x, flow.graph().mul(upstream, each));
-}
-
 void concat_rule(Backflow& flow, const Node& node) {
   const int axis = node.as<ConcatAttrs>().axis;
   const Tensor upstream = flow.upstream(node.outputs[0]);

@@ -57,6 +57,9 @@ struct Mask {
 constexpr Mask exclude(Tensor nonzero_is_left_out) { return {nonzero_is_left_out, Mask::Meaning::Exclude}; }
 constexpr Mask keep(Tensor nonzero_is_kept) { return {nonzero_is_kept, Mask::Meaning::Keep}; }
 
+// What Graph::reduce makes of the elements along axes. LogSumExp: log(sum of e^x). L2: sqrt(sum of x^2).
+enum class Reduction : uint8_t { Sum, Mean, Product, Max, Min, LogSumExp, L2 };
+
 struct MatmulOptions {
   bool transpose_a = false;  // a is [..., K, M]
   bool transpose_b = false;  // b is [..., N, K]
@@ -187,6 +190,11 @@ struct AttentionResult {
   // of attentions over parts of the keys, weighted by exp(log_sum_exp), average to the output over all keys. On Vulkan
   // d_k must be a constant up to 256, and not all of key_padding, mask and bias may be given beside lengths or positions.
   Tensor log_sum_exp;
+};
+
+struct TopKResult {
+  Tensor values;   // of x's type; the shape of x, with k along the axis
+  Tensor indices;  // I32, of the same shape
 };
 
 struct WeightInfo {
@@ -356,7 +364,6 @@ class HEED_API Graph {
   // vocabulary, such as -100, is left out: its loss is 0. A label whose logit is minus infinity has a loss of plus infinity;
   // NaN or plus infinity anywhere in a row make its loss NaN.
   Tensor cross_entropy(Tensor logits, Tensor labels, float label_smoothing = 0.0f);
-  Tensor argmax(Tensor x);  // x [..., C] -> I32 [...]: the index of the largest element, the first of equal ones
   // Draws a token for each row of logits [..., V]: I32, and the axis is removed. It stays on the device, where an embedding
   // reads it and append writes it to a state, so that many steps can be recorded with no word to the host between.
   //
@@ -467,8 +474,30 @@ class HEED_API Graph {
   // The mean over one axis, which is removed. For x [B, S, C] and axis 1, a mask [B, S] leaves tokens out; the result
   // is zero if no token is kept.
   Tensor mean(Tensor x, int axis, Mask mask = {});
-  // The sum over one axis, which is removed, in F32 and rounded once to x's type: F32, F16 or BF16.
+  // The sum over one axis, which is removed, in F32 and rounded once to x's type: F32, F16 or BF16; or of I32, where it wraps
+  // around.
   Tensor sum(Tensor x, int axis);
+  // One number for the elements along these axes together; no axes: all of them. The axes are removed, or stay with size 1 if
+  // `keep`. heed has no rank 0: where all are removed, [1] is left. x: F32, F16 or BF16, with arithmetic in F32 and one
+  // rounding to x's type; or I32 for Sum, which wraps around, Max and Min. Axes that are no neighbours are reduced one
+  // after the other.
+  //
+  // NaN gives NaN. LogSumExp of minus infinities is minus infinity. Its powers cannot overflow, nor can the squares of L2. The
+  // gradient of Max and Min goes in equal shares to the elements that are equal to the result.
+  Tensor reduce(Tensor x, Reduction kind, std::span<const int> axes, bool keep = false);
+  Tensor reduce(Tensor x, Reduction kind, std::initializer_list<int> axes, bool keep = false);
+  // I32 index of the largest element along an axis, which is removed, or stays with size 1 if `keep`: the first of equal ones,
+  // or the last if `last`. x: F32, F16, BF16 or I32. NaN is never the largest; where all are NaN it is one of theirs.
+  Tensor argmax(Tensor x, int axis = -1, bool keep = false, bool last = false);
+  // As argmax, of the smallest element along an axis.
+  Tensor argmin(Tensor x, int axis = -1, bool keep = false, bool last = false);
+  // The k largest elements along an axis, the largest first, or the k smallest, and their indices there: views whose size
+  // along the axis is k. Of equal ones that with the lower index comes first; NaN come last. x: F32, F16, BF16 or I32. On
+  // Vulkan a workgroup reads a row k times.
+  TopKResult top_k(Tensor x, int64_t k, int axis = -1, bool smallest = false);
+  // Sums of the elements along an axis up to each one, which an exclusive sum leaves out, or from each one to the end if
+  // `reverse`. x: F32, F16 or BF16; sums are F32.
+  Tensor cumsum(Tensor x, int axis, bool exclusive = false, bool reverse = false);
   // Joins parts of one type (DTypeMismatch) along an axis; their other sizes must be the same (ShapeMismatch).
   Tensor concat(std::span<const Tensor> parts, int axis);
   Tensor concat(std::initializer_list<Tensor> parts, int axis);

@@ -1,10 +1,18 @@
-// out[r] = index of the first largest element of row r. NaN is never the largest; a row of NaN alone gives 0.
+// out[e, r] = index i of the largest element of x[e, i], then of the next ones, count in all; or, with HEED_ARGMAX_VALUE, out[e] = that
+// element itself. Of equal ones the lower index comes first, or the higher one with HEED_ARGMAX_LAST. NaN comes last; as a value it
+// comes first.
+#include "constants.h"
 #include "params.h"
 
 HEED_BEGIN_PARAMS(ArgmaxParams)
 uint offset[2];  // x, out
-uint rows, n;
-uint dim[4];       // of the rows, right-aligned
-uint x_stride[5];  // four of the rows, then the row's own
-uint out_stride[4];
+uint elements;   // of out, or of one index of the axis there
+uint n, count;
+uint dim[4];  // of these elements, right-aligned
+uint x_stride[4], x_n;
+uint out_stride[4], out_n;
 HEED_END_PARAMS
+
+HEED_BEGIN_CONSTANTS(ArgmaxConstants)
+HEED_CONSTANT(4, uint, FLAGS, 0)
+HEED_END_CONSTANTS

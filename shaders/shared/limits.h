@@ -61,9 +61,15 @@
 #define HEED_PROJECTION_NARROWED 32768u        // likewise; beside rows of f32, the result has 16 bits
 #define HEED_PROJECTION_NARROW_BFLOAT 262144u  // those are bf16
 
-#define HEED_MEAN_MASK 1u
-#define HEED_MEAN_MASK_KEEP 2u
-#define HEED_MEAN_SUM 4u  // not divided
+#define HEED_REDUCE_MASK 1u
+#define HEED_REDUCE_MASK_KEEP 2u
+#define HEED_CUMSUM_EXCLUSIVE 4u
+#define HEED_CUMSUM_REVERSE 8u
+
+#define HEED_ARGMAX_SMALLEST 1u
+#define HEED_ARGMAX_LAST 2u
+#define HEED_ARGMAX_VALUE 4u
+#define HEED_ARGMAX_WHOLE 8u  // x is I32
 
 #define HEED_UPDATE_ADAMW 1u   // otherwise SGD
 #define HEED_UPDATE_MOMENT 2u  // SGD has the first moment

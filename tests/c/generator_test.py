@@ -10,16 +10,16 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-ARGMAX = "  Tensor argmax(Tensor x);"
+LOG_SOFTMAX = "  Tensor log_softmax(Tensor x);"
 SCALE = "  Tensor scale(Tensor x, float factor);"
 MATMUL = "  bool transpose_a = false;"
 
 # (what, old text, new text, what the error says; or what the files have to hold)
 REFUSED = [
     ("a member of an unknown type", MATMUL, "  std::map<int, int> odd;\n" + MATMUL, "MatmulOptions has odd"),
-    ("a parameter of an unknown type", ARGMAX, ARGMAX + "\n  Tensor odd(Tensor x, std::map<int, int> y);", "Graph has y"),
-    ("an unknown result", ARGMAX, ARGMAX + "\n  std::map<int, int> odd(Tensor x);", "Graph::odd returns"),
-    ("two functions of one name", ARGMAX, ARGMAX + "\n  Tensor argmax(Tensor x, int axis);", "heed_graph_argmax"),
+    ("a parameter of an unknown type", LOG_SOFTMAX, LOG_SOFTMAX + "\n  Tensor odd(Tensor x, std::map<int, int> y);", "Graph has y"),
+    ("an unknown result", LOG_SOFTMAX, LOG_SOFTMAX + "\n  std::map<int, int> odd(Tensor x);", "Graph::odd returns"),
+    ("two functions of one name", LOG_SOFTMAX, LOG_SOFTMAX + "\n  Tensor log_softmax(Tensor x, int axis);", "heed_graph_log_softmax"),
     ("a function of nobody", "HEED_API Status sample_words(", "HEED_API Status odd(int x);\nHEED_API Status sample_words(", "odd is neither"),
     ("an enum of another size", "enum class Causal : uint8_t", "enum class Causal : int", "enum class Causal"),
     ("a default that is no number", "  float scale = 1.0f;        // multiplies", "  float scale = kOdd;        // multiplies", "kOdd"),

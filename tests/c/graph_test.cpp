@@ -180,6 +180,19 @@ TEST_CASE("C: operations of graphs are those of C++", "[c]") {
         return c.add(c.add(mean, row), c.add(last, taken));
       });
   check_same(
+      "reductions", 2 * 4,
+      [](Given& g) {
+        const int32_t axes[] = {1, -1};
+        heed_top_k_result top = {};
+        heed_graph_top_k(g.c, heed_graph_cumsum(g.c, g.x, 2, 1, 0), 3, -1, 1, &top);
+        const heed_tensor length = heed_graph_reduce(g.c, g.x, HEED_REDUCTION_L2, axes, 2, 0);
+        return heed_graph_add(g.c, length, heed_graph_reduce(g.c, top.values, HEED_REDUCTION_MAX, axes, 2, 0));
+      },
+      [](Given& g) {
+        const Tensor top = g.cpp.top_k(g.cpp.cumsum(g.cpp_x, 2, true), 3, -1, true).values;
+        return g.cpp.add(g.cpp.reduce(g.cpp_x, Reduction::L2, {1, 2}), g.cpp.reduce(top, Reduction::Max, {1, 2}));
+      });
+  check_same(
       "tokens", kTokenRows * 4,
       [](Given& g) {
         auto sample = sized<heed_sample_options>();
@@ -192,7 +205,7 @@ TEST_CASE("C: operations of graphs are those of C++", "[c]") {
         sample.previous_count = 1;
         sample.step = 4;
         const heed_tensor drawn = heed_graph_sample(g.c, g.x, &sample);
-        return heed_graph_add(g.c, drawn, heed_graph_argmax(g.c, g.x));
+        return heed_graph_add(g.c, drawn, heed_graph_argmax(g.c, g.x, -1, 0, 0));
       },
       [](Given& g) {
         Graph& c = g.cpp;

@@ -150,6 +150,18 @@ TEST_CASE("graph: the first mistake sticks, names both values, and compile retur
           [](Graph& g) { (void)g.input("x", {g.dim_difference(g.position("n", 1), g.extent("m", 1))}); });
   refuses("activation that is none", Status::InvalidArgument, {"activation 77"},
           [](Graph& g) { (void)g.activation(g.input("x", {2}), static_cast<Activation>(77)); });
+  refuses("reduction that is none", Status::InvalidArgument, {"reduction 77"},
+          [](Graph& g) { (void)g.reduce(g.input("x", {2}), static_cast<Reduction>(77), {0}); });
+  refuses("axis that is named twice", Status::InvalidArgument, {"axis -1", "twice"},
+          [](Graph& g) { (void)g.reduce(g.input("x", {2, 3}), Reduction::Sum, {1, -1}); });
+  refuses("product of whole numbers", Status::DTypeMismatch, {"'x'", "bf16 is needed"},
+          [](Graph& g) { (void)g.reduce(g.input("x", {2}, DType::I32), Reduction::Product, {0}); });
+  refuses("running sum of whole numbers", Status::DTypeMismatch, {"'x'", "bf16 is needed"},
+          [](Graph& g) { (void)g.cumsum(g.input("x", {2}, DType::I32), 0); });
+  refuses("more elements than an axis has", Status::InvalidArgument, {"k is 4", "'x'"},
+          [](Graph& g) { (void)g.top_k(g.input("x", {2, 3}), 4); });
+  refuses("more elements than an axis may have", Status::InvalidArgument, {"k is 2", "'x'"},
+          [](Graph& g) { (void)g.top_k(g.input("x", {2, g.extent("n", 9)}), 2); });
   refuses("causal that is none", Status::InvalidArgument, {"causal"},
           [](Graph& g) { (void)g.softmax(g.input("x", {2, 2}), {.causal = static_cast<Causal>(3)}); });
   refuses("extent of another graph", Status::InvalidArgument, {"dim 0", "another graph"}, [](Graph& g) {

@@ -99,6 +99,12 @@ Array rotary(const Array& x, const RotaryOptions& options, const Array* position
 Array log_softmax(const Array& x);
 Array cross_entropy(const Array& x, const Array& labels, double label_smoothing);
 Array argmax(const Array& x);
+// reference_reduce.cpp has these. No axes: all.
+Array reduce(const Array& x, Reduction kind, std::vector<int> axes, bool keep = false);
+Array cumsum(const Array& x, int axis, bool exclusive = false, bool reverse = false);
+// The indices of the first `count` elements along an axis, which stays: those of the largest or smallest, of equals the first or last.
+Array first_indices(const Array& x, int axis, int64_t count, bool smallest, bool last);
+Array take_along(const Array& x, int axis, const Array& indices);
 Array mean(const Array& x, int axis, const Array* mask, bool mask_keeps);
 Array embedding(const Array& table, const Array& ids);
 Array sinusoids(int64_t positions, int64_t channels);

@@ -77,7 +77,14 @@ const Call kCalls[] = {
     [](Program& p) {
       (void)p.graph.rotary(p.tensor(), {.width = p.number(8), .base = p.factor(), .positions = p.tensor()});
     },
-    [](Program& p) { (void)p.graph.argmax(p.tensor()); },
+    [](Program& p) { (void)p.graph.argmax(p.tensor(), p.axis(), p.r.coin(), p.r.coin()); },
+    [](Program& p) { (void)p.graph.top_k(p.tensor(), p.number(8), p.axis(), p.r.coin()); },
+    [](Program& p) { (void)p.graph.cumsum(p.tensor(), p.axis(), p.r.coin(), p.r.coin()); },
+    [](Program& p) {
+      const int axes[] = {p.axis(), p.axis(), p.axis()};
+      (void)p.graph.reduce(p.tensor(), p.one_of<Reduction>(8),
+                           std::span<const int>(axes, static_cast<size_t>(p.r.below(4))), p.r.coin());
+    },
     [](Program& p) { (void)p.graph.cross_entropy(p.tensor(), p.ids({p.dim()}), p.factor()); },
     [](Program& p) {
       const Tensor x = p.remember(p.tensor());

@@ -29,9 +29,17 @@ const Work kWorks[] = {
        g.output("l2_normalize", g.l2_normalize(x));
        g.output("argmax", g.argmax(x));
        g.output("mean", g.mean(x, 1));
+       g.output("length", g.reduce(x, Reduction::L2, {1}));
+       g.output("sums", g.cumsum(x, 1));
+       g.output("most", g.top_k(x, 3).indices);
        g.output("loss", g.cross_entropy(x, g.input("labels", {2}, DType::I32)));
      }},
-    {"sums along an inner axis", [](Graph& g) { g.output("y", g.mean(g.input("x", {3001, 3}), 0)); }},
+    {"sums along an inner axis",
+     [](Graph& g) {
+       const Tensor x = g.input("x", {3001, 3});
+       g.output("mean", g.mean(x, 0));
+       g.output("sums", g.cumsum(x, 0));
+     }},
     {"gradients of rows",
      [](Graph& g) {
        const Tensor x = g.input("x", {300, 500});

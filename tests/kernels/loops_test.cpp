@@ -39,7 +39,9 @@ const Row kRows[] = {
      [](Graph& g, int64_t size) {
        g.output("y", g.cross_entropy(g.input("x", {1, size}), g.input("label", {1}, DType::I32)));
      }},
-    {"mean", 261'500, 262'144, [](Graph& g, int64_t size) { g.output("y", g.mean(g.input("x", {size, 3}), 0)); }},
+    {"reduce", 261'500, 262'144, [](Graph& g, int64_t size) { g.output("y", g.mean(g.input("x", {size, 3}), 0)); }},
+    {"reduce", 4'180'000, 4'195'000, of_row<[](Graph& g, Tensor x) { return g.reduce(x, Reduction::LogSumExp, {1}); }>},
+    {"cumsum", 925'000, 935'000, of_row<[](Graph& g, Tensor x) { return g.cumsum(x, 1); }>},
     {"softmax", 11'150'000, 11'190'000, of_row<[](Graph& g, Tensor x) { return g.softmax(x); }>},
     {"layernorm", 11'150'000, 11'190'000, of_row<[](Graph& g, Tensor x) { return g.layernorm(x, {}, {}, 1e-5f); }>},
     {"rmsnorm", 11'150'000, 11'190'000, of_row<[](Graph& g, Tensor x) { return g.rmsnorm(x, {}, 1e-5f); }>},

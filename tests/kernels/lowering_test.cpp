@@ -23,7 +23,7 @@ int64_t work_items(const Node& node, const Schedule& schedule) {
     case Op::Elementwise:
     case Op::Dropout:
     case Op::Update:
-    case Op::Mean:
+    case Op::Reduce:
     case Op::Argmax:
     case Op::Sample:
     case Op::CrossEntropy: return elements;
@@ -92,7 +92,7 @@ void check_floor(const Graph& graph, std::string_view op) {
   // No output is left without a workgroup: a workgroup makes at most 512 elements, or spec[1] rows.
   const int64_t per_group = node.op == Op::Elementwise || node.op == Op::Dropout || node.op == Op::Update
                                 ? 512
-                                : kernels.uses[dispatches.dispatches[0].kernel].key.spec[node.op == Op::Mean ? 0 : 1];
+                                : kernels.uses[dispatches.dispatches[0].kernel].key.spec[node.op == Op::Reduce ? 0 : 1];
   CHECK(group_count(dispatches.dispatches[0]) * per_group >= work_items(node, lowered.schedule));
 }
 

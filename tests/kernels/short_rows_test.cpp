@@ -36,7 +36,7 @@ TEST_CASE("short sums along the last axis share a workgroup") {
   for (const Case& c : {Case{16, 256}, {32, 256}, {33, 1024}, {256, 1024}, {257, 4096}}) {
     INFO(c.length);
     Lowered lowered(means(4096, c.length));
-    CHECK(workgroups_of(lowered, Op::Mean) == c.workgroups);
+    CHECK(workgroups_of(lowered, Op::Reduce) == c.workgroups);
   }
 }
 

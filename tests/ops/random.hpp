@@ -100,6 +100,8 @@ void build_bytes(Trial& t, Random& random);  // copies of ids and masks
 void build_encoding(Trial& t, Random& random);
 void build_embedding(Trial& t, Random& random);
 void build_mean(Trial& t, Random& random);
+void build_reduce(Trial& t, Random& random);
+void build_cumsum(Trial& t, Random& random);
 void build_rotary(Trial& t, Random& random);
 void build_cross_entropy(Trial& t, Random& random);
 void build_argmax(Trial& t, Random& random);

@@ -37,6 +37,37 @@ void build_mean(Trial& t, Random& random) {
   });
 }
 
+void build_reduce(Trial& t, Random& random) {
+  auto kind = static_cast<Reduction>(random.below(7));
+  std::vector<int> axes;
+  for (int axis = 0; axis < 4; ++axis)
+    if (random.coin()) axes.push_back(axis);
+  const bool keep = random.coin(), turns = random.coin();
+  Drawn drawn(t, random);
+  const Dim a = drawn.size("a", 4), b = drawn.size("b", 40), c = drawn.size("c", 5), d = drawn.size("d", 70);
+  Tensor x = t.input("x", {a, b, c, d});
+  if (turns) x = t.graph.transpose(x, 1, 3);
+  t.graph.output("y", t.graph.reduce(x, kind, axes, keep));
+  drawn.fill_runs([&](Run& run, const Sizes& s) {
+    const bool product = kind == Reduction::Product;
+    Array v = run.input("x", uniform(s, random.next(), product ? 0.98 : -1.0, product ? 1.02 : 3.0));
+    if (turns) v = permute(v, {0, 3, 2, 1});
+    run.expect("y", reduce(v, kind, axes, keep), static_cast<double>(v.size()) + 64.0);
+  });
+}
+
+void build_cumsum(Trial& t, Random& random) {
+  const int axis = static_cast<int>(random.below(3));
+  const bool exclusive = random.coin(), reverse = random.coin();
+  Drawn drawn(t, random);
+  const Dim a = drawn.size("a", 4), b = drawn.size("b", 300), c = drawn.size("c", 40);
+  t.graph.output("y", t.graph.cumsum(t.graph.permute(t.input("x", {b, c, a}), {2, 0, 1}), axis, exclusive, reverse));
+  drawn.fill_runs([&](Run& run, const Sizes& s) {
+    const Array v = permute(run.input("x", uniform({s[1], s[2], s[0]}, random.next(), -1.0, 2.0)), {2, 0, 1});
+    run.expect("y", cumsum(v, axis, exclusive, reverse), static_cast<double>(s[static_cast<size_t>(axis)]) + 16.0);
+  });
+}
+
 void build_cross_entropy(Trial& t, Random& random) {
   const float smoothings[] = {0.0f, 0.0f, 0.1f, 1.0f};
   const float smoothing = smoothings[random.below(4)];
@@ -54,18 +85,19 @@ void build_cross_entropy(Trial& t, Random& random) {
   });
 }
 
-// Values come from a small set, so that rows have ties: the first largest wins.
+// Values come from a small set, so that rows have ties.
 void build_argmax(Trial& t, Random& random) {
   const int64_t different = random.pick({2, 20, 1000});
-  const bool transpose = random.coin();
+  const int axis = static_cast<int>(random.below(2));
+  const bool transpose = random.coin(), smallest = random.coin(), last = random.coin();
   Drawn drawn(t, random);
   const Dim rows = drawn.size("rows", 40), n = drawn.size("n", 700, random.coin());
   const Tensor x = transpose ? t.graph.transpose(t.input("x", {n, rows}), 0, 1) : t.input("x", {rows, n});
-  t.graph.output("y", t.graph.argmax(x));
+  t.graph.output("y", smallest ? t.graph.argmin(x, axis, true, last) : t.graph.argmax(x, axis, true, last));
   drawn.fill_runs([&](Run& run, const Sizes& s) {
     const Sizes shape = transpose ? Sizes{s[1], s[0]} : Sizes{s[0], s[1]};
     const Array v = run.input("x", whole_numbers(shape, random.next(), -different / 2, different / 2 + 1));
-    run.expect_exact("y", argmax(transpose ? transposed(v) : v), DType::I32);
+    run.expect_exact("y", first_indices(transpose ? transposed(v) : v, axis, 1, smallest, last), DType::I32);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace heed::reproducible {
@@ -363,6 +364,58 @@ Floats Oracle::mean(const Floats& x, int64_t n) const {
     out.push_back(canonical(over(sum, rows)));
   }
   return out;
+}
+
+float Oracle::reduce_column(Reduction kind, const Floats& values) const {
+  const bool product = kind == Reduction::Product, powers = kind == Reduction::LogSumExp;
+  float largest = powers ? -HUGE_VALF : 0.0f;
+  for (const float v : values) largest = std::max(largest, powers ? v : std::fabs(v));
+  const uint32_t exponent = std::clamp(bits_of(largest) >> 23 & 255u, 1u, 253u);
+  float sums[4] = {};
+  if (product) std::fill_n(sums, 4, 1.0f);
+  for (size_t i = 0; i < values.size(); ++i) {
+    float& sum = sums[i % 4];
+    const float scaled = coarse(times(values[i], of_bits((254u - exponent) << 23)));
+    if (product)
+      sum = times(sum, values[i]);
+    else
+      sum = sum + (powers ? exp(flush(values[i] - largest)) : product_of(fault, scaled, scaled));
+  }
+  if (product) return times(times(sums[0], sums[2]), times(sums[1], sums[3]));
+  const float sum = (sums[0] + sums[2]) + (sums[1] + sums[3]);
+  return powers ? plus(largest, log(sum)) : times(root(sum), of_bits(exponent << 23));
+}
+
+Floats Oracle::reduce(Reduction kind, const Floats& x, int64_t n) const {
+  const Floats columns = turned(x, static_cast<int64_t>(x.size()) / n);
+  const auto rows = static_cast<ptrdiff_t>(x.size()) / n;
+  Floats out;
+  for (auto column = columns.begin(); column != columns.end(); column += rows) {
+    Floats values;
+    std::transform(column, column + rows, std::back_inserter(values), [&](float v) { return flush(v); });
+    out.push_back(canonical(reduce_column(kind, values)));
+  }
+  return out;
+}
+
+Floats Oracle::cumsum(const Floats& x, int64_t n) const {
+  constexpr int64_t kBlock = 128;
+  return by_rows(x, n, [&](Floats row) {
+    float before = 0.0f;
+    for (int64_t first = 0; first < n; first += kBlock) {
+      Floats sums(kBlock, 0.0f);
+      const auto count = static_cast<size_t>(std::min(kBlock, n - first));
+      float* const part = row.data() + first;
+      for (size_t i = 0; i < count; ++i) sums[i] = on_grid(part[i]);
+      for (size_t distance = 1; distance < kBlock; distance *= 2) {
+        const Floats old = sums;
+        for (size_t i = distance; i < kBlock; ++i) sums[i] = old[i] + old[i - distance];
+      }
+      for (size_t i = 0; i < count; ++i) part[i] = canonical(before + sums[i]);
+      before = before + sums.back();
+    }
+    return row;
+  });
 }
 
 Floats Oracle::add(const Floats& a, const Floats& b) const {

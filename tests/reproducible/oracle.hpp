@@ -84,6 +84,9 @@ struct Oracle {
   Floats l2_normalize(const Floats& x, int64_t n, float eps) const;
   // The mean of all rows: [m, n] to [n].
   Floats mean(const Floats& x, int64_t n) const;
+  // Product, LogSumExp or L2 of each column; and the sums up to each element of a row.
+  Floats reduce(Reduction kind, const Floats& x, int64_t n) const;
+  Floats cumsum(const Floats& x, int64_t n) const;
   Floats add(const Floats& a, const Floats& b) const;
   Floats multiply(const Floats& a, const Floats& b) const;
 
@@ -140,6 +143,7 @@ struct Oracle {
   float multiply_add(float a, float b, float c) const;
   float row_sum(const Floats& values) const;
   float over(float sum, int64_t n) const;
+  float reduce_column(Reduction kind, const Floats& values) const;
 };
 
 }  // namespace heed::reproducible

@@ -62,6 +62,10 @@ Results expected(const Oracle& oracle, const Inputs& in) {
       {"l2_normalize", oracle.l2_normalize(in.x, kColumns, kEps)},
       {"log_softmax", log_softmax(oracle, in.x)},
       {"mean", oracle.mean(in.x, kColumns)},
+      {"product of rows", oracle.reduce(Reduction::Product, in.x, kColumns)},
+      {"log-sum-exp", oracle.reduce(Reduction::LogSumExp, in.x, kColumns)},
+      {"L2", oracle.reduce(Reduction::L2, in.x, kColumns)},
+      {"cumsum", oracle.cumsum(in.x, kColumns)},
       {"add", oracle.add(in.x, in.other)},
       {"multiply", oracle.multiply(in.x, in.other)},
       {"added nan", oracle.add(in.nan, in.other)},
@@ -94,6 +98,10 @@ Graph graph() {
   g.output("l2_normalize", g.l2_normalize(x, kEps));
   g.output("log_softmax", g.log_softmax(x));
   g.output("mean", g.mean(x, 0));
+  g.output("product of rows", g.reduce(x, Reduction::Product, {0}));
+  g.output("log-sum-exp", g.reduce(x, Reduction::LogSumExp, {0}));
+  g.output("L2", g.reduce(x, Reduction::L2, {0}));
+  g.output("cumsum", g.cumsum(x, 1));
   g.output("add", g.add(x, other));
   g.output("multiply", g.mul(x, other));
   g.output("added nan", g.add(g.input("nan", {kRows, kColumns}), other));

@@ -171,7 +171,7 @@ TEST_CASE("gradients: nothing is added for what nobody asked for", "[train][grap
   CHECK(ops_for({y}).empty());
   CHECK(ops_for({x}) == std::vector{Op::Matmul});
   CHECK(ops_for({w}) == std::vector{Op::Matmul});
-  CHECK(ops_for({b}) == std::vector{Op::Mean});
+  CHECK(ops_for({b}) == std::vector{Op::Reduce});
   CHECK(ops_for({x, w, b}).size() == 3);
 }
 

@@ -23,13 +23,14 @@ Learner::Learner(uint64_t seed) : random_(seed) {
   dropout_seed = static_cast<uint32_t>(random_.next());
   leaf({batch_, tokens_, random_.pick({4, 6, 8})});
   using Make = void (Learner::*)();
-  static constexpr Make kMakes[] = {
-      &Learner::linear,     &Learner::linear,   &Learner::matmul,    &Learner::sum,       &Learner::product,
-      &Learner::scaled,     &Learner::norm,     &Learner::norm,      &Learner::softmax,   &Learner::turn,
-      &Learner::cut,        &Learner::cut,      &Learner::reshape,   &Learner::join,      &Learner::mean,
-      &Learner::embed,      &Learner::take,     &Learner::rotate,    &Learner::encode,    &Learner::entropy,
-      &Learner::activation, &Learner::function, &Learner::dropout,   &Learner::attention, &Learner::function,
-      &Learner::function,   &Learner::function, &Learner::attention, &Learner::attention};
+  static constexpr Make kMakes[] = {&Learner::linear,   &Learner::linear,   &Learner::matmul,    &Learner::sum,
+                                    &Learner::product,  &Learner::scaled,   &Learner::norm,      &Learner::norm,
+                                    &Learner::softmax,  &Learner::turn,     &Learner::cut,       &Learner::cut,
+                                    &Learner::reshape,  &Learner::join,     &Learner::mean,      &Learner::reduce,
+                                    &Learner::reduce,   &Learner::order,    &Learner::embed,     &Learner::take,
+                                    &Learner::rotate,   &Learner::encode,   &Learner::entropy,   &Learner::activation,
+                                    &Learner::function, &Learner::dropout,  &Learner::attention, &Learner::function,
+                                    &Learner::function, &Learner::function, &Learner::attention, &Learner::attention};
   for (int64_t calls = 2 + random_.below(7); calls > 0; --calls)
     (this->*kMakes[random_.below(static_cast<int64_t>(std::size(kMakes)))])();
   for (int v = 0; v < static_cast<int>(values_.size()); ++v) {
@@ -475,6 +476,40 @@ void Learner::mean() {
   }
   add(masked ? "mean, masked" : "mean of axis " + std::to_string(axis), {x}, graph.mean(tensor_of(x), axis, mask),
       [=](const Values& v) { return ops::mean(v[static_cast<size_t>(x)], axis, kept.get(), true); });
+}
+
+void Learner::reduce() {
+  const int x = any(1, 4);
+  std::vector<int> axes;
+  int64_t n = 1;
+  for (int axis = 0; axis < rank(x); ++axis) {
+    if (random_.coin()) continue;
+    axes.push_back(axis);
+    n *= sizes_of(x)[static_cast<size_t>(axis)];
+  }
+  if (axes.empty()) n = ops::count(sizes_of(x));
+  auto kind = static_cast<Reduction>(random_.below(7));
+  if (kind == Reduction::Product && n > 6) kind = Reduction::L2;  // others leave the range that differences say much of
+  const bool keep = random_.coin();
+  add("reduction " + std::to_string(static_cast<int>(kind)), {x}, graph.reduce(tensor_of(x), kind, axes, keep),
+      [=](const Values& v) { return ops::reduce(v[static_cast<size_t>(x)], kind, axes, keep); });
+}
+
+// Running sums, and the largest elements.
+void Learner::order() {
+  const int x = any(1, 4);
+  const int axis = static_cast<int>(random_.below(rank(x)));
+  const bool first = random_.coin(), second = random_.coin();
+  if (random_.coin() || !shape(x)[axis].is_constant()) {
+    add("cumsum along " + std::to_string(axis), {x}, graph.cumsum(tensor_of(x), axis, first, second),
+        [=](const Values& v) { return ops::cumsum(v[static_cast<size_t>(x)], axis, first, second); });
+    return;
+  }
+  const int64_t k = 1 + random_.below(sizes_of(x)[static_cast<size_t>(axis)]);
+  add("top " + std::to_string(k), {x}, graph.top_k(tensor_of(x), k, axis, first).values, [=](const Values& v) {
+    const Array& all = v[static_cast<size_t>(x)];
+    return ops::take_along(all, axis, ops::first_indices(all, axis, k, first, false));
+  });
 }
 
 void Learner::embed() {

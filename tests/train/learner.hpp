@@ -75,7 +75,8 @@ class Learner {
   std::string fresh(const char* stem) { return stem + std::to_string(names_++); }
 
   void linear(), matmul(), sum(), product(), scaled(), function(), activation(), dropout(), norm(), softmax(),
-      attention(), turn(), cut(), reshape(), join(), mean(), embed(), take(), rotate(), encode(), entropy();
+      attention(), turn(), cut(), reshape(), join(), mean(), reduce(), order(), embed(), take(), rotate(), encode(),
+      entropy();
 
   mutable ops::Random random_;
   Dim batch_, tokens_;

@@ -207,11 +207,6 @@ heed_tensor heed_graph_cross_entropy(heed_graph* graph, heed_tensor logits, heed
   return on.add([&](heed::Graph& g) { return g.cross_entropy(on.tensor(logits, "logits"), on.tensor(labels, "labels"), label_smoothing); });
 }
 
-heed_tensor heed_graph_argmax(heed_graph* graph, heed_tensor x) {
-  Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) { return g.argmax(on.tensor(x, "x")); });
-}
-
 heed_tensor heed_graph_sample(heed_graph* graph, heed_tensor logits, const heed_sample_options* options) {
   Building on(__func__, graph);
   return on.add([&](heed::Graph& g) { return g.sample(on.tensor(logits, "logits"), read(on, options)); });
@@ -463,6 +458,39 @@ heed_tensor heed_graph_mean(heed_graph* graph, heed_tensor x, int32_t axis, heed
 heed_tensor heed_graph_sum_axis(heed_graph* graph, heed_tensor x, int32_t axis) {
   Building on(__func__, graph);
   return on.add([&](heed::Graph& g) { return g.sum(on.tensor(x, "x"), axis); });
+}
+
+heed_tensor heed_graph_reduce(heed_graph* graph, heed_tensor x, heed_reduction kind, const int32_t* axes,
+    size_t axes_count, int32_t keep) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.reduce(on.tensor(x, "x"), on.call().one_of(kind, heed::Reduction::L2, "kind"), on.call().array(axes, axes_count, "axes"), keep != 0); });
+}
+
+heed_tensor heed_graph_argmax(heed_graph* graph, heed_tensor x, int32_t axis, int32_t keep, int32_t last) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.argmax(on.tensor(x, "x"), axis, keep != 0, last != 0); });
+}
+
+heed_tensor heed_graph_argmin(heed_graph* graph, heed_tensor x, int32_t axis, int32_t keep, int32_t last) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.argmin(on.tensor(x, "x"), axis, keep != 0, last != 0); });
+}
+
+heed_tensor heed_graph_top_k(heed_graph* graph, heed_tensor x, int64_t k, int32_t axis, int32_t smallest,
+    heed_top_k_result* result) {
+  if (result != nullptr) *result = {};
+  Building on(__func__, graph);
+  if (!on) return 0;
+  const heed::TopKResult made = on.graph().it.top_k(on.tensor(x, "x"), k, axis, smallest != 0);
+  on.give();
+  const heed_top_k_result named = {on.name(made.values), on.name(made.indices)};
+  if (result != nullptr) *result = named;
+  return named.values;
+}
+
+heed_tensor heed_graph_cumsum(heed_graph* graph, heed_tensor x, int32_t axis, int32_t exclusive, int32_t reverse) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.cumsum(on.tensor(x, "x"), axis, exclusive != 0, reverse != 0); });
 }
 
 heed_tensor heed_graph_concat(heed_graph* graph, const heed_tensor* parts, size_t parts_count, int32_t axis) {

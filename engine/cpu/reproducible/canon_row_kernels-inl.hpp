@@ -220,12 +220,48 @@ void canon_l2_normalize(const float* x, float eps, float* out, int64_t n) {
   map(out, out, n, [&](Vector v) { return canon::canonical(hn::Mul(v, factor)); });
 }
 
-void canon_add_to(const float* x, float* sums, int64_t n) {
-  map(x, sums, sums, n, [](Vector v, Vector sum) { return hn::Add(sum, canon::on_grid(v)); });
+// Powers of two by the exponent of the largest magnitude: the one that brings it near 1, and back.
+HWY_INLINE auto exponent_of(Vector largest) {
+  const hn::RebindToUnsigned<Floats> du;
+  const auto exponent = hn::And(hn::ShiftRight<23>(canon::bits_of(largest)), hn::Set(du, 255));
+  return hn::Min(hn::Max(exponent, hn::Set(du, 1)), hn::Set(du, 253));
 }
-void canon_mean(const float* sums, int64_t count, float* out, int64_t n) {
+HWY_INLINE Vector scale_down(Vector largest) {
+  const hn::RebindToUnsigned<Floats> du;
+  return hn::BitCast(Floats(), hn::ShiftLeft<23>(hn::Sub(hn::Set(du, 254), exponent_of(largest))));
+}
+HWY_INLINE Vector scale_up(Vector largest) { return hn::BitCast(Floats(), hn::ShiftLeft<23>(exponent_of(largest))); }
+
+void canon_add_element(Reduction kind, const float* x, const float* largest, float* sums, int64_t n) {
+  each_vector(n, [&](int64_t i, int64_t count) {
+    const Vector v = canon::flushed(take(x + i, count)), sum = take(sums + i, count);
+    if (kind == Reduction::Product) return put(canon::times(sum, v), sums + i, count);
+    Vector summand = canon::on_grid(v);
+    if (kind == Reduction::LogSumExp) summand = canon::exp(canon::minus(v, take(largest + i, count)));
+    if (kind == Reduction::L2) {
+      const Vector scaled = canon::coarse(canon::times(v, scale_down(take(largest + i, count))));
+      summand = hn::Mul(scaled, scaled);
+    }
+    put(hn::Add(sum, summand), sums + i, count);
+  });
+}
+void canon_join(Reduction kind, const float* x, float* sums, int64_t n) {
+  map(x, sums, sums, n,
+      [&](Vector v, Vector sum) { return kind == Reduction::Product ? canon::times(sum, v) : hn::Add(sum, v); });
+}
+void canon_finish(Reduction kind, const float* sums, const float* largest, int64_t count, float* out, int64_t n) {
   const Vector each = canon::set(count == 0 ? 0.0f : scalar_reciprocal(static_cast<float>(count)));
-  map(sums, out, n, [&](Vector sum) { return canon::canonical(count == 0 ? hn::Zero(Floats()) : hn::Mul(sum, each)); });
+  each_vector(n, [&](int64_t i, int64_t some) {
+    const Vector sum = take(sums + i, some);
+    Vector made = sum;
+    if (kind == Reduction::Mean) made = count == 0 ? hn::Zero(Floats()) : hn::Mul(sum, each);
+    if (kind == Reduction::LogSumExp || kind == Reduction::L2) {
+      const Vector most = take(largest + i, some);
+      made = kind == Reduction::L2 ? hn::Mul(canon::root(sum), scale_up(most)) : hn::Add(most, canon::log(sum));
+      made = hn::IfThenElse(hn::IsFinite(most), made, most);
+    }
+    put(canon::canonical(made), out + i, some);
+  });
 }
 void canon_flush(const float* x, float* out, int64_t n) {
   map(x, out, n, [](Vector v) { return canon::canonical(v); });
@@ -265,9 +301,10 @@ void canon_dropout(const DropoutRule& rule, uint64_t first, const float* x, floa
 }  // namespace
 
 const RowKernels* canon_row_table() {
-  static const CanonKernels kCanon = {canon_l2_normalize,  canon_add_to,     canon_mean,   softmax_row<LogSumExp::Made>,
-                                      canon_flush,         canon_turn,       canon_rotate, canon_loss,
-                                      canon_loss_backward, canon_l2_backward};
+  static const CanonKernels kCanon = {
+      canon_l2_normalize, canon_add_element, canon_join,   canon_finish, softmax_row<LogSumExp::Made>,
+      canon_flush,        canon_turn,        canon_rotate, canon_loss,   canon_loss_backward,
+      canon_l2_backward};
   static const RowKernels kKernels = [] {
     RowKernels kernels = *row_table();
     kernels.canon = &kCanon;

@@ -44,9 +44,12 @@ struct NormSums {
 struct CanonKernels {
   // x / max(length of x, eps).
   void (*l2_normalize)(const float* x, float eps, float* out, int64_t n) = nullptr;
-  // sums[i] += x[i]; then out[i] = sums[i] / count, or 0 where there is nothing.
-  void (*add_to)(const float* x, float* sums, int64_t n) = nullptr;
-  void (*mean)(const float* sums, int64_t count, float* out, int64_t n) = nullptr;
+  // Columns of a reduction: takes an element into each sum, a sum into another, and makes the results of the sums. `largest` counts for
+  // LogSumExp, and as the largest magnitude for L2; `count` for Mean, which is 0 where there is nothing.
+  void (*add)(Reduction kind, const float* x, const float* largest, float* sums, int64_t n) = nullptr;
+  void (*join)(Reduction kind, const float* x, float* sums, int64_t n) = nullptr;
+  void (*finish)(Reduction kind, const float* sums, const float* largest, int64_t count, float* out,
+                 int64_t n) = nullptr;
   // As RowKernels::softmax; gives the log-sum-exp of the row, which is -infinity where there is nothing else.
   float (*softmax)(const float* x, float scale, float* out, int64_t n) = nullptr;
   void (*flush)(const float* x, float* out, int64_t n) = nullptr;  // subnormals become 0, NaN the one that is stored

@@ -28,8 +28,9 @@ Tensor cross_entropy_backward(GraphData& data, Tensor logits, Tensor labels, Ten
 
 // upstream times the derivative of the activation at x.
 Tensor activation_backward(GraphData& data, Tensor upstream, Tensor x, Activation kind);
-// The sum over one axis, which is removed. x has rank 2 or more.
+// The sum over one axis, which is removed.
 Tensor sum(GraphData& data, Tensor x, int axis);
+Tensor cumsum(GraphData& data, Tensor x, const CumsumAttrs& attrs);
 // [outer, count, inner]: rows [outer, n, inner] added up by their ids [outer, n].
 Tensor embedding_backward(GraphData& data, Tensor rows, Tensor ids, SizeId count);
 // Zeros of the dims of `whole`, whose memory has no gaps, but for what `part`, a view of that memory, shows: there lies x, which

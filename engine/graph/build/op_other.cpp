@@ -1,11 +1,9 @@
-// Graph calls: dropout, embedding, positional encoding, mean, concat.
+// Graph calls: dropout, embedding, positional encoding, concat.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "graph/build/backward.hpp"
 #include "graph/build/build.hpp"
-#include "graph/build/op_softmax.hpp"
 
 namespace heed {
 
@@ -86,47 +84,6 @@ Tensor Graph::positional_encoding(Tensor x) {
   table = slice(table, 0, 0, build.dim_of(position));
   if (info.dtype != DType::F32) table = cast(table, info.dtype);
   return add(x, table);
-}
-
-Tensor Graph::mean(Tensor x, int axis, Mask mask) {
-  Build build(*data_, "mean");
-  if (!build.needs({x}) || !build.allows({mask.tensor})) return {};
-  const TensorInfo info = build.info(x);
-  const int counted = build.axis_of(axis, info.rank);
-  if (counted < 0) return {};
-  if (!is_float(info.dtype) || info.rank < 2)
-    return build.fail(Status::DTypeMismatch,
-                      format("%s: f32, f16 or bf16 of rank 2 or more is needed", build.text(x).c_str()));
-  if (mask.tensor.valid()) {
-    if (!detail::has_meaning(mask)) return build.fail(Status::InvalidArgument, "the mask's meaning is none");
-    const TensorInfo& m = build.info(mask.tensor);
-    if (m.dtype != DType::U8)
-      return build.fail(Status::DTypeMismatch, format("mask %s must be u8", build.text(mask.tensor).c_str()));
-    if (counted != 1 || m.rank != 2 || m.dims[0] != info.dims[0] || m.dims[1] != info.dims[1])
-      return build.fail(Status::ShapeMismatch, format("mask %s for axis %d of %s; [B, S] for axis 1 is needed",
-                                                      build.text(mask.tensor).c_str(), axis, build.text(x).c_str()));
-  }
-  TensorInfo out = info;
-  for (int i = counted; i + 1 < info.rank; ++i)
-    out.dims[static_cast<size_t>(i)] = info.dims[static_cast<size_t>(i + 1)];
-  --out.rank;
-  const Tensor dense = build.contiguous(x);
-  const Tensor dense_mask = mask.tensor.valid() ? build.contiguous(mask.tensor) : Tensor{};
-  const Tensor result = build.add_like(out, info.dtype);
-  build.add_node(Op::Mean, {dense, dense_mask}, result, MeanAttrs{counted, mask.meaning});
-  return result;
-}
-
-Tensor Graph::sum(Tensor x, int axis) {
-  Build build(*data_, "sum");
-  if (!build.needs({x})) return {};
-  const TensorInfo& info = build.info(x);
-  const int counted = build.axis_of(axis, info.rank);
-  if (counted < 0) return {};
-  if (!is_float(info.dtype) || info.rank < 2)
-    return build.fail(Status::DTypeMismatch,
-                      format("%s: f32, f16 or bf16 of rank 2 or more is needed", build.text(x).c_str()));
-  return detail::sum(*data_, x, counted);
 }
 
 Tensor Graph::concat(std::initializer_list<Tensor> parts, int axis) {

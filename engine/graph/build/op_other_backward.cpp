@@ -12,21 +12,6 @@ Tensor activation_backward(GraphData& data, Tensor upstream, Tensor x, Activatio
   return result;
 }
 
-Tensor sum(GraphData& data, Tensor x, int axis) {
-  Build build(data, "sum");
-  if (!build.needs({x})) return {};
-  TensorInfo out = build.info(x);
-  --out.rank;
-  for (int i = axis; i < out.rank; ++i) out.dims[static_cast<size_t>(i)] = out.dims[static_cast<size_t>(i + 1)];
-  const Tensor dense = build.contiguous(x);
-  const Tensor result = build.add_like(out, build.info(x).dtype);
-  MeanAttrs attrs;
-  attrs.axis = axis;
-  attrs.sum = true;
-  build.add_node(Op::Mean, {dense}, result, attrs);
-  return result;
-}
-
 Tensor embedding_backward(GraphData& data, Tensor rows, Tensor ids, SizeId count) {
   Build build(data, "embedding_backward");
   if (!build.needs({rows, ids})) return {};

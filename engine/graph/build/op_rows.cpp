@@ -1,4 +1,4 @@
-// Graph calls over the last axis: softmax, layernorm, rmsnorm, l2_normalize, log_softmax, cross_entropy, argmax.
+// Graph calls over the last axis: softmax, layernorm, rmsnorm, l2_normalize, log_softmax, cross_entropy.
 #include <cmath>
 
 #include "graph/build/build.hpp"
@@ -161,18 +161,6 @@ Tensor Graph::cross_entropy(Tensor logits, Tensor labels, float label_smoothing)
                       format("label_smoothing is %g; it must be 0 to 1", static_cast<double>(label_smoothing)));
   const Tensor result = build.add_like(out, DType::F32);
   build.add_node(Op::CrossEntropy, {logits, labels}, result, CrossEntropyAttrs{label_smoothing});
-  return result;
-}
-
-Tensor Graph::argmax(Tensor x) {
-  Build build(*data_, "argmax");
-  if (!check_rows(build, x, 0.0f)) return {};
-  TensorInfo out = build.info(x);
-  if (out.rank < 2)
-    return build.fail(Status::ShapeMismatch, format("%s: rank 2 or more is needed", build.text(x).c_str()));
-  --out.rank;
-  const Tensor result = build.add_like(out, DType::I32);
-  build.add_node(Op::Argmax, {x}, result, EmptyAttrs{});
   return result;
 }
 

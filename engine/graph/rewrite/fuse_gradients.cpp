@@ -59,7 +59,7 @@ class GradientFusion {
   // The gradient of a bias that a product had before a norm: all rows that the norm passes back, summed up.
   bool sums_rows_of_norm(size_t n) {
     const Node& sum = graph_.nodes[n];
-    if (sum.op != Op::Mean || !sum.as<MeanAttrs>().sum) return false;
+    if (sum.op != Op::Reduce || sum.as<ReduceAttrs>().kind != Reduction::Sum) return false;
     const TensorInfo &x = build_.info(sum.inputs[in::kX]), &out = build_.info(sum.outputs[0]);
     Node* const norm = maker(sum.inputs[in::kX], Op::NormBackward, n);
     if (norm == nullptr || norm->outputs[out::kRowSums].valid() || norm->outputs[0].id != x.storage) return false;
@@ -67,10 +67,10 @@ class GradientFusion {
     bool whole = x.dtype == made.dtype && out.dtype == made.dtype && out.storage == sum.outputs[0].id &&
                  build_.dim_from_end(x, 0) == build_.dim_from_end(made, 0) && build_.is_contiguous(x) &&
                  build_.is_contiguous(out) && graph_.sizes.is_constant(x.offset, 0) &&
-                 build_.elements(x) == build_.elements(made) && sum.as<MeanAttrs>().axis + 1 < x.rank;
+                 build_.elements(x) == build_.elements(made) && sum.as<ReduceAttrs>().axis + 1 < x.rank;
     // All rows are summed up.
     for (int i = 0; i + 1 < x.rank; ++i)
-      whole = whole && (i == sum.as<MeanAttrs>().axis || graph_.sizes.is_constant(x.dims[static_cast<size_t>(i)], 1));
+      whole = whole && (i == sum.as<ReduceAttrs>().axis || graph_.sizes.is_constant(x.dims[static_cast<size_t>(i)], 1));
     if (whole) norm->outputs[out::kRowSums] = sum.outputs[0];
     return whole;
   }

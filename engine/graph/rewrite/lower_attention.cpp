@@ -117,11 +117,8 @@ class Expansion {
       TensorInfo info = build_.info(x);
       std::copy(info.dims.begin() + axis + 1, info.dims.begin() + info.rank, info.dims.begin() + axis);
       --info.rank;
-      MeanAttrs sum;
-      sum.axis = axis;
-      sum.sum = true;
       const Tensor made = axis == axes.back() ? seen_as(info) : like(x, info);
-      add(Op::Mean, {x}, made, sum, ".bias");
+      add(Op::Reduce, {x}, made, ReduceAttrs{axis, Reduction::Sum}, ".bias");
       x = made;
     }
   }

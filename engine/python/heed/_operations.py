@@ -6,8 +6,8 @@ from typing import Optional, Sequence
 
 from . import _words
 from ._building import Building
-from ._c import Keep, ffi, int32, ints, lib, number_if, pack, real, whole, word, word_if
-from ._options import (AttentionOptions, AttentionResult, MatmulOptions, PadOptions, RotaryOptions, RotaryScaling, SampleOptions, SoftmaxOptions)
+from ._c import Keep, ffi, int32, ints, lib, number_if, pack, real, truth, whole, word, word_if
+from ._options import (AttentionOptions, AttentionResult, MatmulOptions, PadOptions, RotaryOptions, RotaryScaling, SampleOptions, SoftmaxOptions, TopKResult)
 from .tensor import Dim, Mask, Operand, Size, Tensor
 
 
@@ -202,10 +202,6 @@ class Operations(Building):
         infinity anywhere in a row make its loss NaN."""
         return self._new(lib.heed_graph_cross_entropy(self._c, self._id_of(logits, "logits"), self._id_of(labels, "labels"),
             real(label_smoothing, "label_smoothing")))
-
-    def argmax(self, x: Tensor) -> Tensor:
-        """x [..., C] -> i32 [...]: the index of the largest element, the first of equal ones"""
-        return self._new(lib.heed_graph_argmax(self._c, self._id_of(x, "x")))
 
     def sample(self, logits: Tensor, *, previous: Optional[Tensor] = None, previous_count: Optional[Size] = None,
         previous_counts: Optional[Tensor] = None, repetition_penalty: float = 1.0, bias: Optional[Tensor] = None,
@@ -565,8 +561,45 @@ class Operations(Building):
         return self._new(lib.heed_graph_mean(self._c, self._id_of(x, "x"), int32(axis, "axis"), *self._mask(mask, "mask")))
 
     def sum_axis(self, x: Tensor, axis: int) -> Tensor:
-        """The sum over one axis, which is removed, in f32 and rounded once to x's type: f32, f16 or bf16."""
+        """The sum over one axis, which is removed, in f32 and rounded once to x's type: f32, f16 or bf16; or of i32, where it wraps
+        around."""
         return self._new(lib.heed_graph_sum_axis(self._c, self._id_of(x, "x"), int32(axis, "axis")))
+
+    def reduce(self, x: Tensor, kind: str, axes: Sequence[int], keep: bool = False) -> Tensor:
+        """One number for the elements along these axes together; no axes: all of them. The axes are removed, or stay with size 1 if
+        `keep`. heed has no rank 0: where all are removed, [1] is left. x: f32, f16 or bf16, with arithmetic in f32 and one rounding
+        to x's type; or i32 for Sum, which wraps around, Max and Min. Axes that are no neighbours are reduced one after the other.
+
+        NaN gives NaN. "log_sum_exp" of minus infinities is minus infinity. Its powers cannot overflow, nor can the squares of L2.
+        The gradient of Max and Min goes in equal shares to the elements that are equal to the result."""
+        return self._new(lib.heed_graph_reduce(self._c, self._id_of(x, "x"), word(_words.REDUCTION, kind, "kind"), *ints(axes,
+            "axes"), truth(keep, "keep")))
+
+    def argmax(self, x: Tensor, axis: int = -1, keep: bool = False, last: bool = False) -> Tensor:
+        """i32 index of the largest element along an axis, which is removed, or stays with size 1 if `keep`: the first of equal ones,
+        or the last if `last`. x: f32, f16, bf16 or i32. NaN is never the largest; where all are NaN it is one of theirs."""
+        return self._new(lib.heed_graph_argmax(self._c, self._id_of(x, "x"), int32(axis, "axis"), truth(keep, "keep"), truth(last,
+            "last")))
+
+    def argmin(self, x: Tensor, axis: int = -1, keep: bool = False, last: bool = False) -> Tensor:
+        """As argmax, of the smallest element along an axis."""
+        return self._new(lib.heed_graph_argmin(self._c, self._id_of(x, "x"), int32(axis, "axis"), truth(keep, "keep"), truth(last,
+            "last")))
+
+    def top_k(self, x: Tensor, k: int, axis: int = -1, smallest: bool = False) -> TopKResult:
+        """The k largest elements along an axis, the largest first, or the k smallest, and their indices there: views whose size along
+        the axis is k. Of equal ones that with the lower index comes first; NaN come last. x: f32, f16, bf16 or i32. On Vulkan a
+        workgroup reads a row k times."""
+        result = ffi.new("heed_top_k_result *")
+        self._new(lib.heed_graph_top_k(self._c, self._id_of(x, "x"), whole(k, "k"), int32(axis, "axis"), truth(smallest,
+            "smallest"), result))
+        return TopKResult(*self._all_of(result))
+
+    def cumsum(self, x: Tensor, axis: int, exclusive: bool = False, reverse: bool = False) -> Tensor:
+        """Sums of the elements along an axis up to each one, which an exclusive sum leaves out, or from each one to the end if
+        `reverse`. x: f32, f16 or bf16; sums are f32."""
+        return self._new(lib.heed_graph_cumsum(self._c, self._id_of(x, "x"), int32(axis, "axis"), truth(exclusive, "exclusive"),
+            truth(reverse, "reverse")))
 
     def concat(self, parts: Sequence[Tensor], axis: int) -> Tensor:
         """Joins parts of one type (DTypeMismatch) along an axis; their other sizes must be the same (ShapeMismatch)."""

@@ -981,6 +981,16 @@ class AttentionResult(NamedTuple):
     log_sum_exp: Optional[Tensor]
 
 
+class TopKResult(NamedTuple):
+    """What top_k gives.
+
+    - values: of x's type; the shape of x, with k along the axis.
+    - indices: i32, of the same shape."""
+
+    values: Tensor
+    indices: Tensor
+
+
 class TransformerResult(NamedTuple):
     """What transformer gives.
 

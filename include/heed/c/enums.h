@@ -93,6 +93,19 @@ enum {
   HEED_MASK_KEEP = 1,
 };
 
+// What heed_graph_reduce makes of the elements along axes. HEED_REDUCTION_LOG_SUM_EXP: log(sum of e^x). L2: sqrt(sum of
+// x^2).
+typedef int32_t heed_reduction;
+enum {
+  HEED_REDUCTION_SUM = 0,
+  HEED_REDUCTION_MEAN = 1,
+  HEED_REDUCTION_PRODUCT = 2,
+  HEED_REDUCTION_MAX = 3,
+  HEED_REDUCTION_MIN = 4,
+  HEED_REDUCTION_LOG_SUM_EXP = 5,
+  HEED_REDUCTION_L2 = 6,
+};
+
 // The two elements of a row that turn together: neighbours (2i and 2i + 1), or the same places of its two halves (i and
 // i + width / 2), as checkpoints in Hugging Face's layout of Llama, Qwen and GPT-NeoX have them. What heed_graph_pad
 // puts beside the elements of an axis: a number; their reflection, in which the edge is not there again; the edge

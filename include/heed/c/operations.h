@@ -198,9 +198,6 @@ HEED_API heed_tensor heed_graph_rotary(heed_graph* graph, heed_tensor x, const h
 HEED_API heed_tensor heed_graph_cross_entropy(heed_graph* graph, heed_tensor logits, heed_tensor labels,
     float label_smoothing);
 
-// x [..., C] -> I32 [...]: the index of the largest element, the first of equal ones
-HEED_API heed_tensor heed_graph_argmax(heed_graph* graph, heed_tensor x);
-
 // Draws a token for each row of logits [..., V]: I32, and the axis is removed. It stays on the device, where an
 // embedding reads it and append writes it to a state, so that many steps can be recorded with no word to the host
 // between.
@@ -382,8 +379,38 @@ HEED_API heed_tensor heed_graph_cast(heed_graph* graph, heed_tensor x, heed_dtyp
 HEED_API heed_tensor heed_graph_mean(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor mask,
     heed_mask_meaning mask_meaning);
 
-// The sum over one axis, which is removed, in F32 and rounded once to x's type: F32, F16 or BF16.
+// The sum over one axis, which is removed, in F32 and rounded once to x's type: F32, F16 or BF16; or of I32, where it
+// wraps around.
 HEED_API heed_tensor heed_graph_sum_axis(heed_graph* graph, heed_tensor x, int32_t axis);
+
+// One number for the elements along these axes together; no axes: all of them. The axes are removed, or stay with size
+// 1 if `keep`. heed has no rank 0: where all are removed, [1] is left. x: F32, F16 or BF16, with arithmetic in F32 and
+// one rounding to x's type; or I32 for Sum, which wraps around, Max and Min. Axes that are no neighbours are reduced
+// one after the other.
+//
+// NaN gives NaN. HEED_REDUCTION_LOG_SUM_EXP of minus infinities is minus infinity. Its powers cannot overflow, nor can
+// the squares of L2. The gradient of Max and Min goes in equal shares to the elements that are equal to the result.
+HEED_API heed_tensor heed_graph_reduce(heed_graph* graph, heed_tensor x, heed_reduction kind, const int32_t* axes,
+    size_t axes_count, int32_t keep);
+
+// I32 index of the largest element along an axis, which is removed, or stays with size 1 if `keep`: the first of equal
+// ones, or the last if `last`. x: F32, F16, BF16 or I32. NaN is never the largest; where all are NaN it is one of
+// theirs.
+HEED_API heed_tensor heed_graph_argmax(heed_graph* graph, heed_tensor x, int32_t axis, int32_t keep, int32_t last);
+
+// As argmax, of the smallest element along an axis.
+HEED_API heed_tensor heed_graph_argmin(heed_graph* graph, heed_tensor x, int32_t axis, int32_t keep, int32_t last);
+
+// The k largest elements along an axis, the largest first, or the k smallest, and their indices there: views whose size
+// along the axis is k. Of equal ones that with the lower index comes first; NaN come last. x: F32, F16, BF16 or I32. On
+// Vulkan a workgroup reads a row k times. Returns `values`; *result, if not NULL, gets all.
+HEED_API heed_tensor heed_graph_top_k(heed_graph* graph, heed_tensor x, int64_t k, int32_t axis, int32_t smallest,
+    heed_top_k_result* result);
+
+// Sums of the elements along an axis up to each one, which an exclusive sum leaves out, or from each one to the end if
+// `reverse`. x: F32, F16 or BF16; sums are F32.
+HEED_API heed_tensor heed_graph_cumsum(heed_graph* graph, heed_tensor x, int32_t axis, int32_t exclusive,
+    int32_t reverse);
 
 // Joins parts of one type (DTypeMismatch) along an axis; their other sizes must be the same (ShapeMismatch).
 HEED_API heed_tensor heed_graph_concat(heed_graph* graph, const heed_tensor* parts, size_t parts_count, int32_t axis);

@@ -671,6 +671,11 @@ typedef struct heed_attention_result {
   heed_tensor log_sum_exp;
 } heed_attention_result;
 
+typedef struct heed_top_k_result {
+  heed_tensor values;   // of x's type; the shape of x, with k along the axis
+  heed_tensor indices;  // I32, of the same shape
+} heed_top_k_result;
+
 typedef struct heed_transformer_result {
   heed_tensor encoded;        // [B, S, C]
   heed_tensor decoded;        // [B, T, C]

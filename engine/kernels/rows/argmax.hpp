@@ -1,0 +1,12 @@
+// The kernel that finds the largest or smallest elements along an axis, or their indices.
+#pragma once
+
+#include "kernels/operations.hpp"
+
+namespace heed::kernels {
+
+// `flags`: HEED_ARGMAX_*, but for what the type of x says.
+Status add_argmax_kernel(const Select& select, int axis, uint32_t flags);
+void emit_argmax_kernel(const Emit& emit, int axis, uint32_t count);
+
+}  // namespace heed::kernels

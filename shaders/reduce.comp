@@ -1,0 +1,137 @@
+// Reductions over one axis, and running sums along it; see shared/reduce.h. Local x counts elements of out, local y the
+// invocations that share one of them.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "shared/elements.glsl"
+#include "shared/rows.glsl"
+#include "shared/reduce.h"
+
+HEED_OPERAND(0, x)
+layout(set = 0, binding = 1) readonly buffer MaskBytes { uint mask[]; };
+HEED_RESULT(2, result)
+
+const float LOWEST = -3.402823466e38;
+const uint INFINITY_BITS = 0x7f800000u;
+const bool POWERS = KIND == HEED_REDUCE_LOG_SUM_EXP, SQUARES = KIND == HEED_REDUCE_L2, FACTORS = KIND == HEED_REDUCE_PRODUCT;
+
+shared uint sh_count[HEED_ROW_INVOCATIONS];
+
+uint slot_of() { return gl_LocalInvocationID.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x; }
+
+bool is_kept(uint mask_row, uint i) {
+  if ((FLAGS & HEED_REDUCE_MASK) == 0u) return true;
+  uint at = mask_row + i * p.mask_n;
+  bool nonzero = ((mask[at / 4u] >> (8u * (at % 4u))) & 0xffu) != 0u;
+  return nonzero == ((FLAGS & HEED_REDUCE_MASK_KEEP) != 0u);
+}
+
+// The power of two that brings the largest magnitude near 1, as bits of its exponent.
+uint exponent_of(float largest) { return clamp(floatBitsToUint(largest) >> 23 & 255u, 1u, 253u); }
+
+// What an element adds: a power relative to the largest element, which no infinity takes part in, or a square of a scaled element. Or
+// what counts in the search for the largest.
+float part_of(float value, bool searches, float largest) {
+  if (POWERS && is_minus_infinity(value)) return searches ? LOWEST : 0.0;
+  if (searches) return SQUARES ? abs(value) : value;
+  if (POWERS) return EXP(SUBTRACT_FIRST(value, largest));
+  if (SQUARES) {
+    float scaled = COARSE(MULTIPLY_FIRST(value, uintBitsToFloat((254u - exponent_of(largest)) << 23)));
+    return MULTIPLY_COARSE(scaled, scaled);
+  }
+  return FACTORS ? value : ON_GRID(value);
+}
+
+float joined(float a, float b, bool searches) {
+  if (searches) return max_with_nan(a, b);
+  if (FACTORS) return MULTIPLY(a, b);
+  ADD_ON_GRID(a, b);
+  return a;
+}
+
+float finished(float sum, uint count, float largest) {
+  if (POWERS || SQUARES) {
+    if ((floatBitsToUint(largest) & 0x7fffffffu) >= INFINITY_BITS) return largest;
+    if (SQUARES) return MULTIPLY(ROOT(sum), uintBitsToFloat(exponent_of(largest) << 23));
+    return sum == 0.0 ? MINUS_INFINITY : ADD(largest, LOG(sum));
+  }
+  if (KIND == HEED_REDUCE_MEAN) return count == 0u ? 0.0 : DIVIDE_BY_COUNT(sum, count);
+  return sum;
+}
+
+// Two walks along the axis, of which the first, for the largest element, is left out where it does not count.
+void reduce(uint n, uint x_row, uint mask_row, uint out_at) {
+  uint slot = slot_of();
+  float largest = 0.0;
+  for (uint walk = POWERS || SQUARES ? 0u : 1u; walk < 2u; ++walk) {
+    bool searches = walk == 0u;
+    float made = searches && POWERS ? LOWEST : FACTORS ? 1.0 : 0.0;
+    uint count = 0u;
+    for (uint i = gl_LocalInvocationID.y; i < n; i += gl_WorkGroupSize.y) {
+      uint at = x_row + i * p.x_n;
+      if (KIND == HEED_REDUCE_WHOLE) {
+        count += x_words[at];
+      } else if (is_kept(mask_row, i)) {
+        made = joined(made, part_of(one_x(at), searches, largest), searches);
+        ++count;
+      }
+    }
+    sh_row[slot] = made;
+    sh_count[slot] = count;
+    for (uint height = gl_WorkGroupSize.y / 2u; height > 0u; height /= 2u) {
+      barrier();
+      if (gl_LocalInvocationID.y < height) {
+        uint other = slot + height * gl_WorkGroupSize.x;
+        sh_row[slot] = joined(sh_row[slot], sh_row[other], searches);
+        sh_count[slot] += sh_count[other];
+      }
+    }
+    if (searches) {
+      barrier();
+      largest = sh_row[gl_LocalInvocationID.x];
+      barrier();
+    }
+  }
+  if (gl_LocalInvocationID.y == 0u && n > 0u) {
+    if (KIND == HEED_REDUCE_WHOLE)
+      result_words[out_at] = sh_count[slot];
+    else
+      put_result(out_at, finished(sh_row[slot], sh_count[slot], largest));
+  }
+}
+
+// As many elements at a time as an element of out has invocations: each adds the sum of its neighbours 1, 2, 4 and so on before it,
+// then all elements before these.
+void sum_up(uint n, uint x_row, uint out_row) {
+  uint slot = slot_of(), width = gl_WorkGroupSize.x, last = (gl_WorkGroupSize.y - 1u) * width + gl_LocalInvocationID.x;
+  float before = 0.0;
+  for (uint first = 0u; first < p.n; first += gl_WorkGroupSize.y) {
+    uint i = first + gl_LocalInvocationID.y;
+    uint at = (FLAGS & HEED_CUMSUM_REVERSE) != 0u ? n - 1u - i : i;
+    float sum = i < n ? ON_GRID(one_x(x_row + at * p.x_n)) : 0.0;
+    sh_row[slot] = sum;
+    for (uint distance = width; distance < width * gl_WorkGroupSize.y; distance *= 2u) {
+      barrier();
+      float neighbour = slot >= distance ? sh_row[slot - distance] : 0.0;
+      barrier();
+      ADD_ON_GRID(sum, neighbour);
+      sh_row[slot] = sum;
+    }
+    barrier();
+    if ((FLAGS & HEED_CUMSUM_EXCLUSIVE) != 0u) sum = slot >= width ? sh_row[slot - width] : 0.0;
+    ADD_ON_GRID(sum, before);
+    if (i < n) put_result(out_row + at * p.out_n, sum);
+    ADD_ON_GRID(before, sh_row[last]);
+    barrier();
+  }
+}
+
+void main() {
+  uint element = workgroup_index() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+  uint n = element < p.elements ? p.n : 0u;
+  uvec4 at = UNRAVEL(element, p.dim);
+  uint x_row = p.offset[0] + DOT4(at, p.x_stride), out_at = p.offset[2] + DOT4(at, p.out_stride);
+  if (KIND == HEED_REDUCE_CUMSUM)
+    sum_up(n, x_row, out_at);
+  else
+    reduce(n, x_row, p.offset[1] + DOT4(at, p.mask_stride), out_at);
+}
