@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _c, _words
 from ._c import lib
 
 if TYPE_CHECKING:
+    from ._options import TopKResult
     from .graph import Graph
 
 __all__ = ["Dim", "Mask", "Operand", "Port", "Size", "Tensor", "exclude", "keep"]
@@ -59,6 +60,7 @@ class Dim:
 
 
 Size = Union[int, Dim]
+Axes = Union[None, int, Sequence[int]]
 
 
 class Tensor:
@@ -96,28 +98,59 @@ class Tensor:
         """Broadcast to a shape by numpy's rule, without a copy."""
         return self._graph.expand(self, _one_list(shape))
 
-    def mean(self, axis: Union[int, Sequence[int]]) -> "Tensor":
-        """The mean over an axis or several, which are removed."""
-        return self._reduced(self._graph.mean, axis)
+    def sum(self, axis: Axes = None, keepdims: bool = False) -> "Tensor":
+        """The sum over an axis or several, or over all: see Graph.reduce. The axes are removed, or stay with size 1."""
+        return self._reduced("sum", axis, keepdims)
 
-    def sum(self, axis: Union[int, Sequence[int]]) -> "Tensor":
-        """The sum over an axis or several, which are removed."""
-        return self._reduced(self._graph.sum_axis, axis)
+    def mean(self, axis: Axes = None, keepdims: bool = False) -> "Tensor":
+        """The mean over an axis or several, or over all: see Graph.reduce. The axes are removed, or stay with size 1."""
+        return self._reduced("mean", axis, keepdims)
 
-    def _reduced(self, reduce: Callable[["Tensor", int], "Tensor"], axis: Union[int, Sequence[int]]) -> "Tensor":
-        """Axes are moved to the front, where they become one, so that one pass reduces all of them."""
-        shape = self.shape
-        given = [axis] if isinstance(axis, int) else _c.listed(axis, "axis")
-        axes = [_c.int32(a, "axis") for a in given]
-        axes = [a + len(shape) if a < 0 else a for a in axes]
-        if len(axes) == 1 and len(shape) > 1:
-            return reduce(self, axes[0])
-        rest = [a for a in range(len(shape)) if a not in axes]
-        if len(set(axes)) != len(axes) or any(not 0 <= a < len(shape) for a in axes) or not axes:
-            raise ValueError(f"axis is {axis!r}; must be different axes of a tensor of rank {len(shape)}")
-        # heed has no rank 0: of a tensor that is reduced as a whole one element is left.
-        left = [shape[a] for a in rest] or [1]
-        return reduce(self._graph.reshape(self._graph.permute(self, sorted(axes) + rest), [-1, *left]), 0)
+    def prod(self, axis: Axes = None, keepdims: bool = False) -> "Tensor":
+        """The product over an axis or several, or over all: see Graph.reduce. The axes are removed, or stay with size 1."""
+        return self._reduced("product", axis, keepdims)
+
+    def max(self, axis: Axes = None, keepdims: bool = False) -> "Tensor":
+        """The largest element along an axis or several, or of all: see Graph.reduce. The axes are removed, or stay with size 1."""
+        return self._reduced("max", axis, keepdims)
+
+    def min(self, axis: Axes = None, keepdims: bool = False) -> "Tensor":
+        """The smallest element along an axis or several, or of all: see Graph.reduce. The axes are removed, or stay with size 1."""
+        return self._reduced("min", axis, keepdims)
+
+    def logsumexp(self, axis: Axes = None, keepdims: bool = False) -> "Tensor":
+        """log(sum of e^x) over an axis or several, or over all: see Graph.reduce. The axes are removed, or stay with size 1."""
+        return self._reduced("log_sum_exp", axis, keepdims)
+
+    def norm(self, axis: Axes = None, keepdims: bool = False) -> "Tensor":
+        """sqrt(sum of x^2) over an axis or several, or over all: see Graph.reduce. The axes are removed, or stay with size 1."""
+        return self._reduced("l2", axis, keepdims)
+
+    def _reduced(self, kind: str, axis: Axes, keepdims: bool) -> "Tensor":
+        if axis is None:
+            return self._graph.reduce(self, kind, [], keepdims)
+        rank = len(self.shape)
+        axes = [_c.int32(a, "axis") for a in ([axis] if isinstance(axis, int) else _c.listed(axis, "axis"))]
+        axes = [a + rank if a < 0 else a for a in axes]
+        if len(set(axes)) != len(axes) or any(not 0 <= a < rank for a in axes) or not axes:
+            raise ValueError(f"axis is {axis!r}; must be different axes of a tensor of rank {rank}")
+        return self._graph.reduce(self, kind, axes, keepdims)
+
+    def argmax(self, axis: int = -1, keepdims: bool = False) -> "Tensor":
+        """The i32 index of the largest element along an axis: see Graph.argmax."""
+        return self._graph.argmax(self, axis, keepdims)
+
+    def argmin(self, axis: int = -1, keepdims: bool = False) -> "Tensor":
+        """The i32 index of the smallest element along an axis: see Graph.argmax."""
+        return self._graph.argmin(self, axis, keepdims)
+
+    def cumsum(self, axis: int) -> "Tensor":
+        """Sums of the elements along an axis up to each one: see Graph.cumsum."""
+        return self._graph.cumsum(self, axis)
+
+    def topk(self, k: int, axis: int = -1, smallest: bool = False) -> "TopKResult":
+        """The k largest elements along an axis, and their indices: see Graph.top_k."""
+        return self._graph.top_k(self, k, axis, smallest)
 
     def __getitem__(self, index: Any) -> "Tensor":
         """Elements as in numpy: numbers (also negative, and positions), slices, `...` and None, in a tuple for several axes. A slice is
