@@ -114,7 +114,7 @@ struct AttentionOptions {
 enum class Padding : uint8_t { Constant, Reflect, Edge, Wrap };
 
 struct PadOptions {
-  Padding mode = Padding::Constant;
+  Padding mode = Padding::Constant;  // what the further elements are
   double value = 0.0;  // for Constant; rounded to x's type if that is a float, else a whole number that the type has
 };
 
@@ -227,13 +227,16 @@ class HEED_API Graph {
   // a + b, at most `most`: a run that would make it more answers ExtentOutOfRange. With it one plan serves an empty and a
   // full cache, whose keys are sum(position, tokens, capacity).
   Dim sum(Dim a, Dim b, int64_t most = INT64_MAX);
-  // Further arithmetic on sizes, positions and constants, so that dims may be `B * S` or `(T - 1) / 2 + 1`. Each run computes them, and
-  // one for which the difference is negative, the quotient is no whole number, or a dim would be 0 answers ExtentOutOfRange. A divisor
-  // must be 1 or more at every run. Equal expressions are equal sizes, and what cancels is gone: (n - 1) + 1 and (n / 2) * 2 are n.
+  // a * b, of sizes, positions and constants. Each run computes it, as it does differences and quotients, so that dims may be `B * S` or
+  // `(T - 1) / 2 + 1`. A run for which a dim would be 0 answers ExtentOutOfRange. Equal expressions are equal sizes, and what cancels is
+  // gone: (n - 1) + 1 and (n / 2) * 2 are n.
   Dim dim_product(Dim a, Dim b);
+  // a - b: a run that would make it negative answers ExtentOutOfRange. See dim_product.
   Dim dim_difference(Dim a, Dim b);
-  Dim dim_quotient(Dim a, Dim b);        // exact
-  Dim dim_floor_quotient(Dim a, Dim b);  // rounds down
+  // a / b, exact: a run for which it is no whole number answers ExtentOutOfRange. b is 1 or more at every run. See dim_product.
+  Dim dim_quotient(Dim a, Dim b);
+  // a / b, rounded down. b is 1 or more at every run. See dim_product.
+  Dim dim_floor_quotient(Dim a, Dim b);
   // A tensor that the host gives at each run, contiguous and row-major.
   Tensor input(std::string_view name, const Shape& shape, DType dtype = DType::F32);
   // A tensor of the Weights that compile gets, by its name there. Its dims must be constants. The same name returns the
@@ -328,7 +331,8 @@ class HEED_API Graph {
   // I32, has the sizes of `values`, or 1, which is broadcast. What a place below 0 says goes nowhere; no place may be behind the end. Values
   // for the same element are added up in their order. Each element looks at all places of its row: time grows with both lengths.
   Tensor scatter(Tensor x, int axis, Tensor places, Tensor values);
-  Tensor scatter_add(Tensor x, int axis, Tensor places, Tensor values);  // adds them to what x has there
+  // As scatter, but adds `values` to the elements of x at places along an axis.
+  Tensor scatter_add(Tensor x, int axis, Tensor places, Tensor values);
 
   // --- Matrix product ------------------------------------------------------------------------------------
   // a [..., M, K] x b [..., K, N] -> [..., M, N]. The result has a's type, and sums are F32. Ranks are 2 to 4, and

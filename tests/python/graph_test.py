@@ -44,6 +44,14 @@ CASES = {
     "last": (lambda g, x: g.last(x, 0), X[-1:]),
     "select": (lambda g, x: g.select(x, 1, 2), X[:, 2]),
     "concat": (lambda g, x: g.concat([x, x], 1), np.concatenate([X, X], 1)),
+    "pad": (lambda g, x: g.pad(g.pad(x, 0, 1, 2, value=-1.5), 1, 2, 1, mode="reflect"),
+            np.pad(np.pad(X, ((1, 2), (0, 0)), constant_values=-1.5), ((0, 0), (2, 1)), mode="reflect")),
+    "tile": (lambda g, x: g.tile(x, -1, 3), np.tile(X, 3)),
+    "gather": (lambda g, x: g.gather(x, 1, g.constant("at", np.array([[4, 0], [1, 1], [2, 3]], np.int32))),
+               np.take_along_axis(X, np.array([[4, 0], [1, 1], [2, 3]]), 1)),
+    "scatter": (lambda g, x: g.scatter(x, 0, g.constant("at", np.array([[2]], np.int32)), x[:1]), np.concatenate([X[:2], X[:1]])),
+    "scatter_add": (lambda g, x: g.scatter_add(x, 0, g.constant("at", np.array([[2]], np.int32)), x[:1]),
+                    np.concatenate([X[:2], X[2:] + X[:1]])),
     "softmax": (lambda g, x: g.softmax(x, scale=2), softmax(2 * X)),
     "layernorm": (lambda g, x: g.layernorm(x, eps=1e-3), (X - X.mean(1, keepdims=True)) / np.sqrt(X.var(1, keepdims=True) + 1e-3)),
     "rmsnorm": (lambda g, x: g.rmsnorm(x, eps=1e-3), X / np.sqrt((X * X).mean(1, keepdims=True) + 1e-3)),
@@ -158,6 +166,22 @@ def test_shapes_of_outputs_follow_from_extents(device):
     y = plan.run({"x": array(3, 5, 2)})
     assert y["flat"].shape == (1, 3, 5, 2) and y["joined"].shape == (3, 10, 2)
     assert str(plan.inputs["x"].shape) == "(batch, tokens, 2)"
+
+
+def test_sizes_are_arithmetic(device):
+    g = heed.Graph()
+    b, n = g.extent("b", 3), g.extent("n", 20)
+    x = g.input("x", [b, n, 2])
+    g.output("flat", x.reshape(b * n, 2))
+    g.output("steps", g.stride(g.input("y", [(n - 1) // 3 + 1, 2]), 1, 2))
+    g.output("halves", x.reshape(b, n / 2, 4))
+    assert 1 + (n - 1) == n and n * 2 / 2 == n and (7 - n).most == 6
+    plan = device.compile(g)
+    a = array(2, 4, 2)
+    y = plan.run({"x": a, "y": array(2, 2)})
+    assert (y["flat"] == a.reshape(8, 2)).all() and (y["halves"] == a.reshape(2, 2, 4)).all() and y["steps"].shape == (2, 1)
+    with pytest.raises(heed.Error, match="no whole number: 3 / 2"):
+        plan.run({"x": array(2, 3, 2), "y": array(1, 2)})
 
 
 def mistakes(g, x):

@@ -262,7 +262,8 @@ def test_every_option_and_result_is_told():
 
 
 # What neither takes nor gives tensors whose shapes there is anything to say of.
-WITHOUT_SHAPES = {"find_weight", "label", "number", "position", "sum", "extent"}
+WITHOUT_SHAPES = {"find_weight", "label", "number", "position", "sum", "extent", "dim_product", "dim_difference", "dim_quotient",
+                  "dim_floor_quotient"}
 
 
 def test_operations_and_layers_tell_shapes():

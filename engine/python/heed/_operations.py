@@ -20,21 +20,21 @@ class Operations(Building):
         return self._dim(lib.heed_graph_sum(self._c, self._size_id(a, "a"), self._size_id(b, "b"), whole(most, "most")))
 
     def dim_product(self, a: Size, b: Size) -> Dim:
-        """Further arithmetic on sizes, positions and constants, so that dims may be `B * S` or `(T - 1) / 2 + 1`. Each run computes
-        them, and one for which the difference is negative, the quotient is no whole number, or a dim would be 0 answers
-        ExtentOutOfRange. A divisor must be 1 or more at every run. Equal expressions are equal sizes, and what cancels is gone: (n
-        - 1) + 1 and (n / 2) * 2 are n."""
+        """a * b, of sizes, positions and constants. Each run computes it, as it does differences and quotients, so that dims may be `B
+        * S` or `(T - 1) / 2 + 1`. A run for which a dim would be 0 answers ExtentOutOfRange. Equal expressions are equal sizes, and
+        what cancels is gone: (n - 1) + 1 and (n / 2) * 2 are n."""
         return self._dim(lib.heed_graph_dim_product(self._c, self._size_id(a, "a"), self._size_id(b, "b")))
 
     def dim_difference(self, a: Size, b: Size) -> Dim:
+        """a - b: a run that would make it negative answers ExtentOutOfRange. See dim_product."""
         return self._dim(lib.heed_graph_dim_difference(self._c, self._size_id(a, "a"), self._size_id(b, "b")))
 
     def dim_quotient(self, a: Size, b: Size) -> Dim:
-        """exact"""
+        """a / b, exact: a run for which it is no whole number answers ExtentOutOfRange. b is 1 or more at every run. See dim_product."""
         return self._dim(lib.heed_graph_dim_quotient(self._c, self._size_id(a, "a"), self._size_id(b, "b")))
 
     def dim_floor_quotient(self, a: Size, b: Size) -> Dim:
-        """rounds down"""
+        """a / b, rounded down. b is 1 or more at every run. See dim_product."""
         return self._dim(lib.heed_graph_dim_floor_quotient(self._c, self._size_id(a, "a"), self._size_id(b, "b")))
 
     def assign(self, state: Tensor, value: Tensor) -> Tensor:
@@ -75,7 +75,7 @@ class Operations(Building):
         """x with more elements along an axis, before and behind those that it has. A negative number takes as many away. The axis must
         be constant unless the mode is Constant; Reflect adds fewer elements than the axis has (InvalidArgument).
 
-        - mode: one of "constant", "reflect", "edge", "wrap".
+        - mode: one of "constant", "reflect", "edge", "wrap". What the further elements are.
         - value: for Constant; rounded to x's type if that is a float, else a whole number that the type has."""
         keep = Keep()
         options = PadOptions(mode, value)
@@ -119,7 +119,7 @@ class Operations(Building):
             self._id_of(values, "values")))
 
     def scatter_add(self, x: Tensor, axis: int, places: Tensor, values: Tensor) -> Tensor:
-        """adds them to what x has there"""
+        """As scatter, but adds `values` to the elements of x at places along an axis."""
         return self._new(lib.heed_graph_scatter_add(self._c, self._id_of(x, "x"), int32(axis, "axis"), self._id_of(places,
             "places"), self._id_of(values, "values")))
 

@@ -96,7 +96,7 @@ class AttentionOptions:
 class PadOptions:
     """Options of pad.
 
-    - mode: one of "constant", "reflect", "edge", "wrap".
+    - mode: one of "constant", "reflect", "edge", "wrap". What the further elements are.
     - value: for Constant; rounded to x's type if that is a float, else a whole number that the type has."""
 
     mode: str = "constant"

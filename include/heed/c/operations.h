@@ -24,17 +24,19 @@ HEED_API heed_dim heed_graph_position(heed_graph* graph, const char* name, int64
 // full cache, whose keys are sum(position, tokens, capacity).
 HEED_API heed_dim heed_graph_sum(heed_graph* graph, heed_dim a, heed_dim b, int64_t most);
 
-// Further arithmetic on sizes, positions and constants, so that dims may be `B * S` or `(T - 1) / 2 + 1`. Each run
-// computes them, and one for which the difference is negative, the quotient is no whole number, or a dim would be 0
-// answers ExtentOutOfRange. A divisor must be 1 or more at every run. Equal expressions are equal sizes, and what
-// cancels is gone: (n - 1) + 1 and (n / 2) * 2 are n.
+// a * b, of sizes, positions and constants. Each run computes it, as it does differences and quotients, so that dims
+// may be `B * S` or `(T - 1) / 2 + 1`. A run for which a dim would be 0 answers ExtentOutOfRange. Equal expressions are
+// equal sizes, and what cancels is gone: (n - 1) + 1 and (n / 2) * 2 are n.
 HEED_API heed_dim heed_graph_dim_product(heed_graph* graph, heed_dim a, heed_dim b);
+
+// a - b: a run that would make it negative answers ExtentOutOfRange. See dim_product.
 HEED_API heed_dim heed_graph_dim_difference(heed_graph* graph, heed_dim a, heed_dim b);
 
-// exact
+// a / b, exact: a run for which it is no whole number answers ExtentOutOfRange. b is 1 or more at every run. See
+// dim_product.
 HEED_API heed_dim heed_graph_dim_quotient(heed_graph* graph, heed_dim a, heed_dim b);
 
-// rounds down
+// a / b, rounded down. b is 1 or more at every run. See dim_product.
 HEED_API heed_dim heed_graph_dim_floor_quotient(heed_graph* graph, heed_dim a, heed_dim b);
 
 // A tensor that the host gives at each run, contiguous and row-major.
@@ -149,7 +151,7 @@ HEED_API heed_tensor heed_graph_gather(heed_graph* graph, heed_tensor x, int32_t
 HEED_API heed_tensor heed_graph_scatter(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor places,
     heed_tensor values);
 
-// adds them to what x has there
+// As scatter, but adds `values` to the elements of x at places along an axis.
 HEED_API heed_tensor heed_graph_scatter_add(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor places,
     heed_tensor values);
 

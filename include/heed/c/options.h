@@ -77,9 +77,9 @@ typedef struct heed_attention_options {
 HEED_API heed_status heed_attention_options_init(heed_attention_options* options);
 
 typedef struct heed_pad_options {
-  size_t size;  // set by heed_pad_options_init
-  heed_padding mode;
-  double value;  // for Constant; rounded to x's type if that is a float, else a whole number that the type has
+  size_t size;        // set by heed_pad_options_init
+  heed_padding mode;  // what the further elements are
+  double value;       // for Constant; rounded to x's type if that is a float, else a whole number that the type has
 } heed_pad_options;
 HEED_API heed_status heed_pad_options_init(heed_pad_options* options);
 
