@@ -217,31 +217,39 @@ def gather(n):
 def tile(n):
     y = n.x(0)
     for axis, times in enumerate(n.numbers(1)):
-        y = n.g.concat([y] * times, axis)
+        y = n.g.tile(y, axis, times)
     return y
 
 
 def pad(n):
-    """Along one axis after the other, parts are joined: of x itself, or of a constant."""
-    y, mode = n.x(0), n.attribute("mode", b"constant")
-    axes = n.numbers(3, list(range(len(n.shape()))))
-    pads, dtype = n.numbers(1, n.attribute("pads")), n.arrays[0].dtype
-    value = n.value(2, np.zeros((), dtype)).reshape(()).astype(dtype)
+    y, axes = n.x(0), n.numbers(3, list(range(len(n.shape()))))
+    pads = n.numbers(1, n.attribute("pads"))
+    value = n.value(2, np.zeros(())).reshape(()).item()
     for axis, before, behind in zip(axes, pads, pads[len(axes):]):
-        def part(begin, end, step=1):
-            return y[(slice(None),) * (axis % len(y.shape)) + (slice(begin, end, step),)]
-        def filled(size):
-            shape = list(y.shape)
-            shape[axis] = size
-            return n.constant(np.full(shape, value, dtype))
-        if min(before, behind) < 0:
-            raise No("attribute")
-        front, back = {b"constant": lambda: ([filled(before)] if before else [], [filled(behind)] if behind else []),
-                       b"edge": lambda: ([part(0, 1)] * before, [part(-1, None)] * behind),
-                       b"reflect": lambda: ([part(before, 0, -1)] if before else [], [part(-2, -2 - behind, -1)] if behind else []),
-                       b"wrap": lambda: ([part(-before, None)] if before else [], [part(0, behind)] if behind else [])}[mode]()
-        y = n.g.concat([*front, y, *back], axis)
+        y = n.g.pad(y, axis, before, behind, mode=n.attribute("mode", b"constant").decode(), value=value)
     return y
+
+
+def places(n, i, axis):
+    """Indices, of which negative ones count from the end."""
+    at = n.x(i, index=True)
+    return n.g.where(at < 0, at + n.shape()[axis], at)
+
+
+def gather_elements(n):
+    axis, x = n.axis(0), n.x(0)
+    for i, size in enumerate(n.shape(1)):
+        x = n.g.slice(x, i, 0, size) if i != axis and size < n.shape()[i] else x
+    return n.g.gather(x, axis, places(n, 1, axis))
+
+
+def scatter_elements(n):
+    axis, how = n.axis(0), n.attribute("reduction", b"none")
+    if how not in (b"none", b"add"):
+        raise No("attribute")
+    if any(a != b for i, (a, b) in enumerate(zip(n.shape(), n.shape(2))) if i != axis):
+        raise No("shape")  # updates of a part
+    return (n.g.scatter_add if how == b"add" else n.g.scatter)(n.x(0), axis, places(n, 1, axis), n.x(2))
 
 
 def one_hot(n):
@@ -391,17 +399,13 @@ def softmax_loss(n):
 
 # --- Reductions ------------------------------------------------------------------------------------------------------------
 
-def reduced(before, reduce, after):
+def reduced(before, kind, after):
     def express(n):
-        shape = n.shape()
         axes = n.numbers(1, n.attribute("axes")) or []
-        if not axes and n.attribute("noop_with_empty_axes", 0):
-            return after(n.g, before(n.g, n.x(0)))
-        axes = sorted(a % len(shape) for a in axes) or list(range(len(shape)))
         x = before(n.g, n.x(0))
-        y = after(n.g, reduce(x, axes) if axes else x)
-        kept = [1 if a in axes else size for a, size in enumerate(shape)]
-        return y.reshape(kept or [1]) if n.attribute("keepdims", 1) else y
+        if (not axes and n.attribute("noop_with_empty_axes", 0)) or not n.shape():
+            return after(n.g, x)
+        return after(n.g, n.g.reduce(x, kind, axes, keep=bool(n.attribute("keepdims", 1))))
     return express
 
 
@@ -409,16 +413,17 @@ def same(g, x):
     return x
 
 
-def index_of_largest(sign):
-    def express(n):
-        rank, axis = len(n.shape()), n.axis(0)
-        x = n.x(0) if sign > 0 else -n.x(0)
-        x = x if axis == rank - 1 else x.permute([a for a in range(rank) if a != axis] + [axis])
-        last = n.attribute("select_last_index", 0)
-        at = n.g.argmax(n.g.flip(x, -1) if last else x)
-        at = n.shape()[axis] - 1 - at if last else at
-        return at.reshape([1 if a == axis else size for a, size in enumerate(n.shape())]) if n.attribute("keepdims", 1) else at
-    return express
+def index_of(call):
+    return lambda n: call(n.g, n.x(0), n.axis(0), keep=bool(n.attribute("keepdims", 1)), last=bool(n.attribute("select_last_index", 0)))
+
+
+def cumsum(n):
+    axis = int(n.value(1).reshape(-1)[0])
+    return n.g.cumsum(n.x(0), axis, exclusive=bool(n.attribute("exclusive", 0)), reverse=bool(n.attribute("reverse", 0)))
+
+
+def top_k(n):
+    return list(n.g.top_k(n.x(0), n.numbers(1)[0], n.axis(-1), smallest=not n.attribute("largest", 1)))
 
 
 # --- Products and attention ------------------------------------------------------------------------------------------------
@@ -544,7 +549,8 @@ OPERATORS = {
     "Cast": lambda n: cast(n, n.attribute("to")), "CastLike": lambda n: cast(n, n.arrays[1].dtype.name), "Dropout": dropout, "Identity": of_one(same),
     # Shapes
     "Reshape": reshape, "Flatten": flatten, "Squeeze": squeeze, "Unsqueeze": unsqueeze, "Expand": expand, "Transpose": transpose,
-    "Concat": concat, "Split": split, "Slice": slices, "Gather": gather, "Tile": tile, "Pad": pad, "OneHot": one_hot, "Trilu": triangle, "DepthToSpace": depth_to_space,
+    "Concat": concat, "Split": split, "Slice": slices, "Gather": gather, "GatherElements": gather_elements,
+    "ScatterElements": scatter_elements, "Tile": tile, "Pad": pad, "OneHot": one_hot, "Trilu": triangle, "DepthToSpace": depth_to_space,
     "SpaceToDepth": space_to_depth,
     # Rows
     "Softmax": lambda n: along(n, n.axis(-1), n.g.softmax), "LogSoftmax": lambda n: along(n, n.axis(-1), n.g.log_softmax),
@@ -554,14 +560,12 @@ OPERATORS = {
     # Losses
     "NegativeLogLikelihoodLoss": lambda n: likelihood(n, n.x(0)), "SoftmaxCrossEntropyLoss": softmax_loss,
     # Reductions
-    "ReduceSum": reduced(same, heed.Tensor.sum, same), "ReduceMean": reduced(same, heed.Tensor.mean, same),
-    "ReduceL1": reduced(heed.Graph.abs, heed.Tensor.sum, same),
-    "ReduceL2": reduced(lambda g, x: x * x, heed.Tensor.sum, heed.Graph.sqrt),
-    "ReduceSumSquare": reduced(lambda g, x: x * x, heed.Tensor.sum, same),
-    "ReduceLogSum": reduced(same, heed.Tensor.sum, heed.Graph.log),
-    "ReduceLogSumExp": reduced(heed.Graph.exp, heed.Tensor.sum, heed.Graph.log),
+    "ReduceSum": reduced(same, "sum", same), "ReduceMean": reduced(same, "mean", same), "ReduceMax": reduced(same, "max", same),
+    "ReduceMin": reduced(same, "min", same), "ReduceProd": reduced(same, "product", same), "ReduceL2": reduced(same, "l2", same),
+    "ReduceLogSumExp": reduced(same, "log_sum_exp", same), "ReduceL1": reduced(heed.Graph.abs, "sum", same),
+    "ReduceSumSquare": reduced(lambda g, x: x * x, "sum", same), "ReduceLogSum": reduced(same, "sum", heed.Graph.log),
     "GlobalAveragePool": lambda n: n.x(0).mean(list(range(2, len(n.shape())))).reshape([*n.shape()[:2]] + [1] * (len(n.shape()) - 2)),
-    "ArgMax": index_of_largest(1), "ArgMin": index_of_largest(-1),
+    "ArgMax": index_of(heed.Graph.argmax), "ArgMin": index_of(heed.Graph.argmin), "CumSum": cumsum, "TopK": top_k,
     # Products and attention
     "MatMul": matmul, "Gemm": gemm, "Attention": attention, "RotaryEmbedding": rotary,
 }
