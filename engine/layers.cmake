@@ -108,7 +108,8 @@ if(NOT MSVC)
                                                                                         SKIP_PRECOMPILE_HEADERS ON)
   endforeach()
   # Each operation of a reproducible plan rounds once, on every instruction set, and so do those of first weights.
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/train/initial.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/train/initial.cpp PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>
+                                                                                     SKIP_PRECOMPILE_HEADERS ON)
   set_property(SOURCE ${PROJECT_SOURCE_DIR}/engine/cpu/reproducible/canon.cpp ${PROJECT_SOURCE_DIR}/engine/train/initial.cpp
                APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
 endif()
@@ -119,7 +120,7 @@ if(HEED_SANITIZE)
                               PROPERTIES COMPILE_OPTIONS -fno-sanitize=all SKIP_PRECOMPILE_HEADERS ON)
 endif()
 heed_layer(nn SMALL)
-heed_layer(train SEES base graph)
+heed_layer(train SMALL SEES base graph)
 heed_layer(cases SMALL SEES base graph)
 heed_layer(io SEES base LIBRARIES nlohmann_json::nlohmann_json)
 heed_layer(models SMALL SEES base io)
