@@ -19,6 +19,10 @@ class SizeTable {
   // Says that an extent is always a - b, or a / b without a rest, so that what undoes it gives a.
   void define_difference(SizeId extent, SizeId a, SizeId b) { definitions_.push_back({Kind::Add, extent, a, b}); }
   void define_quotient(SizeId extent, SizeId a, SizeId b) { definitions_.push_back({Kind::Mul, extent, a, b}); }
+  // Says that an extent is a / b, rounded down, which nothing undoes.
+  void define_floor_quotient(SizeId extent, SizeId a, SizeId b) {
+    definitions_.push_back({Kind::Constant, extent, a, b});
+  }
   SizeId add(SizeId a, SizeId b);
   SizeId mul(SizeId a, SizeId b);
   SizeId at_most(SizeId a, int64_t limit);  // the lesser of both

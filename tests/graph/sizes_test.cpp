@@ -53,6 +53,10 @@ TEST_CASE("sizes: what undoes a difference or a quotient gives the size again", 
   CHECK_FALSE(t.difference(a, t.add(a, one)));
   CHECK(t.depends_on(t.mul(share, six), 1));
   CHECK_FALSE(t.depends_on(less, 1));
+  const SizeId floor = t.extent(6);
+  t.define_floor_quotient(floor, less, two);
+  CHECK(t.mul(floor, two) != less);
+  CHECK(t.depends_on(floor, 0));
 }
 
 TEST_CASE("sizes: values follow the extents and overflow is told", "[graph]") {

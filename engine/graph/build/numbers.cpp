@@ -28,8 +28,11 @@ SizeId Build::computed(ExtentInfo::Made made, SizeId a, SizeId b) {
   if (is_constant) return data_.sizes.constant(number.max);
   number.made = made, number.a = a, number.b = b;
   number.size = data_.sizes.extent(static_cast<uint32_t>(data_.extents.size()));
-  if (made == ExtentInfo::Made::Difference) data_.sizes.define_difference(number.size, a, b);
-  if (made == ExtentInfo::Made::Quotient) data_.sizes.define_quotient(number.size, a, b);
+  switch (made) {
+    case ExtentInfo::Made::Difference: data_.sizes.define_difference(number.size, a, b); break;
+    case ExtentInfo::Made::Quotient: data_.sizes.define_quotient(number.size, a, b); break;
+    default: data_.sizes.define_floor_quotient(number.size, a, b);
+  }
   data_.extents.push_back(number);
   return number.size;
 }

@@ -127,22 +127,23 @@ class Tensor:
         return self._reduced("l2", axis, keepdims)
 
     def _reduced(self, kind: str, axis: Axes, keepdims: bool) -> "Tensor":
+        keep = bool(_c.truth(keepdims, "keepdims"))
         if axis is None:
-            return self._graph.reduce(self, kind, [], keepdims)
+            return self._graph.reduce(self, kind, [], keep)
         rank = len(self.shape)
         axes = [_c.int32(a, "axis") for a in ([axis] if isinstance(axis, int) else _c.listed(axis, "axis"))]
         axes = [a + rank if a < 0 else a for a in axes]
         if len(set(axes)) != len(axes) or any(not 0 <= a < rank for a in axes) or not axes:
             raise ValueError(f"axis is {axis!r}; must be different axes of a tensor of rank {rank}")
-        return self._graph.reduce(self, kind, axes, keepdims)
+        return self._graph.reduce(self, kind, axes, keep)
 
     def argmax(self, axis: int = -1, keepdims: bool = False) -> "Tensor":
         """The i32 index of the largest element along an axis: see Graph.argmax."""
-        return self._graph.argmax(self, axis, keepdims)
+        return self._graph.argmax(self, axis, bool(_c.truth(keepdims, "keepdims")))
 
     def argmin(self, axis: int = -1, keepdims: bool = False) -> "Tensor":
         """The i32 index of the smallest element along an axis: see Graph.argmax."""
-        return self._graph.argmin(self, axis, keepdims)
+        return self._graph.argmin(self, axis, bool(_c.truth(keepdims, "keepdims")))
 
     def cumsum(self, axis: int) -> "Tensor":
         """Sums of the elements along an axis up to each one: see Graph.cumsum."""
