@@ -76,9 +76,18 @@ uint operand_of(uint step, uint shift) {
   return n < HEED_PROGRAM_FIRST_NUMBER ? values_of_element[n] : p.words[FIRST_NUMBER + n - HEED_PROGRAM_FIRST_NUMBER];
 }
 
-void take_step(uint i, uint step) {
-  if (i < STEPS)
+uint step_of(uint i) {
+  uvec4 four = i < 4u ? uvec4(STEP_0, STEP_1, STEP_2, STEP_3) : i < 8u ? uvec4(STEP_4, STEP_5, STEP_6, STEP_7)
+               : i < 12u ? uvec4(STEP_8, STEP_9, STEP_10, STEP_11) : uvec4(STEP_12, STEP_13, STEP_14, STEP_15);
+  return (i & 3u) == 0u ? four.x : (i & 3u) == 1u ? four.y : (i & 3u) == 2u ? four.z : four.w;
+}
+
+// A driver unrolls this after it has inlined apply once: calls for 16 steps would be inlined 16 times, for a program of one, too.
+void take_steps() {
+  [[unroll]] for (uint i = 0u; i < STEPS; ++i) {
+    uint step = step_of(i);
     values_of_element[HEED_PROGRAM_FIRST_STEP + i] = apply(step, operand_of(step, 8u), operand_of(step, 14u), operand_of(step, 20u));
+  }
 }
 
 // The bits of the result's element, those of a float rounded to its type.
@@ -104,22 +113,7 @@ uint evaluate(uint x0, uint x1, uint x2, uint x3, uint x4, uint x5) {
   values_of_element[3] = x3;
   values_of_element[4] = x4;
   values_of_element[5] = x5;
-  take_step(0u, STEP_0);
-  take_step(1u, STEP_1);
-  take_step(2u, STEP_2);
-  take_step(3u, STEP_3);
-  take_step(4u, STEP_4);
-  take_step(5u, STEP_5);
-  take_step(6u, STEP_6);
-  take_step(7u, STEP_7);
-  take_step(8u, STEP_8);
-  take_step(9u, STEP_9);
-  take_step(10u, STEP_10);
-  take_step(11u, STEP_11);
-  take_step(12u, STEP_12);
-  take_step(13u, STEP_13);
-  take_step(14u, STEP_14);
-  take_step(15u, STEP_15);
+  take_steps();
   return as_stored(values_of_element[HEED_PROGRAM_FIRST_STEP + STEPS - 1u]);
 }
 

@@ -131,11 +131,11 @@ bool Build::sizes_of(const Shape& shape, const char* what, TensorInfo* info) {
   for (int i = 0; i < shape.rank; ++i) {
     const Dim& dim = shape[i];
     if (!is_size(dim) && (dim.is_constant() || !is_number(dim) || !keep_from_0(dim.expr)))
-      return refuse(Status::InvalidArgument, dim.is_constant() ? format("%s: dim %d is %lld; it must be at least 1",
-                                                                        what, i, static_cast<long long>(dim.value))
-                                             : is_number(dim)
-                                                 ? format("%s: dim %d may be 0, as a position", what, i)
-                                                 : format("%s: dim %d is an extent of another graph", what, i));
+      return refuse(Status::InvalidArgument,
+                    dim.is_constant() ? format("%s: dim %d is %lld; it must be at least 1", what, i,
+                                               static_cast<long long>(dim.value))
+                    : is_number(dim)  ? format("%s: dim %d is a position or a difference, which may be 0", what, i)
+                                      : format("%s: dim %d is an extent of another graph", what, i));
     info->dims[static_cast<size_t>(i)] = id_of(dim);
   }
   const int64_t elements = max_elements(*info);
