@@ -51,7 +51,7 @@ def files():
 
 
 def of_elements():
-    """The names of Graph's elementwise functions, which are those of one section of the header."""
+    """The names of Graph's elementwise functions: all that the header's section 'Elementwise' declares."""
     section = re.search(r"// --- Elementwise -.*?// --- ", (INCLUDE / "graph.hpp").read_text(), re.DOTALL)
     if section is None:
         raise Misunderstood("graph.hpp has no section 'Elementwise'")

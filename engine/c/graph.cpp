@@ -133,13 +133,13 @@ heed_status heed_graph_dim_value(heed_graph* handle, heed_dim dim, const heed_ex
   std::vector<bool> given;
   for (const heed::detail::ExtentInfo& extent : data.extents) {
     values.push_back(0);
-    given.push_back(extent.least == 0 || extent.is_computed());
+    given.push_back(extent.least == 0 || extent.is_computed);
   }
   for (size_t i = 0; i < extent_count; ++i) {
     const std::string name(call.text(extents[i].name, "the name of an extent"));
     if (call.failed()) return call.status();
     const auto of_name = [&](const heed::detail::ExtentInfo& extent) {
-      return extent.name == name && !extent.is_computed();
+      return extent.name == name && !extent.is_computed;
     };
     const auto extent = std::find_if(data.extents.begin(), data.extents.end(), of_name);
     if (extent == data.extents.end())
@@ -158,7 +158,7 @@ heed_status heed_graph_dim_value(heed_graph* handle, heed_dim dim, const heed_ex
                        heed::format("extent '%s' is not given", data.extents[i].name.c_str()));
   std::string wrong;
   for (size_t i = 0; i < given.size(); ++i)
-    if (data.extents[i].is_computed() && !found.is_constant() &&
+    if (data.extents[i].is_computed && !found.is_constant() &&
         data.sizes.depends_on(found.expr, static_cast<uint32_t>(i)) &&
         !compute(data.sizes, data.extents[i], values, &values[i], &wrong))
       return call.fail(HEED_EXTENT_OUT_OF_RANGE, wrong);

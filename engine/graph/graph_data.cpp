@@ -8,11 +8,12 @@ namespace heed::detail {
 
 bool compute(const SizeTable& sizes, const ExtentInfo& extent, std::span<const int64_t> extents, int64_t* value,
              std::string* wrong) {
-  const int64_t a = sizes.evaluate(extent.a, extents), b = sizes.evaluate(extent.b, extents);
-  const bool divides = extent.made != ExtentInfo::Made::Difference;
+  const SizeRule& rule = *sizes.rule_of(extent.size);
+  const int64_t a = sizes.evaluate(rule.a, extents), b = sizes.evaluate(rule.b, extents);
+  const bool divides = rule.kind != SizeRule::Kind::Difference;
   *value = divides ? a / std::max<int64_t>(b, 1) : a - b;
   const auto number = [](int64_t x) { return static_cast<long long>(x); };
-  if (extent.made == ExtentInfo::Made::Quotient && *value * b != a)
+  if (rule.kind == SizeRule::Kind::Quotient && *value * b != a)
     *wrong = format("%s is no whole number: %lld / %lld", extent.name.c_str(), number(a), number(b));
   else if (*value < extent.least || *value > extent.max)
     *wrong = format("%s is %lld; this plan takes %lld to %lld", extent.name.c_str(), number(*value),

@@ -11,19 +11,13 @@
 
 namespace heed::detail {
 
-// A number that a run states by name: an extent, or a position, which may be 0.
-// A number that differs from run to run: the host's, by its name, or one that each run computes from sizes made before it.
+// A number that differs from run to run: the host gives it by its name, or each run computes it by SizeTable::rule_of.
 struct ExtentInfo {
-  enum class Made : uint8_t { ByHost, Difference, Quotient, FloorQuotient };
-
   std::string name;  // for messages alone if it is computed
   int64_t max = 1;
   SizeId size = 0;
   int64_t least = 1;
-  Made made = Made::ByHost;
-  SizeId a = 0, b = 0;  // operands
-
-  bool is_computed() const { return made != Made::ByHost; }
+  bool is_computed = false;
 };
 
 // Computes a number at a run. `extents` holds the numbers before it. False, with `wrong` saying why, if the run must be refused.

@@ -16,6 +16,23 @@ SizeId SizeTable::intern(const Entry& entry) {
 SizeId SizeTable::constant(int64_t value) { return intern({Kind::Constant, value, 0}); }
 SizeId SizeTable::extent(uint32_t extent_index) { return intern({Kind::Extent, extent_index, 0}); }
 
+SizeId SizeTable::extent(uint32_t extent_index, const SizeRule& rule) {
+  computed_.push_back({extent(extent_index), rule});
+  return computed_.back().extent;
+}
+
+std::optional<SizeId> SizeTable::find(const SizeRule& rule) const {
+  const auto known =
+      std::find_if(computed_.begin(), computed_.end(), [&](const Computed& c) { return c.rule == rule; });
+  return known != computed_.end() ? std::optional(known->extent) : std::nullopt;
+}
+
+const SizeRule* SizeTable::rule_of(SizeId extent) const {
+  const auto found =
+      std::find_if(computed_.begin(), computed_.end(), [&](const Computed& c) { return c.extent == extent; });
+  return found != computed_.end() ? &found->rule : nullptr;
+}
+
 // Takes a nested sum or product apart into one constant and the other operands.
 void SizeTable::flatten(SizeId id, Kind kind, int64_t* folded, bool* overflow, std::vector<SizeId>* operands) const {
   const Entry& entry = entries_[static_cast<size_t>(id)];
@@ -49,13 +66,13 @@ bool SizeTable::take_away(Kind kind, SizeId id, int64_t* folded, std::vector<Siz
 
 // (a - b) + b becomes a, and (a / b) b likewise.
 void SizeTable::undo(Kind kind, int64_t* folded, bool* overflow, std::vector<SizeId>* operands) const {
+  const auto undone = kind == Kind::Add ? SizeRule::Kind::Difference : SizeRule::Kind::Quotient;
   for (size_t i = 0; i < operands->size(); ++i) {
     const SizeId extent = (*operands)[i];
-    const auto made = std::find_if(definitions_.begin(), definitions_.end(),
-                                   [&](const Definition& d) { return d.undone_by == kind && d.extent == extent; });
-    if (made == definitions_.end() || !take_away(kind, made->b, folded, operands)) continue;
+    const SizeRule* const rule = rule_of(extent);
+    if (rule == nullptr || rule->kind != undone || !take_away(kind, rule->b, folded, operands)) continue;
     operands->erase(std::find(operands->begin(), operands->end(), extent));
-    flatten(made->a, kind, folded, overflow, operands);
+    flatten(rule->a, kind, folded, overflow, operands);
     return undo(kind, folded, overflow, operands);
   }
 }
@@ -145,7 +162,7 @@ std::vector<SizeId> SizeTable::factors(SizeId id) const {
 
 void SizeTable::cut(size_t count) {
   entries_.resize(count, Entry{Kind::Constant});
-  std::erase_if(definitions_, [&](const Definition& d) { return static_cast<size_t>(d.extent) >= count; });
+  std::erase_if(computed_, [&](const Computed& c) { return static_cast<size_t>(c.extent) >= count; });
 }
 
 bool SizeTable::is_multiple(SizeId id, int64_t n) const {
@@ -167,10 +184,10 @@ bool SizeTable::depends_on(SizeId id, uint32_t extent_index) const {
   const auto operand = [&](int64_t i) { return depends_on(static_cast<SizeId>(i), extent_index); };
   switch (entry.kind) {
     case Kind::Constant: return false;
-    case Kind::Extent:
-      return entry.a == extent_index || std::any_of(definitions_.begin(), definitions_.end(), [&](const Definition& d) {
-               return d.extent == id && (operand(d.a) || operand(d.b));
-             });
+    case Kind::Extent: {
+      const SizeRule* const rule = rule_of(id);
+      return entry.a == extent_index || (rule != nullptr && (operand(rule->a) || operand(rule->b)));
+    }
     case Kind::AtMost:
     case Kind::Less: return operand(entry.a);
     case Kind::Add:

@@ -12,17 +12,23 @@ namespace heed {
 
 using SizeId = int32_t;
 
+// How a run computes a number from sizes that were made before it.
+struct SizeRule {
+  enum class Kind : uint8_t { Difference, Quotient, FloorQuotient };
+  Kind kind = Kind::Difference;
+  SizeId a = 0, b = 0;
+
+  bool operator==(const SizeRule&) const = default;
+};
+
 class SizeTable {
  public:
   SizeId constant(int64_t value);
   SizeId extent(uint32_t extent_index);
-  // Says that an extent is always a - b, or a / b without a rest, so that what undoes it gives a.
-  void define_difference(SizeId extent, SizeId a, SizeId b) { definitions_.push_back({Kind::Add, extent, a, b}); }
-  void define_quotient(SizeId extent, SizeId a, SizeId b) { definitions_.push_back({Kind::Mul, extent, a, b}); }
-  // Says that an extent is a / b, rounded down, which nothing undoes.
-  void define_floor_quotient(SizeId extent, SizeId a, SizeId b) {
-    definitions_.push_back({Kind::Constant, extent, a, b});
-  }
+  // An extent that runs compute. What undoes its rule gives the size again, but for a quotient that is rounded.
+  SizeId extent(uint32_t extent_index, const SizeRule& rule);
+  std::optional<SizeId> find(const SizeRule& rule) const;
+  const SizeRule* rule_of(SizeId extent) const;  // null: the host gives it
   SizeId add(SizeId a, SizeId b);
   SizeId mul(SizeId a, SizeId b);
   SizeId at_most(SizeId a, int64_t limit);  // the lesser of both
@@ -35,7 +41,7 @@ class SizeTable {
   size_t count() const { return entries_.size(); }
   // Leaves the first `count` sizes.
   void cut(size_t count);
-  // The factors of a product but for a constant; the size itself if it is none.
+  // The factors of a size: those of a product, without its constant, or the size alone.
   std::vector<SizeId> factors(SizeId id) const;
   bool is_constant(SizeId id) const { return entries_[static_cast<size_t>(id)].kind == Kind::Constant; }
   bool is_constant(SizeId id, int64_t value) const {
@@ -60,9 +66,9 @@ class SizeTable {
     int64_t b = 0;  // right operand, AtMost's limit, or what Less takes away
     bool operator==(const Entry&) const = default;
   };
-  struct Definition {
-    Kind undone_by;
-    SizeId extent, a, b;
+  struct Computed {
+    SizeId extent;
+    SizeRule rule;
   };
   SizeId intern(const Entry& entry);
   bool take_away(Kind kind, SizeId id, int64_t* folded, std::vector<SizeId>* operands) const;
@@ -72,7 +78,7 @@ class SizeTable {
   void flatten(SizeId id, Kind kind, int64_t* folded, bool* overflow, std::vector<SizeId>* operands) const;
 
   std::vector<Entry> entries_;
-  std::vector<Definition> definitions_;
+  std::vector<Computed> computed_;
 };
 
 }  // namespace heed

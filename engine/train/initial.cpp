@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kUse = 2;  // the last word of the counter, which is 0 for dropout and 1 for draws of tokens
 
-// Of x in 0 .. 1, by ln x = 2 artanh((x - 1) / (x + 1)) between the roots of 1/2 and 2.
+// The natural logarithm of x in 0 .. 1, by ln x = 2 artanh((x - 1) / (x + 1)) between the roots of 1/2 and 2.
 double natural_log(double x) {
   int exponent = 0;
   double part = std::frexp(x, &exponent);
@@ -29,7 +29,7 @@ struct Turned {
   double cosine = 1.0, sine = 0.0;
 };
 
-// Of `word` + 1/2 parts of 2^32 of a turn: series in the first quarter, which is then turned by the others.
+// Cosine and sine of (word + 1/2) 2^-32 turns: by series in the first quarter, then turned by whole quarters.
 Turned turned(uint32_t word) {
   const double x = ((word & 0x3fffffffu) + 0.5) * 0x1p-31 * std::numbers::pi, z = x * x;
   double cosine = 1.0, sine = 1.0;
@@ -50,9 +50,9 @@ struct Fans {
   double in = 0.0, out = 0.0;
 };
 
-// What is wrong, or null.
+// Names the first option that is out of its range; null if all are within.
 const char* mistake_in(const InitialOptions& o, std::span<const int64_t> shape) {
-  if (o.kind > Initial::KaimingNormal) return "the kind is none";
+  if (o.kind > Initial::KaimingNormal) return "there is no such kind";
   if (!std::isfinite(o.mean)) return "mean must be finite";
   if (!(o.deviation >= 0.0f && std::isfinite(o.deviation))) return "deviation must be 0 or more";
   if (!(o.gain >= 0.0f && std::isfinite(o.gain))) return "gain must be 0 or more";

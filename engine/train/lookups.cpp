@@ -42,18 +42,14 @@ void place_rule(Backflow& flow, const Node& node) {
   const Tensor x = node.inputs[in::kX];
   if (!flow.wants(x)) return;
   const auto& attrs = node.as<PlaceAttrs>();
-  SizeTable& sizes = flow.data().sizes;
   const Tensor upstream = flow.upstream(node.outputs[0]);
   const TensorInfo rows = flow.info(node.outputs[0]), from = flow.info(x);
   TensorInfo named = rows, given = from;
   named.rank = attrs.axis + 1;
   const Tensor places = all_places(flow, node.inputs[in::kPlaces], named);
-  SizeId outer = sizes.constant(1), inner = outer;
-  for (int i = 0; i < rows.rank; ++i) {
-    SizeId& size = i < attrs.axis ? outer : inner;
-    if (i != attrs.axis) size = sizes.mul(size, rows.dims[static_cast<size_t>(i)]);
-    if (i < attrs.axis) given.dims[static_cast<size_t>(i)] = rows.dims[static_cast<size_t>(i)];
-  }
+  std::copy_n(rows.dims.begin(), attrs.axis, given.dims.begin());
+  const SizeId outer = flow.build().elements(rows, 0, attrs.axis),
+               inner = flow.build().elements(rows, attrs.axis + 1, rows.rank);
   const SizeId length = rows.dims[static_cast<size_t>(attrs.axis)];
   const Tensor flat = reshaped(flow, upstream, std::array{outer, length, inner});
   const Tensor flat_places = reshaped(flow, places, std::array{outer, length});

@@ -107,8 +107,6 @@ struct AttentionOptions {
   bool return_log_sum_exp = false;  // gives AttentionResult::log_sum_exp
 };
 
-// The two elements of a row that turn together: neighbours (2i and 2i + 1), or the same places of its two halves (i and
-// i + width / 2), as checkpoints in Hugging Face's layout of Llama, Qwen and GPT-NeoX have them.
 // What Graph::pad puts beside the elements of an axis: a number; their reflection, in which the edge is not there again; the edge
 // again; or what lies at the other end.
 enum class Padding : uint8_t { Constant, Reflect, Edge, Wrap };
@@ -118,6 +116,8 @@ struct PadOptions {
   double value = 0.0;  // for Constant; rounded to x's type if that is a float, else a whole number that the type has
 };
 
+// The two elements of a row that turn together: neighbours (2i and 2i + 1), or the same places of its two halves (i and
+// i + width / 2), as checkpoints in Hugging Face's layout of Llama, Qwen and GPT-NeoX have them.
 enum class RotaryPairs : uint8_t { Adjacent, Halves };
 
 // Makes pairs turn more slowly than in training, for positions beyond those of the training. Linear slows all pairs
@@ -478,7 +478,7 @@ class HEED_API Graph {
   // The mean over one axis, which is removed. For x [B, S, C] and axis 1, a mask [B, S] leaves tokens out; the result
   // is zero if no token is kept.
   Tensor mean(Tensor x, int axis, Mask mask = {});
-  // The sum over one axis, which is removed, in F32 and rounded once to x's type: F32, F16 or BF16; or of I32, where it wraps
+  // Adds up an axis of x and removes it, in F32 and rounded once to x's type: F32, F16 or BF16; or of I32, where it wraps
   // around.
   Tensor sum(Tensor x, int axis);
   // One number for the elements along these axes together; no axes: all of them. The axes are removed, or stay with size 1 if

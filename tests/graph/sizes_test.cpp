@@ -34,11 +34,10 @@ TEST_CASE("sizes: equal expressions have equal ids", "[graph]") {
 TEST_CASE("sizes: what undoes a difference or a quotient gives the size again", "[graph]") {
   SizeTable t;
   const SizeId a = t.extent(0), b = t.extent(1), one = t.constant(1), two = t.constant(2), six = t.constant(6);
-  const SizeId less = t.extent(2), apart = t.extent(3), half = t.extent(4), share = t.extent(5);
-  t.define_difference(less, a, one);
-  t.define_difference(apart, a, b);
-  t.define_quotient(half, t.mul(a, b), two);
-  t.define_quotient(share, a, t.mul(two, b));
+  using Kind = heed::SizeRule::Kind;
+  const SizeId less = t.extent(2, {Kind::Difference, a, one}), apart = t.extent(3, {Kind::Difference, a, b}),
+               half = t.extent(4, {Kind::Quotient, t.mul(a, b), two}),
+               share = t.extent(5, {Kind::Quotient, a, t.mul(two, b)});
   CHECK(t.add(less, one) == a);
   CHECK(t.add(two, less) == t.add(a, one));
   CHECK(t.add(apart, t.add(b, two)) == t.add(a, two));
@@ -53,8 +52,7 @@ TEST_CASE("sizes: what undoes a difference or a quotient gives the size again", 
   CHECK_FALSE(t.difference(a, t.add(a, one)));
   CHECK(t.depends_on(t.mul(share, six), 1));
   CHECK_FALSE(t.depends_on(less, 1));
-  const SizeId floor = t.extent(6);
-  t.define_floor_quotient(floor, less, two);
+  const SizeId floor = t.extent(6, {Kind::FloorQuotient, less, two});
   CHECK(t.mul(floor, two) != less);
   CHECK(t.depends_on(floor, 0));
 }

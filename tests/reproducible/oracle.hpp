@@ -106,6 +106,11 @@ struct Oracle {
   float sine(float x, int quarters) const;  // of x and so many quarters of a turn
 
   // oracle_training.cpp has the functions of training.
+  // x = 2^n (1 + f), with 1 + f between the roots of 1/2 and 2, and ln(1 + f) = f - f^2 / 2 + cubic.
+  struct LogParts {
+    float n, f, cubic;
+  };
+  LogParts log_parts(float x) const;
   float log(float x) const;
   float root(float x) const;
   float one_less_power(float x) const;

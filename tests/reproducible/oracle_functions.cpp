@@ -138,14 +138,8 @@ float Oracle::modulo(float a, float b) const {
 }
 
 float Oracle::positive_power(float a, float b) const {
-  const uint32_t bits = bits_of(a) - 0x3f3504f3u;
-  const float n = static_cast<float>(static_cast<int32_t>(bits) >> 23),
-              f = of_bits((bits & 0x007fffffu) + 0x3f3504f3u) - 1.0f, square = f * f;
-  float y = 7.03768363e-2f;
-  for (const float c : {-1.15146103e-1f, 1.16769987e-1f, -1.24201408e-1f, 1.42493229e-1f, -1.66680578e-1f,
-                        2.00007148e-1f, -2.49999940e-1f, 3.33333312e-1f})
-    y = multiply_add(y, f, c);
-  const float l = f + (y * f * square + square * -0.5f);
+  const auto [n, f, cubic] = log_parts(a);
+  const float l = f + (cubic + f * f * -0.5f);
   const float bounded = within(b, -1.0e10f, 1.0e10f), bh = upper_part(bounded), bl = bounded - bh, p = bounded * n;
   const float lost = (bh * n - p) + bl * n, q = times(bounded, times(l, 1.44269504f));
   const float k = std::floor(within(p + q, -250.0f, 250.0f) + 0.5f);

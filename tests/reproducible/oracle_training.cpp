@@ -27,8 +27,7 @@ float largest_of(const Floats& row) {
 
 }  // namespace
 
-float Oracle::log(float x) const {
-  if (fault == Fault::LibraryLog) return std::log(x);
+Oracle::LogParts Oracle::log_parts(float x) const {
   const uint32_t bits = bits_of(x) - 0x3f3504f3u;
   const float n = static_cast<float>(static_cast<int32_t>(bits) >> 23),
               f = of_bits((bits & 0x007fffffu) + 0x3f3504f3u) - 1.0f, square = f * f;
@@ -36,9 +35,13 @@ float Oracle::log(float x) const {
   for (const float c : {-1.15146103e-1f, 1.16769987e-1f, -1.24201408e-1f, 1.42493229e-1f, -1.66680578e-1f,
                         2.00007148e-1f, -2.49999940e-1f, 3.33333312e-1f})
     y = multiply_add(y, f, c);
-  y = y * f * square;
-  y = y + n * -2.12194440e-4f;
-  y = f + (y + square * -0.5f);
+  return {n, f, y * f * square};
+}
+
+float Oracle::log(float x) const {
+  if (fault == Fault::LibraryLog) return std::log(x);
+  const auto [n, f, cubic] = log_parts(x);
+  const float y = f + ((cubic + n * -2.12194440e-4f) + f * f * -0.5f);
   return y + n * 0.693359375f;
 }
 

@@ -11,7 +11,7 @@ constexpr int64_t kColumns = 128;  // of one item
 constexpr int64_t kHeld = 32;      // elements that are added up as floats
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
-// Of one worker; those of kColumns numbers each.
+// The memory of a worker: buffers of kColumns numbers each.
 struct Buffers {
   double* sums;
   float *values, *held, *largest, *made, *canon_sums;  // the last: four for each column
@@ -156,7 +156,7 @@ class Reducer {
     kernels_.apply(function, Domain::Float, operands, out, n);
   }
 
-  // Of each column: the largest element, or the smallest; for lengths of reproducible plans, the largest magnitude.
+  // Finds the largest element of each column, or the smallest, or for lengths of reproducible plans the largest magnitude.
   template <class Each>
   void find_largest(const Each& each, int64_t width, Buffers& at) const {
     const bool magnitudes = is_length() && kernels_.canon != nullptr;

@@ -44,8 +44,8 @@ struct NormSums {
 struct CanonKernels {
   // x / max(length of x, eps).
   void (*l2_normalize)(const float* x, float eps, float* out, int64_t n) = nullptr;
-  // Columns of a reduction: takes an element into each sum, a sum into another, and makes the results of the sums. `largest` counts for
-  // LogSumExp, and as the largest magnitude for L2; `count` for Mean, which is 0 where there is nothing.
+  // Columns of a reduction: takes an element into each sum, a sum into another, and makes the results of the sums. `largest` is the largest
+  // element for LogSumExp and the largest magnitude for L2; others do not read it. Mean divides by `count`, and is 0 if that is 0.
   void (*add)(Reduction kind, const float* x, const float* largest, float* sums, int64_t n) = nullptr;
   void (*join)(Reduction kind, const float* x, float* sums, int64_t n) = nullptr;
   void (*finish)(Reduction kind, const float* sums, const float* largest, int64_t count, float* out,

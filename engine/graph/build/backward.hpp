@@ -28,7 +28,7 @@ Tensor cross_entropy_backward(GraphData& data, Tensor logits, Tensor labels, Ten
 
 // upstream times the derivative of the activation at x.
 Tensor activation_backward(GraphData& data, Tensor upstream, Tensor x, Activation kind);
-// The sum over one axis, which is removed.
+// Adds up an axis, and removes it.
 Tensor sum(GraphData& data, Tensor x, int axis);
 Tensor cumsum(GraphData& data, Tensor x, const CumsumAttrs& attrs);
 // [outer, count, inner]: rows [outer, n, inner] added up by their ids [outer, n].

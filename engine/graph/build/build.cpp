@@ -60,9 +60,9 @@ int64_t Build::max_elements(const TensorInfo& info) const {
   return elements;
 }
 
-SizeId Build::elements(const TensorInfo& info) {
+SizeId Build::elements(const TensorInfo& info, int first, int end) {
   SizeId elements = data_.sizes.constant(1);
-  for (int i = 0; i < info.rank; ++i) elements = data_.sizes.mul(elements, info.dims[static_cast<size_t>(i)]);
+  for (int i = first; i < end; ++i) elements = data_.sizes.mul(elements, info.dims[static_cast<size_t>(i)]);
   return elements;
 }
 
@@ -74,8 +74,8 @@ std::string Build::size_text(SizeId size) const {
   if (data_.sizes.is_constant(size)) return format("%lld", static_cast<long long>(max_of(size)));
   for (const ExtentInfo& extent : data_.extents)
     if (extent.size == size)
-      return extent.is_computed() ? extent.name
-                                  : format("%s<=%lld", extent.name.c_str(), static_cast<long long>(extent.max));
+      return extent.is_computed ? extent.name
+                                : format("%s<=%lld", extent.name.c_str(), static_cast<long long>(extent.max));
   return format("<=%lld", static_cast<long long>(max_of(size)));
 }
 
@@ -119,6 +119,12 @@ Dim Build::dim_of(SizeId size) const {
   Dim dim = max_of(size);
   if (!data_.sizes.is_constant(size)) dim.expr = size;
   return dim;
+}
+
+Shape Build::shape_of(const TensorInfo& info) const {
+  Shape shape;
+  for (int i = 0; i < info.rank; ++i) shape.push_back(dim_of(info.dims[static_cast<size_t>(i)]));
+  return shape;
 }
 
 bool Build::sizes_of(const Shape& shape, const char* what, TensorInfo* info) {

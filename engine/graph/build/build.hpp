@@ -43,7 +43,8 @@ class Build {
   int64_t max_of(SizeId size) const { return value_of(size, &ExtentInfo::max); }
   int64_t least_of(SizeId size) const { return value_of(size, &ExtentInfo::least); }
   int64_t max_elements(const TensorInfo& info) const;  // saturates
-  SizeId elements(const TensorInfo& info);
+  SizeId elements(const TensorInfo& info) { return elements(info, 0, info.rank); }
+  SizeId elements(const TensorInfo& info, int first, int end);  // of axes first .. end - 1
 
   bool same_shape(const TensorInfo& a, const TensorInfo& b) const;
   SizeId dim_from_end(const TensorInfo& info, int i) const { return info.dims[static_cast<size_t>(info.rank - 1 - i)]; }
@@ -54,8 +55,8 @@ class Build {
   bool is_name(std::string_view name) {
     return !failed() && (!name.empty() || refuse(Status::InvalidArgument, "the name is empty"));
   }
-  // a - b or a / b, which each run computes.
-  SizeId computed(ExtentInfo::Made made, SizeId a, SizeId b);
+  // A number that each run computes.
+  SizeId computed(const SizeRule& rule);
   // From now on runs for which a computed factor of `size` is 0 are refused. False if the size may be 0 nevertheless.
   bool keep_from_0(SizeId size);
   std::string size_text(SizeId size) const;
@@ -68,6 +69,7 @@ class Build {
   bool is_size(const Dim& dim) const;
   SizeId id_of(const Dim& dim) { return dim.is_constant() ? data_.sizes.constant(dim.value) : dim.expr; }
   Dim dim_of(SizeId size) const;
+  Shape shape_of(const TensorInfo& info) const;
   // Turns a public shape into sizes; records a mistake and returns false for bad ranks and dims.
   bool sizes_of(const Shape& shape, const char* what, TensorInfo* info);
   // Broadcast of two shapes by numpy's rule into out's rank and dims; false if they do not agree.
@@ -97,6 +99,14 @@ class Build {
     const Tensor table = add_constant(name, shape, dtype, static_cast<size_t>(count), &memory);
     if (memory != nullptr) fill(memory);
     return table;
+  }
+  // Such a constant of places along an axis: of(0) .. of(count - 1), I32.
+  template <class Of>
+  Tensor shared_places(const std::string& name, int64_t count, const Of& of) {
+    return shared_table("places/" + name, {count}, DType::I32, count, [&](std::byte* memory) {
+      auto* const numbers = reinterpret_cast<int32_t*>(memory);
+      for (int64_t i = 0; i < count; ++i) numbers[i] = static_cast<int32_t>(of(i));
+    });
   }
   Tensor add_view(TensorInfo info, uint32_t storage);
   // Elements begin .. begin + size of an axis. Invalid, with the mistake recorded, if they can never be within it.

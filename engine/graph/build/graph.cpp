@@ -173,12 +173,9 @@ void Graph::output(std::string_view name, Tensor tensor) {
 }
 
 Shape Graph::shape(Tensor x) const {
-  Shape shape;
-  if (x.id >= data_->tensors.size()) return shape;
-  Build build(*data_, "shape");
-  const TensorInfo& info = build.info(x);
-  for (int i = 0; i < info.rank; ++i) shape.push_back(build.dim_of(info.dims[static_cast<size_t>(i)]));
-  return shape;
+  if (x.id >= data_->tensors.size()) return {};
+  const Build build(*data_, "shape");
+  return build.shape_of(build.info(x));
 }
 
 DType Graph::dtype(Tensor x) const { return x.id < data_->tensors.size() ? data_->tensors[x.id].dtype : DType::F32; }

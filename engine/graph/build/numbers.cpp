@@ -10,10 +10,10 @@ using detail::GraphData;
 
 namespace detail {
 
-SizeId Build::computed(ExtentInfo::Made made, SizeId a, SizeId b) {
-  for (const ExtentInfo& known : data_.extents)
-    if (known.made == made && known.a == a && known.b == b) return known.size;
-  const bool divides = made != ExtentInfo::Made::Difference;
+SizeId Build::computed(const SizeRule& rule) {
+  if (const std::optional<SizeId> known = data_.sizes.find(rule)) return *known;
+  const auto [kind, a, b] = rule;
+  const bool divides = kind != SizeRule::Kind::Difference;
   ExtentInfo number;
   number.name = format("(%s %c %s)", size_text(a).c_str(), divides ? '/' : '-', size_text(b).c_str());
   if (divides && least_of(b) < 1) refuse(Status::InvalidArgument, number.name + ": the divisor may be 0");
@@ -21,18 +21,13 @@ SizeId Build::computed(ExtentInfo::Made made, SizeId a, SizeId b) {
   number.max = divides ? max_of(a) / least_of(b) : max_of(a) - least_of(b);
   number.least = divides ? least_of(a) / max_of(b) : std::max<int64_t>(least_of(a) - max_of(b), 0);
   const bool is_constant = data_.sizes.is_constant(a) && data_.sizes.is_constant(b);
-  if (number.max < number.least || (is_constant && made == ExtentInfo::Made::Quotient)) {
+  if (number.max < number.least || (is_constant && kind == SizeRule::Kind::Quotient)) {
     refuse(Status::InvalidArgument, number.name + (divides ? " is no whole number" : " is negative at every run"));
     return data_.sizes.constant(1);
   }
   if (is_constant) return data_.sizes.constant(number.max);
-  number.made = made, number.a = a, number.b = b;
-  number.size = data_.sizes.extent(static_cast<uint32_t>(data_.extents.size()));
-  switch (made) {
-    case ExtentInfo::Made::Difference: data_.sizes.define_difference(number.size, a, b); break;
-    case ExtentInfo::Made::Quotient: data_.sizes.define_quotient(number.size, a, b); break;
-    default: data_.sizes.define_floor_quotient(number.size, a, b);
-  }
+  number.is_computed = true;
+  number.size = data_.sizes.extent(static_cast<uint32_t>(data_.extents.size()), rule);
   data_.extents.push_back(number);
   return number.size;
 }
@@ -41,7 +36,7 @@ bool Build::keep_from_0(SizeId size) {
   for (const SizeId factor : data_.sizes.factors(size)) {
     if (least_of(factor) >= 1) continue;
     const auto number = std::find_if(data_.extents.begin(), data_.extents.end(), [&](const ExtentInfo& extent) {
-      return extent.size == factor && extent.is_computed() && extent.max >= 1;
+      return extent.size == factor && extent.is_computed && extent.max >= 1;
     });
     if (number == data_.extents.end()) return false;
     number->least = 1;
@@ -58,7 +53,7 @@ Dim named_number(Build& build, std::string_view name, int64_t least, int64_t max
   if (!build.is_name(name)) return otherwise;
   GraphData& data = build.data();
   for (const detail::ExtentInfo& known : data.extents) {
-    if (known.name != name || known.is_computed()) continue;
+    if (known.name != name || known.is_computed) continue;
     if (known.max != max || known.least != least)
       build.fail(Status::InvalidArgument,
                  format("'%s' was declared from %lld with maximum %lld, now from %lld with %lld", known.name.c_str(),
@@ -76,8 +71,6 @@ Dim named_number(Build& build, std::string_view name, int64_t least, int64_t max
   return build.dim_of(size);
 }
 
-using Made = detail::ExtentInfo::Made;
-
 // False, with the mistake recorded, unless both are constants or numbers of this graph.
 bool are_numbers(Build& build, Dim a, Dim b) {
   if (build.failed()) return false;
@@ -85,14 +78,15 @@ bool are_numbers(Build& build, Dim a, Dim b) {
          build.refuse(Status::InvalidArgument, "an operand is negative, or a number of another graph");
 }
 
-Dim combine(Build& build, Dim a, Dim b, Made made) {
+Dim combine(Build& build, Dim a, Dim b, SizeRule::Kind kind) {
   const Dim otherwise = 1;
   if (!are_numbers(build, a, b)) return otherwise;
   const SizeId first = build.id_of(a), second = build.id_of(b);
   SizeTable& sizes = build.data().sizes;
-  if (const auto known = made == Made::Difference ? sizes.difference(first, second) : sizes.quotient(first, second))
+  if (const auto known =
+          kind == SizeRule::Kind::Difference ? sizes.difference(first, second) : sizes.quotient(first, second))
     return build.dim_of(*known);
-  const SizeId result = build.computed(made, first, second);
+  const SizeId result = build.computed({kind, first, second});
   return build.failed() ? otherwise : build.dim_of(result);
 }
 
@@ -138,17 +132,17 @@ Dim Graph::dim_product(Dim a, Dim b) {
 
 Dim Graph::dim_difference(Dim a, Dim b) {
   Build build(*data_, "dim_difference");
-  return combine(build, a, b, Made::Difference);
+  return combine(build, a, b, SizeRule::Kind::Difference);
 }
 
 Dim Graph::dim_quotient(Dim a, Dim b) {
   Build build(*data_, "dim_quotient");
-  return combine(build, a, b, Made::Quotient);
+  return combine(build, a, b, SizeRule::Kind::Quotient);
 }
 
 Dim Graph::dim_floor_quotient(Dim a, Dim b) {
   Build build(*data_, "dim_floor_quotient");
-  return combine(build, a, b, Made::FloorQuotient);
+  return combine(build, a, b, SizeRule::Kind::FloorQuotient);
 }
 
 }  // namespace heed

@@ -22,11 +22,8 @@ Tensor like_rows(Build& build, Tensor places, TensorInfo rows, int axis) {
 // The numbers 0 .. most - 1, of which a run uses the first `count`.
 Tensor counted(Build& build, SizeId count) {
   const int64_t most = build.max_of(count);
-  const std::string name = format("places/%lld", static_cast<long long>(most));
-  const Tensor table = build.shared_table(name, {most}, DType::I32, most, [&](std::byte* memory) {
-    auto* const numbers = reinterpret_cast<int32_t*>(memory);
-    for (int64_t i = 0; i < most; ++i) numbers[i] = static_cast<int32_t>(i);
-  });
+  const Tensor table =
+      build.shared_places(format("%lld", static_cast<long long>(most)), most, [](int64_t i) { return i; });
   return table.valid() ? build.add_slice(table, 0, 0, build.dim_of(count)) : Tensor{};
 }
 

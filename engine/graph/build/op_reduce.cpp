@@ -48,9 +48,7 @@ Tensor merged(Build& build, Tensor x, int first, int last) {
   if (first == last) return x;
   TensorInfo view = build.info(x);
   view.name.clear();
-  for (int i = first + 1; i <= last; ++i)
-    view.dims[static_cast<size_t>(first)] =
-        build.data().sizes.mul(view.dims[static_cast<size_t>(first)], view.dims[static_cast<size_t>(i)]);
+  view.dims[static_cast<size_t>(first)] = build.elements(view, first, last + 1);
   std::copy(view.dims.begin() + last + 1, view.dims.begin() + view.rank, view.dims.begin() + first + 1);
   view.rank -= last - first;
   build.make_contiguous(&view);
@@ -144,7 +142,9 @@ Tensor Graph::mean(Tensor x, int axis, Mask mask) {
   const int counted = build.axis_of(axis, info.rank);
   if (counted < 0) return {};
   if (mask.tensor.valid()) {
-    if (!detail::has_meaning(mask)) return build.fail(Status::InvalidArgument, "the mask's meaning is none");
+    if (!detail::has_meaning(mask))
+      return build.fail(Status::InvalidArgument,
+                        format("there is no meaning %d of a mask", static_cast<int>(mask.meaning)));
     const TensorInfo& m = build.info(mask.tensor);
     if (m.dtype != DType::U8)
       return build.fail(Status::DTypeMismatch, format("mask %s must be u8", build.text(mask.tensor).c_str()));

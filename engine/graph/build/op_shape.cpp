@@ -11,29 +11,12 @@ using detail::Build;
 
 namespace {
 
-// The elements of(0) .. of(count - 1) of an axis. One pass copies them; the table of places is there once for all that ask for it.
-template <class Of>
-Tensor take_each(Graph& g, Build& build, Tensor x, int axis, int64_t count, const std::string& name, const Of& of) {
-  const Tensor places = build.shared_table("places/" + name, {count}, DType::I32, count, [&](std::byte* memory) {
-    auto* const numbers = reinterpret_cast<int32_t*>(memory);
-    for (int64_t i = 0; i < count; ++i) numbers[i] = static_cast<int32_t>(of(i));
-  });
-  return places.valid() ? g.take(x, axis, places) : Tensor{};
-}
-
 // Elements along an axis; 0, with the mistake recorded, if it is not constant.
 int64_t constant_size(Build& build, Tensor x, int axis) {
   const SizeId dim = build.info(x).dims[static_cast<size_t>(axis)];
   if (build.data().sizes.is_constant(dim)) return build.max_of(dim);
   build.fail(Status::Unsupported, format("axis %d of %s is not constant", axis, build.text(x).c_str()));
   return 0;
-}
-
-Shape shape_of(const Build& build, const TensorInfo& info) {
-  Shape shape;
-  shape.rank = info.rank;
-  for (int i = 0; i < info.rank; ++i) shape[i] = build.dim_of(info.dims[static_cast<size_t>(i)]);
-  return shape;
 }
 
 // Whether all behind the axis have one place.
@@ -64,30 +47,24 @@ Tensor sums_at(Graph& g, Build& build, Tensor values, int axis, Tensor places, S
   const int last = build.info(values).rank - 1;
   if (!are_rows(build, build.info(places), axis)) {
     if (axis == last) {
-      Shape all = shape_of(build, build.info(values));
-      places = g.expand(places, all);
+      places = g.expand(places, build.shape_of(build.info(values)));
     } else {
       const Tensor turned =
           sums_at(g, build, g.transpose(values, axis, last), last, g.transpose(places, axis, last), count);
       return turned.valid() ? g.transpose(turned, axis, last) : Tensor{};
     }
   }
-  SizeTable& sizes = build.data().sizes;
   TensorInfo shape = build.info(values);
   const SizeId length = shape.dims[static_cast<size_t>(axis)];
-  SizeId outer = sizes.constant(1), inner = outer;
-  for (int i = 0; i <= last; ++i) {
-    SizeId& size = i < axis ? outer : inner;
-    if (i != axis) size = sizes.mul(size, shape.dims[static_cast<size_t>(i)]);
-  }
-  Shape named = shape_of(build, shape);
+  const SizeId outer = build.elements(shape, 0, axis), inner = build.elements(shape, axis + 1, last + 1);
+  Shape named = build.shape_of(shape);
   for (int i = axis + 1; i <= last; ++i) named[i] = 1;
   const Dim rows = build.dim_of(outer), each = build.dim_of(length);
   const Tensor flat = g.reshape(values, {rows, each, build.dim_of(inner)});
   const Tensor ids = g.reshape(g.expand(places, named), {rows, each});
   const Tensor sums = detail::embedding_backward(build.data(), flat, ids, count);
   shape.dims[static_cast<size_t>(axis)] = count;
-  return g.reshape(sums, shape_of(build, shape));
+  return g.reshape(sums, build.shape_of(shape));
 }
 
 // The axis counted from the front; -1, with the mistake recorded, if x, places and values do not fit together.
@@ -125,8 +102,8 @@ Tensor Graph::flip(Tensor x, int axis) {
   const int counted = build.axis_of(axis, build.info(x).rank);
   const int64_t size = counted < 0 ? 0 : constant_size(build, x, counted);
   if (size == 0) return {};
-  return take_each(*this, build, x, counted, size, format("reversed/%lld", static_cast<long long>(size)),
-                   [&](int64_t i) { return size - 1 - i; });
+  const std::string name = format("reversed/%lld", static_cast<long long>(size));
+  return take(x, counted, build.shared_places(name, size, [&](int64_t i) { return size - 1 - i; }));
 }
 
 Tensor Graph::tile(Tensor x, int axis, int64_t times) {
@@ -139,16 +116,11 @@ Tensor Graph::tile(Tensor x, int axis, int64_t times) {
     return build.fail(Status::InvalidArgument,
                       format("%lld times; it must be at least 1", static_cast<long long>(times)));
   if (times == 1) return x;
-  SizeTable& sizes = data_->sizes;
-  SizeId outer = sizes.constant(1), inner = outer;
-  for (int i = 0; i < shape.rank; ++i) {
-    SizeId& size = i < counted ? outer : inner;
-    size = sizes.mul(size, shape.dims[static_cast<size_t>(i)]);
-  }
-  const Dim before = build.dim_of(outer), rest = build.dim_of(inner);
+  const Dim before = build.dim_of(build.elements(shape, 0, counted)),
+            rest = build.dim_of(build.elements(shape, counted, shape.rank));
   SizeId& repeated = shape.dims[static_cast<size_t>(counted)];
-  repeated = sizes.mul(repeated, sizes.constant(times));
-  return reshape(expand(reshape(x, {before, 1, rest}), {before, times, rest}), shape_of(build, shape));
+  repeated = data_->sizes.mul(repeated, data_->sizes.constant(times));
+  return reshape(expand(reshape(x, {before, 1, rest}), {before, times, rest}), build.shape_of(shape));
 }
 
 Tensor Graph::pad(Tensor x, int axis, int64_t before, int64_t behind, const PadOptions& options) {
@@ -175,7 +147,7 @@ Tensor Graph::pad(Tensor x, int axis, int64_t before, int64_t behind, const PadO
     if (!value.valid()) return {};
     const auto filled = [&](int64_t size) {
       part.dims[static_cast<size_t>(counted)] = data_->sizes.constant(size);
-      return expand(value, shape_of(build, part));
+      return expand(value, build.shape_of(part));
     };
     std::vector<Tensor> parts;
     if (before > 0) parts.push_back(filled(before));
@@ -199,7 +171,7 @@ Tensor Graph::pad(Tensor x, int axis, int64_t before, int64_t behind, const PadO
   };
   const std::string name = format("pad/%d/%lld/%lld/%lld", static_cast<int>(options.mode), static_cast<long long>(size),
                                   static_cast<long long>(before), static_cast<long long>(behind));
-  return take_each(*this, build, x, counted, before + size + behind, name, of);
+  return take(x, counted, build.shared_places(name, before + size + behind, of));
 }
 
 Tensor Graph::gather(Tensor x, int axis, Tensor places) {
@@ -209,7 +181,7 @@ Tensor Graph::gather(Tensor x, int axis, Tensor places) {
   if (counted < 0 || !fit(build, x, counted, places, true)) return {};
   if (counted < last && !are_rows(build, build.info(places), counted))
     return transpose(take(transpose(x, counted, last), last, transpose(places, counted, last)), counted, last);
-  Shape rows = shape_of(build, build.info(places));
+  Shape rows = build.shape_of(build.info(places));
   rows.rank = counted + 1;
   return take(x, counted, reshape(places, rows));
 }
@@ -229,7 +201,7 @@ Tensor Graph::scatter(Tensor x, int axis, Tensor places, Tensor values) {
   const TensorInfo all = build.info(values);
   const SizeId count = build.info(x).dims[static_cast<size_t>(counted)];
   // How many values name each element, or each row.
-  Shape named = shape_of(build, all);
+  Shape named = build.shape_of(all);
   if (are_rows(build, build.info(places), counted))
     for (int i = counted + 1; i < all.rank; ++i) named[i] = 1;
   const Tensor writers = sums_at(*this, build, expand(number(1.0), named), counted, places, count);

@@ -73,7 +73,7 @@ bool fill_shape(Build& build, const TensorInfo& from, Shape shape, TensorInfo* t
   SizeTable& sizes = build.data().sizes;
   std::optional<SizeId> size = sizes.quotient(all, others);
   if (!size && !(sizes.is_constant(all) && sizes.is_constant(others))) {
-    size = build.computed(detail::ExtentInfo::Made::Quotient, all, others);
+    size = build.computed({SizeRule::Kind::Quotient, all, others});
     if (build.failed()) return false;
     if (!build.keep_from_0(*size)) size.reset();
   }

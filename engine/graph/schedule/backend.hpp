@@ -36,7 +36,7 @@ class WeightsImpl {
 
   std::vector<Entry> entries;  // sorted by name
 
-  // What is known of each entry's use, for all plans; made when a graph is first compiled with these.
+  // Which entries graphs have declared, for all plans. The first compile with these weights makes it.
   std::mutex uses_mutex;
   std::shared_ptr<WeightUses> uses;
 };

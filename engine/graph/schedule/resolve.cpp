@@ -34,6 +34,17 @@ View per_row(View view) {
   return view;
 }
 
+int64_t take_axis(View* view, int axis, int rank) {
+  if (view->rank != rank) return 0;
+  const int64_t stride = view->stride[axis];
+  --view->rank;
+  for (int i = axis; i < view->rank; ++i) {
+    view->dim[i] = view->dim[i + 1];
+    view->stride[i] = view->stride[i + 1];
+  }
+  return stride;
+}
+
 View broadcast_to(const View& view, const View& target) {
   View out = target;
   out.dtype = view.dtype;
@@ -49,7 +60,7 @@ Status set_extent(const Schedule& schedule, std::string_view name, int64_t value
                   std::span<int64_t> extent_values) {
   for (size_t i = 0; i < schedule.extents.size(); ++i) {
     const detail::ExtentInfo& extent = schedule.extents[i];
-    if (extent.name != name || extent.is_computed()) continue;
+    if (extent.name != name || extent.is_computed) continue;
     if (value < extent.least || value > extent.max)
       return fail(log, Status::ExtentOutOfRange,
                   format("extent '%s' is %lld; this plan takes %lld to %lld", extent.name.c_str(),
@@ -69,7 +80,7 @@ Status finish_extents(const Schedule& schedule, const Log& log, std::span<int64_
   for (size_t i = 0; i < schedule.extents.size(); ++i) {
     if (extent_values[i] >= 0) continue;
     const detail::ExtentInfo& extent = schedule.extents[i];
-    if (extent.is_computed()) {
+    if (extent.is_computed) {
       std::string wrong;
       if (!compute(schedule.sizes, extent, extent_values, &extent_values[i], &wrong))
         return fail(log, Status::ExtentOutOfRange, wrong);
@@ -95,7 +106,7 @@ Status finish_extents(const Schedule& schedule, const Log& log, std::span<int64_
 std::vector<ExtentValue> largest_extents(const Schedule& schedule) {
   std::vector<ExtentValue> all;
   for (const detail::ExtentInfo& extent : schedule.extents)
-    if (extent.least > 0 && !extent.is_computed()) all.push_back({extent.name, extent.max});
+    if (extent.least > 0 && !extent.is_computed) all.push_back({extent.name, extent.max});
   return all;
 }
 

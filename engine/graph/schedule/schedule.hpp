@@ -102,8 +102,10 @@ View resolve(const Schedule& schedule, Tensor tensor, const RunValues& values);
 View broadcast_to(const View& view, const View& target);
 // A view of one element for each row, as a view of the rows' rank, which does not move along them.
 View per_row(View view);
+// Takes an axis from a view, and gives its stride. A view whose rank is not `rank` has lost the axis already: it stays, and 0 is given.
+int64_t take_axis(View* view, int axis, int rank);
 
-// Fills `sizes` (schedule.sizes.count() values) from named extents; those not given take their maximum.
+// Fills `sizes` (schedule.sizes.count() values) from named extents, all of which must be given; positions are 0 otherwise.
 // Fails, naming the extent and both values, without touching memory outside `sizes`. `extent_values` is scratch of
 // schedule.extents.size(). Allocates only to log a failure.
 template <class ExtentValues>

@@ -20,7 +20,8 @@ constexpr int64_t kDepthStep = 32;
 // Floats of workspace at most: for each core where splits fill the device, in all where they bound a workgroup's time.
 constexpr int64_t kMostToFill = 1 << 14, kMostToBound = 1 << 24;
 constexpr uint32_t kSumInvocations = 128;
-// Of splits with up to so many waves of workgroups one is the fastest. A workgroup alone on its core waits at its barriers.
+// More waves of workgroups than these make no split faster. A workgroup alone on its core waits at its barriers, which makes a lone wave
+// slower by this factor.
 constexpr int64_t kMostWaves = 4;
 constexpr double kLoneWave = 1.25;
 // Writing a sum and reading it again: 8 bytes, during which a core does some 32 multiply-adds of a 64x64 tile.

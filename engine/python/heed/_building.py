@@ -36,7 +36,7 @@ class Building(_c.Handle):
         if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
             raise TypeError(f"{what} must be a whole number or a Dim, not {type(value).__name__}")
         if not -(1 << 31) <= value < 1 << 62:
-            raise ValueError(f"{what} is {value}, which is out of range")
+            raise ValueError(f"{what} is {value}, must be at least -2**31 and below 2**62")
         return int(value)
 
     def _operands(self, **values: Any) -> List[int]:

@@ -194,7 +194,7 @@ def int32(value: Any, what: str) -> int:
     """A whole number of 32 bits, such as an axis."""
     value = whole(value, what)
     if not -(1 << 31) <= value < 1 << 31:
-        raise ValueError(f"{what} is {value}, which is out of range")
+        raise ValueError(f"{what} is {value}, must be at least -2**31 and below 2**31")
     return value
 
 
@@ -325,7 +325,7 @@ def _set(struct: Any, name: str, how: Any, value: Any, keep: Keep, graph: Any) -
     try:
         setattr(struct, name, value)
     except OverflowError:
-        raise ValueError(f"{name} is {value}, which is out of range") from None
+        raise ValueError(f"{name} is {value}, more than its type holds") from None
     except TypeError:  # a struct of another kind
         raise TypeError(f"{name} is not of the class that it must be of") from None
 

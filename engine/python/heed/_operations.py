@@ -561,7 +561,7 @@ class Operations(Building):
         return self._new(lib.heed_graph_mean(self._c, self._id_of(x, "x"), int32(axis, "axis"), *self._mask(mask, "mask")))
 
     def sum_axis(self, x: Tensor, axis: int) -> Tensor:
-        """The sum over one axis, which is removed, in f32 and rounded once to x's type: f32, f16 or bf16; or of i32, where it wraps
+        """Adds up an axis of x and removes it, in f32 and rounded once to x's type: f32, f16 or bf16; or of i32, where it wraps
         around."""
         return self._new(lib.heed_graph_sum_axis(self._c, self._id_of(x, "x"), int32(axis, "axis")))
 

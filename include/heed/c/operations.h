@@ -381,8 +381,8 @@ HEED_API heed_tensor heed_graph_cast(heed_graph* graph, heed_tensor x, heed_dtyp
 HEED_API heed_tensor heed_graph_mean(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor mask,
     heed_mask_meaning mask_meaning);
 
-// The sum over one axis, which is removed, in F32 and rounded once to x's type: F32, F16 or BF16; or of I32, where it
-// wraps around.
+// Adds up an axis of x and removes it, in F32 and rounded once to x's type: F32, F16 or BF16; or of I32, where it wraps
+// around.
 HEED_API heed_tensor heed_graph_sum_axis(heed_graph* graph, heed_tensor x, int32_t axis);
 
 // One number for the elements along these axes together; no axes: all of them. The axes are removed, or stay with size
