@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "harness/catch.hpp"
 
 #include "support.hpp"
@@ -74,6 +76,47 @@ TEST_CASE("fusion: keeps the order of operations", "[graph]") {
     REQUIRE(ops_of(s.schedule) == std::vector<Op>{Op::Matmul, Op::Matmul});
     CHECK(s.schedule.passes[1].inputs[in::kResidual] == s.schedule.passes[0].outputs[0]);
   }
+}
+
+TEST_CASE("fusion: activations that are spelled out go into the matmul", "[graph]") {
+  using Formula = Tensor (*)(Graph&, Tensor);
+  const auto activation_of = [](Formula formula, bool reproducible = false) {
+    Layer l;
+    l.g.output("y", formula(l.g, l.g.linear(l.x, l.w, l.b)));
+    const Scheduled s = schedule_of(l.g, {.asked = {.reproducible = reproducible}});
+    REQUIRE(s.status == Status::Ok);
+    return s.schedule.passes.size() == 1 ? s.schedule.passes[0].as<MatmulAttrs>().activation : Activation::None;
+  };
+  const Formula by_erf = [](Graph& g, Tensor x) {
+    return g.scale(g.mul(x, g.add(g.erf(g.div(x, g.number(std::sqrt(2.0)))), g.number(1.0))), 0.5f);
+  };
+  const Formula half_first = [](Graph& g, Tensor x) {
+    return g.mul(g.scale(x, 0.5f), g.add(g.number(1.0), g.erf(g.scale(x, 0.70710678f))));
+  };
+  const Formula by_tanh = [](Graph& g, Tensor x) {
+    const Tensor inner = g.add(x, g.scale(g.pow(x, g.number(3.0)), 0.044715f));
+    return g.mul(g.scale(x, 0.5f), g.add(g.activation(g.scale(inner, 0.79788456f), Activation::Tanh), g.number(1.0)));
+  };
+  const Formula by_products = [](Graph& g, Tensor x) {
+    const Tensor inner = g.mul(g.scale(x, 0.79788456f), g.add(g.scale(g.mul(x, x), 0.044715f), g.number(1.0)));
+    return g.scale(g.mul(x, g.add(g.number(1.0), g.activation(inner, Activation::Tanh))), 0.5f);
+  };
+  const Formula by_sigmoid = [](Graph& g, Tensor x) { return g.mul(g.sigmoid(x), x); };
+  const Formula by_exp = [](Graph& g, Tensor x) { return g.div(x, g.add(g.exp(g.neg(x)), g.number(1.0))); };
+  const Formula other_cube = [](Graph& g, Tensor x) {
+    const Tensor inner = g.add(x, g.scale(g.pow(x, g.number(3.0)), 0.0447f));
+    return g.mul(g.scale(x, 0.5f), g.add(g.activation(g.scale(inner, 0.79788456f), Activation::Tanh), g.number(1.0)));
+  };
+  const Formula other_sigmoid = [](Graph& g, Tensor x) { return g.mul(g.sigmoid(g.scale(x, 1.702f)), x); };
+  CHECK(activation_of(by_erf) == Activation::GeluErf);
+  CHECK(activation_of(half_first) == Activation::GeluErf);
+  CHECK(activation_of(by_tanh) == Activation::GeluTanh);
+  CHECK(activation_of(by_products) == Activation::GeluTanh);
+  CHECK(activation_of(by_sigmoid) == Activation::Silu);
+  CHECK(activation_of(by_exp) == Activation::Silu);
+  CHECK(activation_of(other_cube) == Activation::None);
+  CHECK(activation_of(other_sigmoid) == Activation::None);
+  CHECK(activation_of(by_erf, true) == Activation::None);  // reproducible plans compute what is written
 }
 
 TEST_CASE("fusion: a gate goes into the matmul that it multiplies", "[graph]") {

@@ -37,6 +37,8 @@ void isolate_outputs(GraphData* graph);
 // Makes f32 of every f16 and bf16 tensor between passes, so that a plan computes and stores in f32. What the host sees and what a
 // cast makes keeps its type, with casts beside the passes that read and write it. Only reproducible plans have this.
 void widen_activations(GraphData* graph);
+// Has one node for each GELU, SiLU and tanh that the graph spells out. Values between their functions are no longer rounded.
+void recognize_activations(GraphData* graph);
 // Moves bias, activation, dropout and residual or gate into the matmul before them, a residual into the norm after it, and
 // scale and activation into the elementwise operation before them. An activation's gradient goes into the matmul before it, and
 // what is added to a norm's gradient into that. Leaves out copies behind attention

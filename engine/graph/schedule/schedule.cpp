@@ -41,7 +41,10 @@ class Planner {
     detail::remove_dead_nodes(&graph_);
     detail::lower_attention(&graph_, device_, asked_.reproducible);
     detail::isolate_outputs(&graph_);
-    if (asked_.reproducible) detail::widen_activations(&graph_);
+    if (asked_.reproducible)
+      detail::widen_activations(&graph_);
+    else
+      detail::recognize_activations(&graph_);
     detail::fuse(&graph_, device_);
     detail::fuse_gradients(&graph_);
     detail::write_in_place(&graph_, device_, detail::Products::Whole);
