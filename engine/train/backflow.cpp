@@ -128,7 +128,38 @@ void Backflow::add(Tensor input, Tensor gradient) {
   const TensorInfo target = info(input);
   gradient = summed_to(*this, gradient, target);
   if (gradient.valid() && info(gradient).dtype != target.dtype) gradient = g_.cast(gradient, target.dtype);
-  if (gradient.valid()) flows_[key_of(input)].push_back({input, gradient});
+  if (gradient.valid()) add_part({input, gradient});
+}
+
+void Backflow::add_part(const Part& part) {
+  const TensorInfo view = info(part.view);
+  const detail::Overlap overlap = detail::overlap_of(build_, view);
+  if (overlap.outer < 0) {
+    flows_[key_of(part.view)].push_back(part);
+    return;
+  }
+  // One axis is cut: the inner one into pieces as long as the outer one's step, or the outer one into its elements.
+  SizeTable& sizes = data_.sizes;
+  const auto outer = static_cast<size_t>(overlap.outer), inner = static_cast<size_t>(overlap.inner);
+  const std::optional<SizeId> step = sizes.quotient(view.strides[outer], view.strides[inner]);
+  const bool cuts_inner = sizes.is_constant(view.dims[inner]) && step && sizes.is_constant(*step);
+  const bool cuts_outer = sizes.is_constant(view.dims[outer]);
+  const auto pieces = [](int64_t size, int64_t each) { return (size + each - 1) / each; };
+  const int64_t inner_size = build_.max_of(view.dims[inner]), outer_size = build_.max_of(view.dims[outer]);
+  const int64_t each = cuts_inner ? build_.max_of(*step) : 1;
+  if (!cuts_inner && !cuts_outer) {
+    build_.fail(Status::Unsupported,
+                format("%s shows elements several times; a gradient needs windows of constant size",
+                       build_.text(part.view).c_str()));
+    return;
+  }
+  const bool is_inner = cuts_inner && (!cuts_outer || pieces(inner_size, each) <= outer_size);
+  const int axis = is_inner ? overlap.inner : overlap.outer;
+  const int64_t size = is_inner ? inner_size : outer_size, length = is_inner ? each : 1;
+  for (int64_t at = 0; at < size; at += length) {
+    const SizeId begin = sizes.constant(at), count = sizes.constant(std::min(length, size - at));
+    add_part({build_.add_range(part.view, axis, begin, count), build_.add_range(part.gradient, axis, begin, count)});
+  }
 }
 
 void Backflow::refuse(const Node& node, const char* why) {

@@ -61,6 +61,8 @@ class Backflow {
   Tensor gathered(Tensor t);
   Tensor as_owner(const Part& part, Tensor owner);
   Tensor unexpanded(Tensor view);
+  // Keeps what flows to a view, in parts that do not overlap.
+  void add_part(const Part& part);
   // Sums the gradients of parts that are the same view, which leaves one part for each view.
   std::vector<Part> by_view(const std::vector<Part>& parts);
   // The parts side by side, if their views are slices that make up all of the owner; otherwise invalid.

@@ -60,6 +60,20 @@ constexpr Mask keep(Tensor nonzero_is_kept) { return {nonzero_is_kept, Mask::Mea
 // What Graph::reduce makes of the elements along axes. LogSumExp: log(sum of e^x). L2: sqrt(sum of x^2).
 enum class Reduction : uint8_t { Sum, Mean, Product, Max, Min, LogSumExp, L2 };
 
+// Windows along an axis, as those of a convolution. Element i of window w is element w * stride + i * dilation of the axis, behind
+// `before` elements of padding.
+struct WindowOptions {
+  int64_t stride = 1;              // from one window to the next
+  int64_t before = 0, behind = 0;  // elements of padding
+  int64_t dilation = 1;            // from one element to the next
+};
+
+// The windows of conv2d.
+struct Conv2dOptions {
+  WindowOptions rows = {};     // down, along axis 1
+  WindowOptions columns = {};  // across, along axis 2
+};
+
 struct MatmulOptions {
   bool transpose_a = false;  // a is [..., K, M]
   bool transpose_b = false;  // b is [..., N, K]
@@ -345,6 +359,26 @@ class HEED_API Graph {
   Tensor matmul(Tensor a, Tensor b, const MatmulOptions& options = {});
   // x [..., in] x weight [out, in] -> [..., out], plus bias [out] if valid (torch.nn.Linear); x has rank 1..4.
   Tensor linear(Tensor x, Tensor weight, Tensor bias = {});
+
+  // --- Convolutions and pools: channels lie along the last axis -------------------------------------------
+  // The windows of `size` along an axis of x: [.., windows, size, ..], a view, in which they overlap; padding is zeros, by a pass. There are
+  // (length - (size - 1) dilation - 1) / stride + 1 of them, rounded down, of the axis' length with padding; a shorter axis is a mistake, or
+  // at a run ExtentOutOfRange.
+  Tensor windows(Tensor x, int axis, int64_t size, const WindowOptions& options = {});
+  // x [B, S, C], weight [N, k, C / groups] of constants, bias [N] -> [B, S', N], where S' counts windows of k. Element n of a result is the
+  // sum over a window's elements and channels of x times weight[n]. Results of group i see the channels of group i alone. PyTorch's weight
+  // [N, C / groups, k] is this one with its axes 1 and 2 swapped.
+  //
+  // A matrix product reads windows where they lie in x, padded; without padding or dilation a convolution of one group is that product. Each
+  // element of a dilated window is a product of its own, as are groups; where channels do not meet (C / groups is 1) there are none. Of F16 and
+  // BF16, the sums of these products are rounded. The gradient of the weight copies the windows.
+  Tensor conv1d(Tensor x, Tensor weight, Tensor bias = {}, const WindowOptions& options = {});
+  // As conv1d, of images: x [B, H, W, C], weight [N, k_h, k_w, C / groups] -> [B, H', W', N]. PyTorch's weight is [N, C / groups, k_h, k_w]. One
+  // product for each row of a window; a single one where windows tile the image, as patches do.
+  Tensor conv2d(Tensor x, Tensor weight, Tensor bias = {}, const Conv2dOptions& options = {});
+  // A reduction of each window along an axis, whose size then counts windows. Padding does not count. Pools of images are two of these:
+  // along the rows, and along the columns. Types as for reduce.
+  Tensor pool(Tensor x, int axis, int64_t size, Reduction kind, const WindowOptions& options = {});
 
   // --- Operations on rows, which lie along the last axis --------------------------------------------------
   Tensor softmax(Tensor x, const SoftmaxOptions& options = {});  // rank 1..4

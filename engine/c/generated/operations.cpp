@@ -172,6 +172,30 @@ heed_tensor heed_graph_linear(heed_graph* graph, heed_tensor x, heed_tensor weig
   return on.add([&](heed::Graph& g) { return g.linear(on.tensor(x, "x"), on.tensor(weight, "weight"), on.tensor_if(bias)); });
 }
 
+heed_tensor heed_graph_windows(heed_graph* graph, heed_tensor x, int32_t axis, int64_t size,
+    const heed_window_options* options) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.windows(on.tensor(x, "x"), axis, size, read(on.call(), options)); });
+}
+
+heed_tensor heed_graph_conv1d(heed_graph* graph, heed_tensor x, heed_tensor weight, heed_tensor bias,
+    const heed_window_options* options) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.conv1d(on.tensor(x, "x"), on.tensor(weight, "weight"), on.tensor_if(bias), read(on.call(), options)); });
+}
+
+heed_tensor heed_graph_conv2d(heed_graph* graph, heed_tensor x, heed_tensor weight, heed_tensor bias,
+    const heed_conv2d_options* options) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.conv2d(on.tensor(x, "x"), on.tensor(weight, "weight"), on.tensor_if(bias), read(on.call(), options)); });
+}
+
+heed_tensor heed_graph_pool(heed_graph* graph, heed_tensor x, int32_t axis, int64_t size, heed_reduction kind,
+    const heed_window_options* options) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.pool(on.tensor(x, "x"), axis, size, on.call().one_of(kind, heed::Reduction::L2, "kind"), read(on.call(), options)); });
+}
+
 heed_tensor heed_graph_softmax(heed_graph* graph, heed_tensor x, const heed_softmax_options* options) {
   Building on(__func__, graph);
   return on.add([&](heed::Graph& g) { return g.softmax(on.tensor(x, "x"), read(on, options)); });

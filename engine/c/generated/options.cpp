@@ -6,6 +6,42 @@
 
 namespace heed::c {
 
+heed::WindowOptions read(Call& call, const heed_window_options* given) {
+  heed::WindowOptions made;
+  if (given == nullptr || !check_struct(call, given, sizeof(*given), "heed_window_options")) return made;
+  made.stride = given->stride;
+  made.before = given->before;
+  made.behind = given->behind;
+  made.dilation = given->dilation;
+  return made;
+}
+
+heed_window_options to_c(const heed::WindowOptions& from) {
+  heed_window_options to = {};
+  to.size = sizeof(to);
+  to.stride = from.stride;
+  to.before = from.before;
+  to.behind = from.behind;
+  to.dilation = from.dilation;
+  return to;
+}
+
+heed::Conv2dOptions read(Call& call, const heed_conv2d_options* given) {
+  heed::Conv2dOptions made;
+  if (given == nullptr || !check_struct(call, given, sizeof(*given), "heed_conv2d_options")) return made;
+  made.rows = read(call, &given->rows);
+  made.columns = read(call, &given->columns);
+  return made;
+}
+
+heed_conv2d_options to_c(const heed::Conv2dOptions& from) {
+  heed_conv2d_options to = {};
+  to.size = sizeof(to);
+  to.rows = to_c(from.rows);
+  to.columns = to_c(from.columns);
+  return to;
+}
+
 heed::MatmulOptions read(Call& call, const heed_matmul_options* given) {
   heed::MatmulOptions made;
   if (given == nullptr || !check_struct(call, given, sizeof(*given), "heed_matmul_options")) return made;
@@ -1025,6 +1061,8 @@ static heed_status init(const char* function, T* options) {
 
 using namespace heed::c;
 
+heed_status heed_window_options_init(heed_window_options* options) { return init<heed::WindowOptions>(__func__, options); }
+heed_status heed_conv2d_options_init(heed_conv2d_options* options) { return init<heed::Conv2dOptions>(__func__, options); }
 heed_status heed_matmul_options_init(heed_matmul_options* options) { return init<heed::MatmulOptions>(__func__, options); }
 heed_status heed_softmax_options_init(heed_softmax_options* options) { return init<heed::SoftmaxOptions>(__func__, options); }
 heed_status heed_attention_options_init(heed_attention_options* options) { return init<heed::AttentionOptions>(__func__, options); }

@@ -22,6 +22,10 @@
 
 namespace heed::c {
 
+heed::WindowOptions read(Call& call, const heed_window_options* given);
+heed_window_options to_c(const heed::WindowOptions& from);
+heed::Conv2dOptions read(Call& call, const heed_conv2d_options* given);
+heed_conv2d_options to_c(const heed::Conv2dOptions& from);
 heed::MatmulOptions read(Call& call, const heed_matmul_options* given);
 heed_matmul_options to_c(const heed::MatmulOptions& from);
 heed::SoftmaxOptions read(Building& on, const heed_softmax_options* given);

@@ -126,7 +126,7 @@ class Build {
   bool is_state(uint32_t storage) const;
 
  private:
-  int64_t value_of(SizeId size, int64_t ExtentInfo::* of_extent) const;
+  int64_t value_of(SizeId size, int64_t ExtentInfo::*of_extent) const;
 
   GraphData& data_;
   const char* op_;
@@ -135,6 +135,13 @@ class Build {
 // Tries to see `from` as `to` (whose rank and dims are set) without a copy. Equal leading and trailing dims keep their
 // strides. The dims between them must be one run of memory in `from`, which the new dims then divide.
 bool reshape_in_place(Build& build, const TensorInfo& from, TensorInfo* to);
+
+// Axes of a view that show the same memory, as windows that overlap do: elements of the outer one meet those of the inner one. -1: no two
+// elements of the view are the same. Told by strides at the extents' maxima.
+struct Overlap {
+  int outer = -1, inner = -1;
+};
+Overlap overlap_of(const Build& build, const TensorInfo& view);
 
 // Whether `heads` shows a product's rows `made`, [B, S, H d] or [S, H d] without gaps, as [B, H, S, d]. H and d are constants.
 bool shows_heads(Build& build, const TensorInfo& made, const TensorInfo& heads);

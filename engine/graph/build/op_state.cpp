@@ -13,12 +13,10 @@ namespace {
 bool check_operands(Build& build, Tensor state, Tensor value) {
   if (!build.needs({state, value})) return false;
   const TensorInfo& info = build.info(state);
-  const SizeTable& sizes = build.data().sizes;
-  for (size_t i = 0; i < static_cast<size_t>(info.rank); ++i)
-    if (sizes.is_constant(info.strides[i], 0) && !sizes.is_constant(info.dims[i], 1))
-      return build.refuse(
-          Status::InvalidArgument,
-          format("%s shows elements of the state several times; it cannot be written", build.text(state).c_str()));
+  if (overlap_of(build, info).outer >= 0)
+    return build.refuse(
+        Status::InvalidArgument,
+        format("%s shows elements of the state several times; it cannot be written", build.text(state).c_str()));
   if (build.is_state(info.storage)) return true;
   return build.refuse(Status::InvalidArgument,
                       format("%s is neither a state nor a view of one", build.text(state).c_str()));

@@ -7,7 +7,7 @@ from typing import Optional, Sequence
 from . import _words
 from ._building import Building
 from ._c import Keep, ffi, int32, ints, lib, number_if, pack, real, truth, whole, word, word_if
-from ._options import (AttentionOptions, AttentionResult, MatmulOptions, PadOptions, RotaryOptions, RotaryScaling, SampleOptions, SoftmaxOptions, TopKResult)
+from ._options import (AttentionOptions, AttentionResult, Conv2dOptions, MatmulOptions, PadOptions, RotaryOptions, RotaryScaling, SampleOptions, SoftmaxOptions, TopKResult, WindowOptions)
 from .tensor import Dim, Mask, Operand, Size, Tensor
 
 
@@ -143,6 +143,63 @@ class Operations(Building):
         """x [..., in] x weight [out, in] -> [..., out], plus bias [out] if valid (torch.nn.Linear); x has rank 1..4."""
         return self._new(lib.heed_graph_linear(self._c, self._id_of(x, "x"), self._id_of(weight, "weight"), self._tensor_id(bias,
             "bias")))
+
+    def windows(self, x: Tensor, axis: int, size: int, *, stride: int = 1, before: int = 0, behind: int = 0,
+        dilation: int = 1) -> Tensor:
+        """The windows of `size` along an axis of x: [.., windows, size, ..], a view, in which they overlap; padding is zeros, by a
+        pass. There are (length - (size - 1) dilation - 1) / stride + 1 of them, rounded down, of the axis' length with padding; a
+        shorter axis is a mistake, or at a run ExtentOutOfRange.
+
+        - stride: from one window to the next.
+        - before, behind: elements of padding.
+        - dilation: from one element to the next."""
+        keep = Keep()
+        options = WindowOptions(stride, before, behind, dilation)
+        return self._new(lib.heed_graph_windows(self._c, self._id_of(x, "x"), int32(axis, "axis"), whole(size, "size"),
+            pack(options, keep, self)))
+
+    def conv1d(self, x: Tensor, weight: Tensor, bias: Optional[Tensor] = None, *, stride: int = 1, before: int = 0, behind: int = 0,
+        dilation: int = 1) -> Tensor:
+        """x [B, S, C], weight [N, k, C / groups] of constants, bias [N] -> [B, S', N], where S' counts windows of k. Element n of a
+        result is the sum over a window's elements and channels of x times weight[n]. Results of group i see the channels of group i
+        alone. PyTorch's weight [N, C / groups, k] is this one with its axes 1 and 2 swapped.
+
+        A matrix product reads windows where they lie in x, padded; without padding or dilation a convolution of one group is that
+        product. Each element of a dilated window is a product of its own, as are groups; where channels do not meet (C / groups is
+        1) there are none. Of f16 and bf16, the sums of these products are rounded. The gradient of the weight copies the windows.
+
+        - stride: from one window to the next.
+        - before, behind: elements of padding.
+        - dilation: from one element to the next."""
+        keep = Keep()
+        options = WindowOptions(stride, before, behind, dilation)
+        return self._new(lib.heed_graph_conv1d(self._c, self._id_of(x, "x"), self._id_of(weight, "weight"), self._tensor_id(bias,
+            "bias"), pack(options, keep, self)))
+
+    def conv2d(self, x: Tensor, weight: Tensor, bias: Optional[Tensor] = None, *, rows: Optional[WindowOptions] = None,
+        columns: Optional[WindowOptions] = None) -> Tensor:
+        """As conv1d, of images: x [B, H, W, C], weight [N, k_h, k_w, C / groups] -> [B, H', W', N]. PyTorch's weight is [N, C /
+        groups, k_h, k_w]. One product for each row of a window; a single one where windows tile the image, as patches do.
+
+        - rows: down, along axis 1.
+        - columns: across, along axis 2."""
+        keep = Keep()
+        options = Conv2dOptions(rows, columns)
+        return self._new(lib.heed_graph_conv2d(self._c, self._id_of(x, "x"), self._id_of(weight, "weight"), self._tensor_id(bias,
+            "bias"), pack(options, keep, self)))
+
+    def pool(self, x: Tensor, axis: int, size: int, kind: str, *, stride: int = 1, before: int = 0, behind: int = 0,
+        dilation: int = 1) -> Tensor:
+        """A reduction of each window along an axis, whose size then counts windows. Padding does not count. Pools of images are two of
+        these: along the rows, and along the columns. Types as for reduce.
+
+        - stride: from one window to the next.
+        - before, behind: elements of padding.
+        - dilation: from one element to the next."""
+        keep = Keep()
+        options = WindowOptions(stride, before, behind, dilation)
+        return self._new(lib.heed_graph_pool(self._c, self._id_of(x, "x"), int32(axis, "axis"), whole(size, "size"),
+            word(_words.REDUCTION, kind, "kind"), pack(options, keep, self)))
 
     def softmax(self, x: Tensor, *, scale: float = 1.0, causal: str = "none", key_padding: Optional[Mask] = None,
         mask: Optional[Mask] = None, bias: Optional[Tensor] = None, masked_fill: Optional[float] = None) -> Tensor:

@@ -10,6 +10,38 @@ from .tensor import Mask, Size, Tensor
 
 
 @dataclass
+class WindowOptions:
+    """Windows along an axis, as those of a convolution. Element i of window w is element w * stride + i * dilation of the axis, behind
+    `before` elements of padding.
+
+    - stride: from one window to the next.
+    - before, behind: elements of padding.
+    - dilation: from one element to the next."""
+
+    stride: int = 1
+    before: int = 0
+    behind: int = 0
+    dilation: int = 1
+
+    _ctype: ClassVar[str] = "heed_window_options"
+    _kinds: ClassVar[Dict[str, Any]] = {"stride": "int", "before": "int", "behind": "int", "dilation": "int"}
+
+
+@dataclass
+class Conv2dOptions:
+    """The windows of conv2d.
+
+    - rows: down, along axis 1.
+    - columns: across, along axis 2."""
+
+    rows: WindowOptions = field(default_factory=WindowOptions)
+    columns: WindowOptions = field(default_factory=WindowOptions)
+
+    _ctype: ClassVar[str] = "heed_conv2d_options"
+    _kinds: ClassVar[Dict[str, Any]] = {"rows": "struct", "columns": "struct"}
+
+
+@dataclass
 class MatmulOptions:
     """Options of matmul.
 

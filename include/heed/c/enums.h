@@ -106,10 +106,8 @@ enum {
   HEED_REDUCTION_L2 = 6,
 };
 
-// The two elements of a row that turn together: neighbours (2i and 2i + 1), or the same places of its two halves (i and
-// i + width / 2), as checkpoints in Hugging Face's layout of Llama, Qwen and GPT-NeoX have them. What heed_graph_pad
-// puts beside the elements of an axis: a number; their reflection, in which the edge is not there again; the edge
-// again; or what lies at the other end.
+// What heed_graph_pad puts beside the elements of an axis: a number; their reflection, in which the edge is not there
+// again; the edge again; or what lies at the other end.
 typedef int32_t heed_padding;
 enum {
   HEED_PADDING_CONSTANT = 0,
@@ -118,6 +116,8 @@ enum {
   HEED_PADDING_WRAP = 3,
 };
 
+// The two elements of a row that turn together: neighbours (2i and 2i + 1), or the same places of its two halves (i and
+// i + width / 2), as checkpoints in Hugging Face's layout of Llama, Qwen and GPT-NeoX have them.
 typedef int32_t heed_rotary_pairs;
 enum {
   HEED_ROTARY_ADJACENT = 0,

@@ -168,6 +168,33 @@ HEED_API heed_tensor heed_graph_matmul(heed_graph* graph, heed_tensor a, heed_te
 // x [..., in] x weight [out, in] -> [..., out], plus bias [out] if valid (torch.nn.Linear); x has rank 1..4.
 HEED_API heed_tensor heed_graph_linear(heed_graph* graph, heed_tensor x, heed_tensor weight, heed_tensor bias);
 
+// The windows of `size` along an axis of x: [.., windows, size, ..], a view, in which they overlap; padding is zeros,
+// by a pass. There are (length - (size - 1) dilation - 1) / stride + 1 of them, rounded down, of the axis' length with
+// padding; a shorter axis is a mistake, or at a run ExtentOutOfRange.
+HEED_API heed_tensor heed_graph_windows(heed_graph* graph, heed_tensor x, int32_t axis, int64_t size,
+    const heed_window_options* options);
+
+// x [B, S, C], weight [N, k, C / groups] of constants, bias [N] -> [B, S', N], where S' counts windows of k. Element n
+// of a result is the sum over a window's elements and channels of x times weight[n]. Results of group i see the
+// channels of group i alone. PyTorch's weight [N, C / groups, k] is this one with its axes 1 and 2 swapped.
+//
+// A matrix product reads windows where they lie in x, padded; without padding or dilation a convolution of one group is
+// that product. Each element of a dilated window is a product of its own, as are groups; where channels do not meet (C
+// / groups is 1) there are none. Of F16 and BF16, the sums of these products are rounded. The gradient of the weight
+// copies the windows.
+HEED_API heed_tensor heed_graph_conv1d(heed_graph* graph, heed_tensor x, heed_tensor weight, heed_tensor bias,
+    const heed_window_options* options);
+
+// As conv1d, of images: x [B, H, W, C], weight [N, k_h, k_w, C / groups] -> [B, H', W', N]. PyTorch's weight is [N, C /
+// groups, k_h, k_w]. One product for each row of a window; a single one where windows tile the image, as patches do.
+HEED_API heed_tensor heed_graph_conv2d(heed_graph* graph, heed_tensor x, heed_tensor weight, heed_tensor bias,
+    const heed_conv2d_options* options);
+
+// A reduction of each window along an axis, whose size then counts windows. Padding does not count. Pools of images are
+// two of these: along the rows, and along the columns. Types as for reduce.
+HEED_API heed_tensor heed_graph_pool(heed_graph* graph, heed_tensor x, int32_t axis, int64_t size, heed_reduction kind,
+    const heed_window_options* options);
+
 // Rank 1..4
 HEED_API heed_tensor heed_graph_softmax(heed_graph* graph, heed_tensor x, const heed_softmax_options* options);
 

@@ -18,6 +18,25 @@
 extern "C" {
 #endif
 
+// Windows along an axis, as those of a convolution. Element i of window w is element w * stride + i * dilation of the
+// axis, behind `before` elements of padding.
+typedef struct heed_window_options {
+  size_t size;     // set by heed_window_options_init
+  int64_t stride;  // from one window to the next
+  int64_t before;  // elements of padding
+  int64_t behind;
+  int64_t dilation;  // from one element to the next
+} heed_window_options;
+HEED_API heed_status heed_window_options_init(heed_window_options* options);
+
+// The windows of conv2d.
+typedef struct heed_conv2d_options {
+  size_t size;                  // set by heed_conv2d_options_init
+  heed_window_options rows;     // down, along axis 1
+  heed_window_options columns;  // across, along axis 2
+} heed_conv2d_options;
+HEED_API heed_status heed_conv2d_options_init(heed_conv2d_options* options);
+
 typedef struct heed_matmul_options {
   size_t size;          // set by heed_matmul_options_init
   int32_t transpose_a;  // a is [..., K, M]
