@@ -14,6 +14,9 @@
 
 namespace heed {
 
+// Views, elementwise nodes and reductions have up to kMaxRank dims, other nodes this many.
+inline constexpr int kMaxNodeRank = 5;
+
 struct TensorInfo {
   DType dtype = DType::F32;
   int rank = 0;

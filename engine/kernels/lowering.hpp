@@ -90,7 +90,7 @@ inline int64_t mul_up_to(int64_t a, int64_t b, int64_t most) {
 inline constexpr int kMaxViews = 7;
 struct Walk {
   int rank = 1;  // dimensions in use: the last `rank`
-  std::array<int64_t, kMaxRank> dim = {1, 1, 1, 1, 1};
+  std::array<int64_t, kMaxRank> dim = {1, 1, 1, 1, 1, 1};
   std::array<std::array<int64_t, kMaxRank>, kMaxViews> stride{};
 
   int64_t elements(int innermost_left_out = 0) const {
@@ -143,6 +143,6 @@ struct WhyStorage {
   const char* of(DType dtype) const { return dtype == DType::F16 ? f16 : dtype == DType::BF16 ? bf16 : f32; }
 };
 #define HEED_WHY_STORAGE(text) \
-  {text "; f32 storage, f32 sums", text "; f16 storage, f32 sums", text "; bf16 storage, f32 sums"}
+  { text "; f32 storage, f32 sums", text "; f16 storage, f32 sums", text "; bf16 storage, f32 sums" }
 
 }  // namespace heed::kernels

@@ -61,7 +61,7 @@ constexpr uint64_t bytes_of(DType dtype, uint64_t elements) {
 
 HEED_API const char* to_string(DType dtype);  // "f32", "f16", "bf16", "i32", "u8", "q8_0", ..., "q6_k"
 
-inline constexpr int kMaxRank = 5;
+inline constexpr int kMaxRank = 6;
 
 // One dimension: a constant, or a number of one Graph that each run gives (made by Graph::extent and position, by arithmetic on them,
 // and by operations on tensors that have extents). `value` is the constant, or the largest value that the number can take.
@@ -76,7 +76,7 @@ struct Dim {
   friend constexpr bool operator==(const Dim&, const Dim&) = default;
 };
 
-// Up to kMaxRank dimensions, outermost first. A graph call that gets a Shape of more dimensions makes the graph fail.
+// Up to kMaxRank dimensions, outermost first; views, elementwise functions and reductions take so many, other operations at most five. A graph call that gets a Shape of more dimensions makes the graph fail.
 struct Shape {
   std::array<Dim, kMaxRank> dims{};
   int rank = 0;

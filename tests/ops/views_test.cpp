@@ -42,27 +42,50 @@ const Seen kSeen[] = {
      [](const Array& x) { return slice(x, 2, 0, 1); }},
     {"the last rows", [](Graph& g, Tensor x) { return g.slice(x, 1, -2, 2); },
      [](const Array& x) { return slice(x, 1, 4, 2); }},
-    {"a row for all", [](Graph& g, Tensor x) { return g.expand(g.slice(x, 1, 3, 1), {4, 7, 10}); },
-     [](const Array& x) { return broadcast(slice(x, 1, 3, 1), {4, 7, 10}); }},
-    {"an element for all", [](Graph& g, Tensor x) { return g.expand(g.slice(x, 2, 4, 1), {4, 6, 9}); },
-     [](const Array& x) { return broadcast(slice(x, 2, 4, 1), {4, 6, 9}); }},
-    {"one matrix for all", [](Graph& g, Tensor x) { return g.expand(g.select(x, 0, -1), {5, 6, 10}); },
-     [](const Array& x) { return broadcast(slice(x, 0, 3, 1), {5, 6, 10}); }},
+    {"a row for all",
+     [](Graph& g, Tensor x) {
+       return g.expand(g.slice(x, 1, 3, 1), {4, 7, 10});
+     },
+     [](const Array& x) {
+       return broadcast(slice(x, 1, 3, 1), {4, 7, 10});
+     }},
+    {"an element for all",
+     [](Graph& g, Tensor x) {
+       return g.expand(g.slice(x, 2, 4, 1), {4, 6, 9});
+     },
+     [](const Array& x) {
+       return broadcast(slice(x, 2, 4, 1), {4, 6, 9});
+     }},
+    {"one matrix for all",
+     [](Graph& g, Tensor x) {
+       return g.expand(g.select(x, 0, -1), {5, 6, 10});
+     },
+     [](const Array& x) {
+       return broadcast(slice(x, 0, 3, 1), {5, 6, 10});
+     }},
     {"rows in reverse", [](Graph& g, Tensor x) { return g.flip(x, 1); }, [](const Array& x) { return flipped(x, 1); }},
     {"elements in reverse", [](Graph& g, Tensor x) { return g.flip(x, -1); },
      [](const Array& x) { return flipped(x, 2); }},
     {"rows between reflections", [](Graph& g, Tensor x) { return g.pad(x, 1, 5, 2, {.mode = Padding::Reflect}); },
-     [](const Array& x) { return picked(x, 1, {5, 4, 3, 2, 1, 0, 1, 2, 3, 4, 5, 4, 3}); }},
+     [](const Array& x) {
+       return picked(x, 1, {5, 4, 3, 2, 1, 0, 1, 2, 3, 4, 5, 4, 3});
+     }},
     {"elements between edges", [](Graph& g, Tensor x) { return g.pad(x, -1, 1, 12, {.mode = Padding::Edge}); },
      [](const Array& x) {
        return picked(x, 2, {0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9});
      }},
     {"a part that goes round", [](Graph& g, Tensor x) { return g.pad(x, 1, -2, 5, {.mode = Padding::Wrap}); },
-     [](const Array& x) { return picked(x, 1, {2, 3, 4, 5, 2, 3, 4, 5, 2}); }},
+     [](const Array& x) {
+       return picked(x, 1, {2, 3, 4, 5, 2, 3, 4, 5, 2});
+     }},
     {"rows again and again", [](Graph& g, Tensor x) { return g.tile(x, 1, 3); },
-     [](const Array& x) { return concat({x, x, x}, 1); }},
+     [](const Array& x) {
+       return concat({x, x, x}, 1);
+     }},
     {"every second element twice", [](Graph& g, Tensor x) { return g.tile(g.stride(x, 2, 2), -1, 2); },
-     [](const Array& x) { return concat({strided(x, 2, 2), strided(x, 2, 2)}, 2); }},
+     [](const Array& x) {
+       return concat({strided(x, 2, 2), strided(x, 2, 2)}, 2);
+     }},
 };
 
 Case operand_case(const Seen& seen) {
@@ -211,6 +234,51 @@ Case sum_case() {
           }};
 }
 
+// Six axes of which no two can be one, as operands of one and of two tensors and of a reduction; and the windows of an image that attention
+// goes over, whose gradient comes back the same way.
+Case six_axes_case(DType of) {
+  return {std::string("six axes of ") + to_string(of), [of](Trial& t) {
+            if (of != DType::F32 && t.dtype != DType::F32) return;
+            Graph& g = t.graph;
+            const DType dtype = of == DType::F32 ? t.dtype : of;
+            const Sizes shape = {2, 3, 2, 5, 2, 3};
+            const std::vector<int> turned = {5, 3, 1, 4, 2, 0};
+            const Tensor x = g.input("x", shape_of(shape), dtype);
+            const Tensor y = g.permute(x, turned), z = g.expand(g.input("z", {3, 1, 3, 1, 2, 1}, dtype), g.shape(y));
+            g.output("y", y);
+            g.output("sum", g.where(g.ge(y, z), y, z));
+            Run& run = t.run();
+            const Array v = run.input("x", whole_numbers(shape, 41, 0, 200), dtype);
+            const Array w = run.input("z", whole_numbers({3, 1, 3, 1, 2, 1}, 42, 0, 200), dtype);
+            const Array seen = permute(v, turned), other = broadcast(w, seen.shape);
+            Array larger = seen;
+            for (int64_t i = 0; i < larger.size(); ++i) larger.at(i) = std::max(seen.at(i), other.at(i));
+            run.expect_exact("y", seen, dtype);
+            run.expect_exact("sum", larger, dtype);
+          }};
+}
+
+Case image_windows_case() {
+  return {"windows of an image, by six axes", [](Trial& t) {
+            Graph& g = t.graph;
+            const Dim batch = g.extent("batch", 2);
+            const Tensor x = t.input("x", {batch, 4, 6, 8});
+            const Tensor cut = g.permute(g.reshape(x, {batch, 2, 2, 3, 2, 8}), {0, 1, 3, 2, 4, 5});
+            const Tensor sums = g.reduce(cut, Reduction::Max, {3, 4});
+            const Tensor y = g.reshape(cut, {-1, 4, 8});
+            g.output("y", y);
+            g.output("largest", sums);
+            g.output("dx", train_tests::gradient(t, g.scale(y, 1.0f), x));
+            Run& run = t.run({{"batch", 2}});
+            const Array v = run.input("x", uniform({2, 4, 6, 8}, 43)), up = run.input("up", uniform({12, 4, 8}, 44));
+            const Array seen = permute(reshape(v, {2, 2, 2, 3, 2, 8}), {0, 1, 3, 2, 4, 5});
+            run.expect_exact("y", reshape(seen, {12, 4, 8}), t.dtype);
+            run.expect_exact("largest", reduce(seen, Reduction::Max, {3, 4}), t.dtype);
+            const Array back = permute(reshape(up, {2, 2, 3, 2, 2, 8}), {0, 1, 3, 2, 4, 5});
+            run.expect_exact("dx", reshape(back, {2, 4, 6, 8}), t.dtype);
+          }};
+}
+
 }  // namespace
 
 TEST_CASE("views as operands on every device", "[ops][train]") {
@@ -223,6 +291,8 @@ TEST_CASE("views as operands on every device", "[ops][train]") {
   operation.cases.push_back(arithmetic_case());
   operation.cases.push_back(split_case());
   operation.cases.push_back(sum_case());
+  for (const DType of : {DType::F32, DType::I32, DType::U8}) operation.cases.push_back(six_axes_case(of));
+  operation.cases.push_back(image_windows_case());
   check(operation);
 }
 

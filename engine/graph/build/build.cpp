@@ -46,7 +46,7 @@ bool Build::allows(std::initializer_list<Tensor> tensors) {
   return !failed();
 }
 
-int64_t Build::value_of(SizeId size, int64_t ExtentInfo::* of_extent) const {
+int64_t Build::value_of(SizeId size, int64_t ExtentInfo::*of_extent) const {
   std::vector<int64_t> values;
   values.reserve(data_.extents.size());
   for (const ExtentInfo& extent : data_.extents) values.push_back(extent.*of_extent);
@@ -235,6 +235,11 @@ Tensor Build::add_transposed(Tensor x, int axis_a, int axis_b) {
 }
 
 Node& Build::add_node(Op op, std::initializer_list<Tensor> inputs, Tensor output, Attrs attrs) {
+  if (op != Op::Elementwise && op != Op::Reduce)
+    for (const Tensor operand : inputs)
+      if (operand.valid() && info(operand).rank > kMaxNodeRank)
+        fail(Status::ShapeMismatch,
+             format("%s: at most %d dims are supported here", text(operand).c_str(), kMaxNodeRank));
   Node node;
   node.op = op;
   std::copy(inputs.begin(), inputs.end(), node.inputs.begin());

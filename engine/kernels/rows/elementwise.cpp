@@ -119,8 +119,9 @@ namespace {
 // The kernels for one or two operands of one type, which take any layout and have less to fold than those for programs; none if
 // the node needs those.
 std::optional<SimpleElementwise> plain_kernel_of(const Schedule& schedule, const Node& node) {
-  const std::optional<SimpleElementwise> simple = simple_of(node.as<ElementwiseAttrs>());
-  if (!simple) return std::nullopt;
+  const auto& attrs = node.as<ElementwiseAttrs>();
+  const std::optional<SimpleElementwise> simple = simple_of(attrs);
+  if (!simple || attrs.rank > kMaxNodeRank) return std::nullopt;
   const DType from = schedule.info(node.inputs[in::kA]).dtype, to = schedule.info(node.outputs[0]).dtype;
   const bool copies = simple->kind == Kind::Copy, moves = copies && simple->is_plain() && from == to;
   if (!copies && schedule.info(node.inputs[in::kB]).dtype != from) return std::nullopt;
@@ -153,6 +154,8 @@ static_assert(Operand::Step == HEED_PROGRAM_FIRST_STEP && Operand::Scalar == HEE
 Status select_program(const Select& select) {
   const auto& attrs = select.node.as<ElementwiseAttrs>();
   const auto count = static_cast<uint32_t>(select.node.input_count());
+  if (attrs.rank - 1 + attrs.rank * (count + 1) + attrs.scalar_count > ElementwiseAttrs::kWords)
+    return select.unsupported(format("%u operands along %d dims, none of which can be one", count, attrs.rank));
   Vec4 known = vec4_of(select, select.node.outputs[0]);
   uint32_t types = type_number(select.out().dtype) << 24;
   for (uint32_t i = 0; i < count; ++i) {

@@ -1,3 +1,5 @@
+#include <iterator>
+
 #include "kernels/operations.hpp"
 
 namespace heed::kernels {
@@ -22,8 +24,9 @@ void emit_slice_backward(const Emit& emit) {
   p.elements = u32(out.elements());
   p.place = value(attrs.offset);
   // Axes that are not there have one index, at a stride that no place reaches.
-  for (int i = 0; i < kMaxRank; ++i) {
-    const int axis = i - (kMaxRank - x.rank);
+  constexpr int kDims = static_cast<int>(std::size(p.dim));
+  for (int i = 0; i < kDims; ++i) {
+    const int axis = i - (kDims - x.rank);
     p.dim[i] = axis < 0 ? 1 : u32(x.dim[axis]);
     p.x_stride[i] = axis < 0 ? 0 : u32(x.stride[axis]);
     p.place_stride[i] = axis < 0 ? UINT32_MAX : value(attrs.strides[static_cast<size_t>(axis)]);

@@ -45,7 +45,7 @@ HEED_API const char* heed_dtype_text(heed_dtype dtype);
 HEED_API uint64_t heed_dtype_bytes(heed_dtype dtype, uint64_t elements);
 
 // The most dimensions of a tensor.
-enum { HEED_MAX_RANK = 5 };
+enum { HEED_MAX_RANK = 6 };
 
 // One value in one graph. 0 is no tensor: what may be left out is 0.
 typedef uint64_t heed_tensor;
