@@ -23,7 +23,8 @@ import heed  # noqa: E402
 import onnx  # noqa: E402
 from onnx.backend.test.case.node import collect_testcases  # noqa: E402
 
-from operators import No, Node, OPERATORS  # noqa: E402
+from node import No, Node  # noqa: E402
+from operators import OPERATORS  # noqa: E402
 
 COUNTS = pathlib.Path(__file__).with_name("counts.txt")
 LOADER = os.environ.get("HEED_VULKAN_LOADER")
