@@ -55,6 +55,7 @@ struct SoftmaxAttrs {
 struct AttentionAttrs {
   SoftmaxAttrs softmax;
   DropoutAttrs dropout;
+  float softcap = 0.0f;  // c tanh(s / c) of each score s; 0: none
   // Lengths and positions lie side by side in a tensor of their own, [B, 2], or one of them in one, [B] (lower_attention.cpp).
   bool rows_joined = false;
   bool makes_query = true;  // of AttentionBackward: the gradient of the query is among its outputs

@@ -102,7 +102,8 @@ inline constexpr size_t kSampleBias = input_of(Op::Sample, "bias"), kPrevious = 
 namespace out {
 inline constexpr size_t kBeforeActivation = output_of(Op::Matmul, "before_activation");
 inline constexpr size_t kWeights = output_of(Op::Attention, "weights"),
-                        kLogSumExp = output_of(Op::Attention, "log_sum_exp");
+                        kLogSumExp = output_of(Op::Attention, "log_sum_exp"),
+                        kScores = output_of(Op::Attention, "scores");
 inline constexpr size_t kQueryGradient = output_of(Op::AttentionBackward, "query_gradient"),
                         kKeyGradient = output_of(Op::AttentionBackward, "key_gradient"),
                         kValueGradient = output_of(Op::AttentionBackward, "value_gradient"),

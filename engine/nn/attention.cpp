@@ -14,8 +14,10 @@ Tensor first_positions(Graph& g, const MultiHeadOptions& options) {
 
 AttentionOptions core_options(Graph& g, const MultiHeadOptions& options) {
   return {.scale = options.scale,
+          .softcap = options.softcap,
           .causal = options.causal,
           .window = options.window,
+          .window_ahead = options.window_ahead,
           .lengths = options.lengths,
           .positions = first_positions(g, options),
           .key_padding = options.key_padding,
@@ -194,7 +196,8 @@ AttentionResult single_head(Graph& g, Tensor query, Tensor key, Tensor value, co
     const Tensor batched = g.select(x, 1, 0);
     return rank == 2 ? g.select(batched, 0, 0) : batched;
   };
-  return {remove_heads(result.output), remove_heads(result.weights), remove_heads(result.log_sum_exp)};
+  return {remove_heads(result.output), remove_heads(result.weights), remove_heads(result.log_sum_exp),
+          remove_heads(result.scores)};
 }
 
 }  // namespace heed::nn

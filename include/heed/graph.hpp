@@ -93,32 +93,46 @@ struct SoftmaxOptions {
   std::optional<float> masked_fill = {};
 };
 
+// The step at which AttentionResult::scores are taken. Scaled: scale q.k, for hidden keys, too. Capped: behind softcap; without one, as
+// Scaled. Masked: with the bias, and minus infinity or masked_fill for hidden keys. One step on they are weights (return_weights).
+enum class Scores : uint8_t { None, Scaled, Capped, Masked };
+
 // A query without a visible key gives zeros, as a row of softmax does. Keys and values that a query does not see may be
-// anything, also infinite or NaN: they do not count. Two options make an exception of values, which must then be finite:
-// masked_fill, by which every key has a weight; and return_weights, by which the output is a matrix product of all weights
-// and values, where 0 times infinity is NaN. On Vulkan that product is also made where no fused kernel serves: for d_k or d_v
-// that is above 256 or an extent, for operands whose innermost dim is not contiguous, and on drivers whose fused kernels fail
-// the self-test. It reads keys and values behind `lengths`, too.
+// anything, also infinite or NaN: they do not count. Some options make an exception of values, which must then be finite:
+// masked_fill, by which every key has a weight; and return_weights, return_scores and softcap, by which scores and weights are
+// stored, and the output is a matrix product of all weights and values, where 0 times infinity is NaN. On Vulkan that product
+// is also made where no fused kernel serves: for d_k or d_v that is above 256 or an extent, for operands whose innermost dim
+// is not contiguous, and on drivers whose fused kernels fail the self-test. It reads keys and values behind `lengths`, too.
+//
+// The softmax is computed in F32 for every type. What is stored has the queries' type: for scores and weights of F32 beside keys and
+// values of F16 or BF16, cast the queries to F32.
 struct AttentionOptions {
   std::optional<float> scale = {};  // default 1/sqrt(d_k)
+  // c > 0 makes c tanh(s / c) of each scaled score s, before bias and masks, so that none is beyond -c .. c (Gemma Team 2024,
+  // arXiv:2408.00118). 0: none.
+  float softcap = 0.0f;
   Causal causal = Causal::None;
-  // A sliding window, which needs causal (Beltagy et al. 2020, arXiv:2004.05150). A query at place p among the keys sees only those
-  // with p - window < j <= p. Tiles of keys that no query of a workgroup sees are not visited. 0: no window.
+  // A sliding window (Beltagy et al. 2020, arXiv:2004.05150). A query at place p among the keys sees key j only if j + window > p and
+  // j < p + window_ahead. 0: no bound on that side. Causal is a window_ahead of 1, whatever is given; tiles of keys that no query of a
+  // workgroup sees are then not visited. Without it places are those of BottomRight, or `positions`, and each run writes a mask, U8
+  // [1 or B, 1, S_q, S_kv].
   int64_t window = 0;
+  int64_t window_ahead = 0;
   // For batches whose rows differ, such as conversations of different lengths: I32 [B]. Row b has the first lengths[b]
   // keys only (0 to S_kv; other numbers count as the nearest of these). Nothing is read behind them, masked_fill does not
   // reach them, and BottomRight means j <= i + (lengths[b] - S_q).
   Tensor lengths = {};
-  // The places of queries, I32 [B], which need causal, whose alignment then does not count. Query i of row b sits at positions[b] + i among the keys,
-  // and sees key j if j <= positions[b] + i.
+  // The places of queries, I32 [B], which need causal, whose alignment then does not count, or a window. Query i of row b sits at
+  // positions[b] + i among the keys, and if causal sees key j if j <= positions[b] + i.
   Tensor positions = {};
   Mask key_padding = {};  // [B, S_kv]
   Mask mask = {};         // broadcast to [B, H, S_q, S_kv]
   Tensor bias = {};       // broadcast to [B, H, S_q, S_kv]
   std::optional<float> masked_fill = {};
-  float dropout = 0.0f;             // on the weights, after softmax, in training plans
-  bool return_weights = false;      // otherwise the weights are never stored for the host
-  bool return_log_sum_exp = false;  // gives AttentionResult::log_sum_exp
+  float dropout = 0.0f;                 // on the weights, after softmax, in training plans
+  bool return_weights = false;          // otherwise the weights are never stored for the host
+  bool return_log_sum_exp = false;      // gives AttentionResult::log_sum_exp
+  Scores return_scores = Scores::None;  // gives AttentionResult::scores
 };
 
 // What Graph::pad puts beside the elements of an axis: a number; their reflection, in which the edge is not there again; the edge
@@ -201,9 +215,10 @@ struct AttentionResult {
   Tensor weights;  // [B, H, S_q, S_kv] before dropout; invalid unless return_weights
   // [B, H, S_q] in F32; invalid unless return_log_sum_exp. The natural logarithm of the sum of exp(logit) over the
   // visible keys, where a logit is scale q.k + bias, or masked_fill; -inf for a row without a visible key. The outputs
-  // of attentions over parts of the keys, weighted by exp(log_sum_exp), average to the output over all keys. On Vulkan
-  // d_k must be a constant up to 256, and not all of key_padding, mask and bias may be given beside lengths or positions.
+  // of attentions over parts of the keys, weighted by exp(log_sum_exp), average to the output over all keys. On Vulkan, without
+  // softcap, d_k must be a constant up to 256, and not all of key_padding, mask and bias may be given beside lengths or positions.
   Tensor log_sum_exp;
+  Tensor scores;  // [B, H, S_q, S_kv] of the queries' type; invalid unless return_scores
 };
 
 struct TopKResult {

@@ -118,8 +118,9 @@ struct MultiHeadOptions {
   std::optional<DType> weight_dtype = {};    // type of the projections' matrices; default: the input's
 
   std::optional<float> scale = {};  // default 1/sqrt(d_k); a temperature t is scale = 1/t
+  float softcap = 0.0f;             // see AttentionOptions
   Causal causal = Causal::None;
-  int64_t window = 0;                     // see AttentionOptions
+  int64_t window = 0, window_ahead = 0;   // see AttentionOptions
   Tensor lengths = {}, positions = {};    // I32 [B]; see AttentionOptions
   Mask key_padding = {};                  // [B, S_kv]
   Mask mask = {};                         // broadcast to [B, heads, S_q, S_kv]
@@ -157,7 +158,7 @@ HEED_API Tensor cross_attention(Graph& g, Tensor x, Tensor context, std::string_
                                 const MultiHeadOptions& options = {});
 
 // Attention without projections: query [S_q, d_k], key [S_kv, d_k] and value [S_kv, d_v], or all three with a batch in
-// front. The results are output [..., S_q, d_v], weights [..., S_q, S_kv] and log_sum_exp [..., S_q].
+// front. The results are output [..., S_q, d_v], weights and scores [..., S_q, S_kv] and log_sum_exp [..., S_q].
 HEED_API AttentionResult single_head(Graph& g, Tensor query, Tensor key, Tensor value,
                                      const AttentionOptions& options = {});
 

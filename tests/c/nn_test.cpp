@@ -127,12 +127,21 @@ TEST_CASE("C: small layers and attentions are those of heed::nn", "[c][nn]") {
         heed_nn_attention(s.c, s.x, s.memory, s.memory, "separate", nullptr);
         options.names = heed_nn_torch_multihead();
         heed_nn_self_attention(s.c, s.x, "torch", &options);
+        auto single = sized<heed_attention_options>();
+        single.softcap = 3.0f;
+        single.window_ahead = 2;
+        single.return_scores = HEED_SCORES_MASKED;
+        heed_attention_result result = {};
+        CHECK(heed_nn_single_head(s.c, s.x, s.memory, s.memory, &single, &result) == result.output);
+        CHECK((result.scores != 0 && result.weights == 0));
         heed_nn_single_head(s.c, s.x, s.memory, s.memory, nullptr, nullptr);
       },
       [](Sides& s) {
         nn::cross_attention(s.cpp, s.cpp_x, s.cpp_memory, "cross", {.heads = 2, .scale = 0.25f});
         nn::attention(s.cpp, s.cpp_x, s.cpp_memory, s.cpp_memory, "separate");
         nn::self_attention(s.cpp, s.cpp_x, "torch", {.heads = 2, .names = nn::kTorchMultihead, .scale = 0.25f});
+        nn::single_head(s.cpp, s.cpp_x, s.cpp_memory, s.cpp_memory,
+                        {.softcap = 3.0f, .window_ahead = 2, .return_scores = Scores::Masked});
         nn::single_head(s.cpp, s.cpp_x, s.cpp_memory, s.cpp_memory);
       });
 }

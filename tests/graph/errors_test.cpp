@@ -118,8 +118,12 @@ TEST_CASE("graph: the first mistake sticks, names both values, and compile retur
     const Tensor q = g.input("q", {2, 1, 3, 4});
     (void)g.attention(q, q, q, options);
   };
-  refuses("a window without causal", Status::InvalidArgument, {"window is 4 without causal"},
-          [&](Graph& g) { attend(g, {.window = 4}); });
+  refuses("a negative window ahead", Status::InvalidArgument, {"window_ahead is -2"},
+          [&](Graph& g) { attend(g, {.window_ahead = -2}); });
+  refuses("a negative softcap", Status::InvalidArgument, {"softcap is -1"},
+          [&](Graph& g) { attend(g, {.softcap = -1}); });
+  refuses("scores that are none", Status::InvalidArgument, {"return_scores"},
+          [&](Graph& g) { attend(g, {.return_scores = static_cast<Scores>(9)}); });
   refuses("a negative window", Status::InvalidArgument, {"window is -1"},
           [&](Graph& g) { attend(g, {.causal = Causal::TopLeft, .window = -1}); });
   refuses("lengths of another batch", Status::ShapeMismatch, {"lengths 'n' i32 [3]", "[2, 1, 3, 4]"},

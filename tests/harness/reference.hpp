@@ -79,7 +79,9 @@ Array transposed(const Array& x);  // last two axes
 struct SoftmaxReference {
   double scale = 1.0;
   Causal causal = Causal::None;
-  int64_t window = 0;                  // with causal: keys that a query sees at most; 0: all
+  int64_t window = 0,
+          window_ahead =
+              0;  // a query at p sees keys above p - window, and without causal below p + window_ahead; 0: all
   const Array* key_padding = nullptr;  // [B, S_k]
   bool key_padding_keeps = false;
   const Array* mask = nullptr;
@@ -89,6 +91,7 @@ struct SoftmaxReference {
   std::optional<double> masked_fill = {};
 };
 Array softmax(const Array& x, const SoftmaxReference& options = {});
+Array logits(const Array& x, const SoftmaxReference& options);            // of which softmax is made; -inf: left out
 Array log_sum_exp(const Array& x, const SoftmaxReference& options = {});  // [..., S_k] -> [...]; -inf: all left out
 
 Array layernorm(const Array& x, const Array* gamma, const Array* beta, double eps);

@@ -40,7 +40,7 @@ void for_logits(const Array& x, const SoftmaxReference& options, const F& f) {
     const int64_t batch = row / rows_per_batch;
     const auto length = options.lengths != nullptr ? static_cast<int64_t>(options.lengths->at(batch)) : keys;
     const int64_t end = std::clamp<int64_t>(length, 0, keys);
-    int64_t place = row % queries + (options.causal == Causal::BottomRight ? end - queries : 0);
+    int64_t place = row % queries + (options.causal != Causal::TopLeft ? end - queries : 0);
     if (options.positions != nullptr) place = row % queries + static_cast<int64_t>(options.positions->at(batch));
     for (int64_t k = 0; k < keys; ++k) {
       const int64_t i = row * keys + k;
@@ -50,7 +50,8 @@ void for_logits(const Array& x, const SoftmaxReference& options, const F& f) {
         error += bias.err(i);
         if (std::isfinite(logit)) error += kUnit * std::abs(logit);
       }
-      bool hidden = options.causal != Causal::None && k > place;
+      bool hidden =
+          options.causal != Causal::None ? k > place : options.window_ahead > 0 && k >= place + options.window_ahead;
       hidden |= options.window > 0 && k + options.window <= place;
       if (options.mask != nullptr) hidden |= (mask.at(i) != 0.0) != options.mask_keeps;
       if (options.key_padding != nullptr) {
@@ -72,6 +73,15 @@ Array softmax(const Array& x, const SoftmaxReference& options) {
   Array y(x.shape);
   for_logits(x, options, [&](int64_t row, const auto& logits, const auto& errors) {
     softmax_row(logits, errors, &y, row * x.dim(0));
+  });
+  return y;
+}
+
+Array logits(const Array& x, const SoftmaxReference& options) {
+  Array y(x.shape);
+  for_logits(x, options, [&](int64_t row, const auto& logits, const auto& errors) {
+    std::copy(logits.begin(), logits.end(), y.value.begin() + row * x.dim(0));
+    std::copy(errors.begin(), errors.end(), y.bound.begin() + row * x.dim(0));
   });
   return y;
 }

@@ -107,14 +107,18 @@ const Call kCalls[] = {
           p.r.one_in(4) ? k : p.like({s[0], groups, p.graph.shape(k).rank == 4 ? p.graph.shape(k)[2] : keys, p.dim()});
       const Shape scores{s[0], s[1], s[2], p.graph.shape(k).rank == 4 ? p.graph.shape(k)[2] : keys};
       AttentionOptions o{.scale = p.maybe_factor(),
+                         .softcap = p.r.one_in(4) ? p.factor() : 0.0f,
                          .causal = p.one_of<Causal>(3),
+                         .window = p.r.one_in(4) ? p.number(3) : 0,
+                         .window_ahead = p.r.one_in(4) ? p.number(3) : 0,
                          .key_padding = p.padding(scores),
                          .mask = p.mask(scores),
                          .bias = {},
                          .masked_fill = p.maybe_factor(),
                          .dropout = p.r.one_in(3) ? p.factor() : 0.0f,
                          .return_weights = p.r.one_in(4),
-                         .return_log_sum_exp = p.r.one_in(4)};
+                         .return_log_sum_exp = p.r.one_in(4),
+                         .return_scores = p.one_of<Scores>(4)};
       p.remember(q);
       o.bias = p.maybe(&Program::like, p.fitting(scores));
       (void)p.graph.attention(q, k, v, o);

@@ -201,6 +201,7 @@ TEST_CASE("nn: windows, lengths and positions hide what an equal mask hides, als
     CHECK(test::difference(y.data(), want) == "");
   }
   SECTION("with padding of all keys of a cache, for batches up to the most") {
+    options.softcap = GENERATE(0.0f, 0.5f);
     const auto graph = [&](int64_t capacity) {
       Graph g;
       const Dim batch = g.extent("batch", kBatch), tokens = g.extent("tokens", kTokens),

@@ -17,12 +17,16 @@ struct Attention {
   bool log_sum_exp = false;
   int64_t group = 1;     // heads of queries that share one head of keys and values
   bool strange = false;  // some keys have values that are infinite or NaN
-  int64_t window = 0;
+  int64_t window = 0, window_ahead = 0;
   bool lengths = false, positions = false;  // rows of the batch differ
   std::optional<DType> narrow = {};         // type of keys and values beside queries of f32
+  double softcap = 0.0;
+  Scores scores = Scores::None;
 
+  // Scores behind the softcap are made of stored ones where these are a result.
+  bool stores_scores() const { return softcap == 0.0 || scores != Scores::None || log_sum_exp; }
   // Whether Vulkan devices run it fused, so that keys behind the lengths are not read.
-  bool leaves_rest() const { return lengths && !weights; }
+  bool leaves_rest() const { return lengths && !weights && softcap == 0.0 && scores == Scores::None; }
 };
 
 std::string name_of(const Attention& a) {
@@ -41,6 +45,9 @@ std::string name_of(const Attention& a) {
   if (a.log_sum_exp) text += " log-sum-exp";
   if (a.strange) text += " strange values";
   if (a.window > 0) text += " window " + std::to_string(a.window);
+  if (a.window_ahead > 0) text += " window ahead " + std::to_string(a.window_ahead);
+  if (a.softcap > 0.0) text += " softcap";
+  if (a.scores != Scores::None) text += " scores " + std::to_string(static_cast<int>(a.scores));
   if (a.lengths) text += " lengths";
   if (a.positions) text += " positions";
   if (a.narrow) text += std::string(" keys of ") + to_string(*a.narrow);
@@ -79,6 +86,9 @@ struct Inputs : HiddenKeys {
   void make(const Attention& a, Trial& t, Run& run) {
     options.causal = reference.causal = a.causal;
     options.window = reference.window = a.window;
+    options.window_ahead = reference.window_ahead = a.window_ahead;
+    options.softcap = static_cast<float>(a.softcap);
+    options.return_scores = a.scores;
     options.dropout = a.dropout;
     options.return_weights = a.weights;
     options.return_log_sum_exp = a.log_sum_exp;
@@ -145,16 +155,29 @@ void expect_attention(const Trial& t, Run& run, const Attention& a, const Inputs
                       const Array& k, const Array& v) {
   const double scale =
       static_cast<double>(static_cast<float>(a.scale.value_or(1.0 / std::sqrt(static_cast<double>(a.d_k)))));
-  const Array scores = t.stored(matmul(q, transposed(k), scale));
-  const Array weights = t.stored(softmax(scores, inputs.reference));
+  const Array product = matmul(q, transposed(k), scale), scores = a.stores_scores() ? t.stored(product) : product;
+  Array exponents = scores, capped = scores;
+  SoftmaxReference reference = inputs.reference;
+  if (a.softcap > 0.0) {
+    exponents = t.stored(activation(ops::scale(scores, 1.0 / a.softcap), Activation::Tanh));
+    capped = ops::scale(exponents, a.softcap);
+    reference.scale = a.softcap;
+  }
+  const Array weights = t.stored(softmax(exponents, reference));
   Array used = weights;
   if (a.dropout > 0.0f && t.options.training)
     used = t.stored(dropout(weights, static_cast<double>(a.dropout), run.options.seed, 0));
   // Errors of the scores add to those of the exponent.
   const auto terms = static_cast<double>(a.d_k + a.keys) * 4.0;
   run.expect("y", mix_values(used, v), terms, 64);
-  if (a.weights) run.expect("w", softmax(scores, inputs.reference), terms, 64);
-  if (a.log_sum_exp) run.expect_within("lse", log_sum_exp(scores, inputs.reference));
+  if (a.weights) run.expect("w", softmax(exponents, reference), terms, 64);
+  if (a.log_sum_exp && a.softcap == 0.0) run.expect_within("lse", log_sum_exp(scores, inputs.reference));
+  if (a.log_sum_exp && a.softcap > 0.0)
+    run.expect_within("lse", log_sum_exp(t.stored(t.stored(logits(capped, inputs.reference)))));
+  if (a.scores == Scores::Scaled) run.expect_within("s", scores, t.dtype);
+  if (a.scores == Scores::Capped) run.expect_within("s", t.stored(capped), t.dtype);
+  // Rounded between its passes, too.
+  if (a.scores == Scores::Masked) run.expect_within("s", t.stored(t.stored(logits(capped, inputs.reference))), t.dtype);
 }
 
 // [B, G, S, d] -> [B, count G, S, d], each head `count` times in a row.
@@ -193,6 +216,7 @@ Case separate_case(const Attention& a) {
             t.graph.output("y", result.output);
             if (a.weights) t.graph.output("w", result.weights);
             if (a.log_sum_exp) t.graph.output("lse", result.log_sum_exp);
+            if (a.scores != Scores::None) t.graph.output("s", result.scores);
             Array keys = uniform(sk, 65, -2, 2), values = uniform(sv, 66);
             if (a.strange) make_strange(&values);
             if (a.leaves_rest()) fill_rest(&keys, inputs.lengths, NAN), fill_rest(&values, inputs.lengths, NAN);
@@ -462,6 +486,86 @@ Case strided_lengths_case(bool weights) {
           }};
 }
 
+// Softcaps, which no fused kernel has, beside all that hides keys and all results.
+void add_softcaps(std::vector<Case>* cases) {
+  for (const auto& s : {std::array<int64_t, 2>{1, 300}, {5, 33}, {33, 70}, {70, 40}}) {
+    const Attention plain = {.heads = 4, .queries = s[0], .keys = s[1], .d_k = 20, .d_v = 13, .softcap = 0.75};
+    const auto add = [&](const auto& change) { add_changed(cases, plain, change); };
+    add([](Attention&) {});
+    add([](Attention& a) { a.causal = Causal::TopLeft, a.log_sum_exp = true; });
+    add([](Attention& a) { a.causal = Causal::BottomRight, a.key_padding = true, a.group = 2, a.window = 9; });
+    add([](Attention& a) {
+      a.mask = {1, 4, a.queries, a.keys}, a.fill = -1e4, a.weights = true, a.log_sum_exp = true;
+    });
+    add([](Attention& a) { a.bias = {4, 1, a.keys}, a.dropout = 0.3f, a.group = 4; });
+    add([](Attention& a) { a.causal = Causal::TopLeft, a.lengths = a.positions = true, a.log_sum_exp = true; });
+    add([](Attention& a) { a.narrow = DType::BF16, a.group = 2, a.key_padding = true; });
+  }
+}
+
+// Windows that end ahead of queries, or nowhere, and need no causality.
+void add_free_windows(std::vector<Case>* cases) {
+  for (const auto& s : {std::array<int64_t, 4>{1, 300, 33, 1},
+                        {4, 129, 1, 1},
+                        {33, 128, 0, 9},
+                        {70, 300, 100, 0},
+                        {150, 150, 7, 20},
+                        {129, 40, 64, 2},
+                        {40, 129, 500, 500}}) {
+    const Attention plain = {.queries = s[0], .keys = s[1], .d_k = 20, .d_v = 13, .window = s[2], .window_ahead = s[3]};
+    const auto add = [&](const auto& change) { add_changed(cases, plain, change); };
+    add([](Attention& a) { a.log_sum_exp = a.strange = true; });
+    add([](Attention& a) { a.key_padding = true, a.group = 3; });
+    add([](Attention& a) { a.mask = {1, 3, a.queries, a.keys}, a.fill = -1e4; });
+    add([](Attention& a) { a.mask = {a.queries, a.keys}, a.keep = a.weights = true, a.bias = {2, 1, 1, a.keys}; });
+    add([](Attention& a) { a.lengths = true, a.dropout = 0.3f; });
+    add([](Attention& a) { a.positions = true; });
+    add([](Attention& a) { a.lengths = a.positions = true, a.fill = -1e4, a.softcap = 2.0; });
+    add([](Attention& a) { a.causal = Causal::BottomRight; });
+  }
+}
+
+// Scores of every step.
+void add_scores(std::vector<Case>* cases) {
+  for (const Scores step : {Scores::Scaled, Scores::Capped, Scores::Masked})
+    for (const double softcap : {0.0, 0.75})
+      for (const auto& s : {std::array<int64_t, 2>{1, 130}, {9, 33}, {33, 9}}) {
+        const Attention plain = {
+            .heads = 4, .queries = s[0], .keys = s[1], .d_k = 20, .d_v = 13, .softcap = softcap, .scores = step};
+        const auto add = [&](const auto& change) { add_changed(cases, plain, change); };
+        add([](Attention&) {});
+        add([](Attention& a) { a.causal = Causal::TopLeft, a.window = 5, a.key_padding = true, a.group = 2; });
+        add([](Attention& a) { a.causal = Causal::BottomRight, a.bias = {4, 1, a.keys}, a.weights = true; });
+        add([](Attention& a) { a.mask = {2, 1, a.queries, a.keys}, a.keep = true, a.log_sum_exp = true; });
+        add([](Attention& a) { a.mask = {a.queries, a.keys}, a.fill = -1e4, a.lengths = true, a.dropout = 0.3f; });
+        add([](Attention& a) { a.causal = Causal::BottomRight, a.lengths = true, a.bias = {a.keys}; });
+        add([](Attention& a) { a.causal = Causal::TopLeft, a.lengths = a.positions = true, a.window = 9; });
+        add([](Attention& a) { a.window = 4, a.window_ahead = 6, a.lengths = true, a.group = 4; });
+        add([](Attention& a) { a.narrow = DType::F16; });
+      }
+}
+
+// Sizes that tell where a window lies are known at a run.
+Case window_extents_case() {
+  return {"windows at extents", [](Trial& t) {
+            const Dim q = t.graph.extent("q", 40), k = t.graph.extent("k", 130);
+            const Attention a = {.heads = 2, .d_k = 8, .d_v = 12, .softcap = 1.0, .scores = Scores::Masked};
+            const AttentionResult result =
+                t.graph.attention(t.input("q", {2, 2, q, 8}), t.input("k", {2, 2, k, 8}), t.input("v", {2, 2, k, 12}),
+                                  {.softcap = 1.0f, .window = 20, .window_ahead = 3, .return_scores = a.scores});
+            t.graph.output("y", result.output);
+            t.graph.output("s", result.scores);
+            for (const auto& s : {std::array<int64_t, 2>{1, 100}, {40, 129}, {33, 7}, {1, 1}}) {
+              Run& run = t.run({{"q", s[0]}, {"k", s[1]}});
+              Inputs inputs;
+              inputs.reference.window = 20, inputs.reference.window_ahead = 3;
+              Attention now = a;
+              now.queries = s[0], now.keys = s[1];
+              give_and_expect(t, run, now, inputs);
+            }
+          }};
+}
+
 // Keys and queries vary, and so does the number of splits.
 Case split_extents_case() {
   return {"splits at extents", [](Trial& t) {
@@ -615,6 +719,10 @@ TEST_CASE("attention on every device", "[ops]") {
   add_log_sum_exp(&cases);
   add_blocks(&cases);
   add_windows(&cases);
+  add_softcaps(&cases);
+  add_free_windows(&cases);
+  add_scores(&cases);
+  cases.push_back(window_extents_case());
   add_lengths(&cases);
   add_narrow(&cases);
   for (const bool weights : {false, true}) cases.push_back(strided_lengths_case(weights));

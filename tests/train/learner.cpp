@@ -264,7 +264,7 @@ namespace {
 struct Masks {
   std::shared_ptr<Array> padding, mask, lengths, positions;
   Causal causal = Causal::None;
-  int64_t window = 0;
+  int64_t window = 0, window_ahead = 0;
   int bias = -1;
   std::optional<float> fill;
 
@@ -273,6 +273,7 @@ struct Masks {
     r.scale = scale;
     r.causal = causal;
     r.window = window;
+    r.window_ahead = window_ahead;
     r.key_padding = padding.get();
     r.mask = mask.get();
     r.mask_keeps = true;
@@ -338,6 +339,9 @@ void Learner::attention() {
       m.positions = shared(give(name, o.positions, ops::whole_numbers({batch}, random_.next(), 0, 4), DType::I32));
       more += " positions";
     }
+  } else if (random_.one_in(3)) {
+    o.window = m.window = random_.below(4), o.window_ahead = m.window_ahead = 1 + random_.below(3);
+    more += " window ahead";
   }
   if (random_.one_in(4)) {
     const std::string name = fresh("l");
@@ -369,8 +373,10 @@ void Learner::attention() {
   if (drops) o.dropout = 0.25f, more += " dropout";
   const uint32_t stream = drops ? streams_++ : 0, seed = dropout_seed;
   o.return_weights = random_.one_in(4);
+  if (random_.one_in(4)) o.return_scores = random_.coin() ? Scores::Scaled : Scores::Capped;
   o.return_log_sum_exp =
       random_.one_in(4) && more.find_first_of("lpmkw") == std::string::npos && m.causal != Causal::BottomRight;
+  if (random_.one_in(4)) o.softcap = 0.5f, more += " softcap";
   const double scale = static_cast<double>(static_cast<float>(1.0 / std::sqrt(static_cast<double>(d_k))));
   const auto repeated = [=](const Array& x) {
     const int64_t s = x.shape[2], d = x.shape[3];
@@ -381,19 +387,26 @@ void Learner::attention() {
   const auto scores = [=](const Values& all) {
     return ops::matmul(all[static_cast<size_t>(q)], ops::transposed(repeated(all[static_cast<size_t>(k)])), scale);
   };
+  const auto capped = [=](const Values& all) {
+    return o.softcap > 0.0f ? ops::scale(ops::activation(ops::scale(scores(all), 2.0), Activation::Tanh), 0.5)
+                            : scores(all);
+  };
   const AttentionResult y = graph.attention(tensor_of(q), tensor_of(k), tensor_of(v), o);
   add("attention of " + std::to_string(heads) + " heads, " + std::to_string(groups) + " of keys" + more,
       {q, k, v, m.bias}, y.output, [=](const Values& all) {
-        const Array weights = ops::softmax(scores(all), m.reference(all, 1.0));
+        const Array weights = ops::softmax(capped(all), m.reference(all, 1.0));
         return ops::matmul(drops ? ops::dropout(weights, 0.25, seed, stream) : weights,
                            repeated(all[static_cast<size_t>(v)]));
       });
   if (o.return_weights)
     add("its weights", {}, y.weights,
-        [=](const Values& all) { return ops::softmax(scores(all), m.reference(all, 1.0)); });
+        [=](const Values& all) { return ops::softmax(capped(all), m.reference(all, 1.0)); });
+  if (o.return_scores != Scores::None)
+    add("its scores", {}, y.scores,
+        [=](const Values& all) { return o.return_scores == Scores::Scaled ? scores(all) : capped(all); });
   if (o.return_log_sum_exp)
     add("its log_sum_exp", {}, y.log_sum_exp,
-        [=](const Values& all) { return ops::log_sum_exp(scores(all), m.reference(all, 1.0)); });
+        [=](const Values& all) { return ops::log_sum_exp(capped(all), m.reference(all, 1.0)); });
 }
 
 void Learner::turn() {

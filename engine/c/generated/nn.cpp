@@ -47,7 +47,7 @@ heed_tensor heed_nn_single_head(heed_graph* graph, heed_tensor query, heed_tenso
   if (!on) return 0;
   const heed::AttentionResult made = heed::nn::single_head(on.graph().it, on.tensor(query, "query"), on.tensor(key, "key"), on.tensor(value, "value"), read(on, options));
   on.give();
-  const heed_attention_result named = {on.name(made.output), on.name(made.weights), on.name(made.log_sum_exp)};
+  const heed_attention_result named = {on.name(made.output), on.name(made.weights), on.name(made.log_sum_exp), on.name(made.scores)};
   if (result != nullptr) *result = named;
   return named.output;
 }

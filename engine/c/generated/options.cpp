@@ -87,8 +87,10 @@ heed::AttentionOptions read(Building& on, const heed_attention_options* given) {
   heed::AttentionOptions made;
   if (given == nullptr || !check_struct(on.call(), given, sizeof(*given), "heed_attention_options")) return made;
   if (!std::isnan(given->scale)) made.scale = given->scale;
+  made.softcap = given->softcap;
   made.causal = on.call().one_of(given->causal, heed::Causal::BottomRight, "causal");
   made.window = given->window;
+  made.window_ahead = given->window_ahead;
   made.lengths = on.tensor_if(given->lengths);
   made.positions = on.tensor_if(given->positions);
   made.key_padding = on.mask(given->key_padding, given->key_padding_meaning, "key_padding");
@@ -98,6 +100,7 @@ heed::AttentionOptions read(Building& on, const heed_attention_options* given) {
   made.dropout = given->dropout;
   made.return_weights = given->return_weights != 0;
   made.return_log_sum_exp = given->return_log_sum_exp != 0;
+  made.return_scores = on.call().one_of(given->return_scores, heed::Scores::Masked, "return_scores");
   return made;
 }
 
@@ -105,14 +108,17 @@ heed_attention_options to_c(const heed::AttentionOptions& from) {
   heed_attention_options to = {};
   to.size = sizeof(to);
   to.scale = from.scale ? *from.scale : NAN;
+  to.softcap = from.softcap;
   to.causal = static_cast<heed_causal>(from.causal);
   to.window = from.window;
+  to.window_ahead = from.window_ahead;
   to.key_padding_meaning = -1;
   to.mask_meaning = -1;
   to.masked_fill = from.masked_fill ? *from.masked_fill : NAN;
   to.dropout = from.dropout;
   to.return_weights = from.return_weights;
   to.return_log_sum_exp = from.return_log_sum_exp;
+  to.return_scores = static_cast<heed_scores>(from.return_scores);
   return to;
 }
 
@@ -296,8 +302,10 @@ heed::nn::MultiHeadOptions read(Building& on, const heed_multi_head_options* giv
   made.out_bias = given->out_bias != 0;
   made.weight_dtype = on.call().dtype_if(given->weight_dtype);
   if (!std::isnan(given->scale)) made.scale = given->scale;
+  made.softcap = given->softcap;
   made.causal = on.call().one_of(given->causal, heed::Causal::BottomRight, "causal");
   made.window = given->window;
+  made.window_ahead = given->window_ahead;
   made.lengths = on.tensor_if(given->lengths);
   made.positions = on.tensor_if(given->positions);
   made.key_padding = on.mask(given->key_padding, given->key_padding_meaning, "key_padding");
@@ -325,8 +333,10 @@ heed_multi_head_options to_c(const heed::nn::MultiHeadOptions& from) {
   to.out_bias = from.out_bias;
   to.weight_dtype = from.weight_dtype ? static_cast<heed_dtype>(*from.weight_dtype) : -1;
   to.scale = from.scale ? *from.scale : NAN;
+  to.softcap = from.softcap;
   to.causal = static_cast<heed_causal>(from.causal);
   to.window = from.window;
+  to.window_ahead = from.window_ahead;
   to.key_padding_meaning = -1;
   to.mask_meaning = -1;
   to.masked_fill = from.masked_fill ? *from.masked_fill : NAN;
@@ -1001,6 +1011,10 @@ static_assert(HEED_REDUCTION_MAX == static_cast<int>(heed::Reduction::Max));
 static_assert(HEED_REDUCTION_MIN == static_cast<int>(heed::Reduction::Min));
 static_assert(HEED_REDUCTION_LOG_SUM_EXP == static_cast<int>(heed::Reduction::LogSumExp));
 static_assert(HEED_REDUCTION_L2 == static_cast<int>(heed::Reduction::L2));
+static_assert(HEED_SCORES_NONE == static_cast<int>(heed::Scores::None));
+static_assert(HEED_SCORES_SCALED == static_cast<int>(heed::Scores::Scaled));
+static_assert(HEED_SCORES_CAPPED == static_cast<int>(heed::Scores::Capped));
+static_assert(HEED_SCORES_MASKED == static_cast<int>(heed::Scores::Masked));
 static_assert(HEED_PADDING_CONSTANT == static_cast<int>(heed::Padding::Constant));
 static_assert(HEED_PADDING_REFLECT == static_cast<int>(heed::Padding::Reflect));
 static_assert(HEED_PADDING_EDGE == static_cast<int>(heed::Padding::Edge));

@@ -6,7 +6,7 @@
 namespace heed::detail {
 
 // Whether attention_backward serves the attention `node`: one type for all of it, a constant number of heads of a constant size up to 256, neither lengths
-// nor positions, at most two of key padding, mask and bias, and no fill that a log-sum-exp is too coarse for. Keys and values must be
+// nor positions nor a softcap, at most two of key padding, mask and bias, and no fill that a log-sum-exp is too coarse for. Keys and values must be
 // finite, whether queries see them or not.
 bool has_attention_backward(const GraphData& data, const Node& node);
 
@@ -24,7 +24,7 @@ AttentionBackward attention_backward(GraphData& data, Tensor output, Tensor upst
 
 // The gradients of an attention's results; each may be invalid, but not all of them.
 struct AttentionUpstream {
-  Tensor output, weights, log_sum_exp;
+  Tensor output, weights, log_sum_exp, scores;
 };
 // The same as products, a softmax that is computed again, and its gradient: all weights [B, H, S_q, S_kv] are in memory. Serves every
 // attention, but for a log-sum-exp beside masked_fill. Gradients have the type of the query; that of the bias has the shape of the

@@ -63,7 +63,7 @@ bool has_attention_backward(const GraphData& data, const Node& node) {
   for (const size_t i : {in::kAttentionKeyPadding, in::kAttentionMask, in::kAttentionBias})
     masks += node.inputs[i].valid() ? 1 : 0;
   if (node.op != Op::Attention || masks > 2 || node.inputs[in::kLengths].valid() ||
-      node.inputs[in::kQueryPositions].valid() ||
+      node.inputs[in::kQueryPositions].valid() || node.as<AttentionAttrs>().softcap > 0.0f ||
       std::abs(node.as<AttentionAttrs>().softmax.masked_fill.value_or(0.0f)) > kLargestFill)
     return false;
   for (const size_t i : {in::kQuery, in::kKey, in::kValue}) {

@@ -26,7 +26,7 @@ class Expansion {
     shape.dims[3] = build_.info(attention_.inputs[in::kKey]).dims[2];
     const Tensor weights =
         attention_.outputs[out::kWeights].valid() ? attention_.outputs[out::kWeights] : like(query, shape);
-    add(Op::Softmax, logits(query), weights, unscaled(), ".softmax");
+    add(Op::Softmax, logits(query, false), weights, softmax_of_logits(), ".softmax");
     // Its kernel has no place for where the host's buffer starts.
     if (const Tensor wanted = attention_.outputs[out::kLogSumExp]; reproducible_ && wanted.valid()) {
       const Tensor sums = out_.back().outputs[out::kLogSumExp] = like(wanted, build_.info(wanted));
@@ -42,19 +42,20 @@ class Expansion {
   // tensors where they are. *made's bias is that of the logits, [B, H, S_q, S_kv]. With P = softmax(scale Q K^T + bias), D the
   // dropout, O = D(P) V and L the log-sum-exp:
   //   dV = D(P)^T dO, dP = D(dO V^T), dS = P (dP - sum of P dP + dL), dQ = scale dS K, dK = scale dS^T Q
+  // where a softcap multiplies dS by its slope, 1 - tanh^2, before the gradient of the scores is added
   // (Vaswani et al. 2017; Dao et al. 2022, arXiv:2205.14135, appendix B.2). Reproducible weights that count as 0 pass nothing on, and
   // keys that only these meet may be infinite or NaN.
   void run_backward(const AttentionUpstream& upstream, const AttentionBackwardWanted& wanted, AttentionBackward* made) {
     const Tensor key = attention_.inputs[in::kKey], value = attention_.inputs[in::kValue];
     const Tensor query = packed(attention_.inputs[in::kQuery], ".query");
     const Tensor output = upstream.output.valid() ? packed(upstream.output, ".upstream") : Tensor{};
-    SoftmaxAttrs softmax = unscaled();
+    SoftmaxAttrs softmax = softmax_of_logits();
     TensorInfo shape = build_.info(query);
     shape.dims[3] = build_.info(key).dims[2];
     // An attention that gave its weights does not compute them again.
     Tensor weights = attention_.outputs[out::kWeights];
     std::array<Tensor, kMaxInputs> masked{};
-    if (!weights.valid() || softmax.masked_fill) masked = logits(query);
+    if (!weights.valid() || softmax.masked_fill || softcap() > 0.0f) masked = logits(query, true);
     if (!weights.valid()) add(Op::Softmax, masked, weights = like(query, shape), softmax, ".softmax");
     const auto into = [&](Tensor to, Tensor operand) {
       return to.valid() ? to : build_.add_like(build_.info(operand), build_.info(query).dtype);
@@ -87,6 +88,12 @@ class Expansion {
       of_logits = of_logits.valid() ? combined(Function::Add, of_logits, of_sum) : of_sum;
     }
     made->bias = of_logits;
+    if (softcap() > 0.0f && of_logits.valid()) of_logits = through_softcap(of_logits, masked[in::kX]);
+    if (upstream.scores.valid()) {
+      const Tensor of_scores = packed(upstream.scores, ".upstream");
+      of_logits = of_logits.valid() ? combined(Function::Add, of_logits, of_scores) : of_scores;
+    }
+    if (!of_logits.valid()) return;
     const MatmulAttrs scaled{attention_.as<AttentionAttrs>().softmax.scale, Activation::None, {}};
     if (wanted.key)
       add(Op::Matmul, {turned(of_logits), rows(query)}, made->key = into(made->key, key), scaled, ".keys");
@@ -151,19 +158,50 @@ class Expansion {
     out_.push_back(std::move(node));
   }
 
-  SoftmaxAttrs unscaled() const {
+  float softcap() const { return attention_.as<AttentionAttrs>().softcap; }
+
+  // Of the logits, which with a softcap are still to be multiplied by it.
+  SoftmaxAttrs softmax_of_logits() const {
     SoftmaxAttrs softmax = attention_.as<AttentionAttrs>().softmax;
-    softmax.scale = 1.0f;
+    softmax.scale = softcap() > 0.0f ? softcap() : 1.0f;
     return softmax;
   }
 
-  // Operands of the softmax. The query is packed.
-  std::array<Tensor, kMaxInputs> logits(Tensor query) {
-    const MatmulAttrs scaled{attention_.as<AttentionAttrs>().softmax.scale, Activation::None, {}};
+  // Operands of the softmax: scaled scores, or tanh(scores / softcap). The query is packed. Scores that are a result are made, or, if
+  // `again`, read.
+  std::array<Tensor, kMaxInputs> logits(Tensor query, bool again) {
+    MatmulAttrs scaled{attention_.as<AttentionAttrs>().softmax.scale, Activation::None, {}};
     const Tensor keys = build_.add_transposed(attention_.inputs[in::kKey], 2, 3);
-    return {product(query, keys, scaled, ".scores"), attention_.inputs[in::kAttentionKeyPadding],
-            attention_.inputs[in::kAttentionMask],   attention_.inputs[in::kAttentionBias],
-            dense(attention_.inputs[in::kLengths]),  dense(attention_.inputs[in::kQueryPositions])};
+    Tensor x = attention_.outputs[out::kScores];
+    if (x.valid() && !again) add(Op::Matmul, {rows(query), keys}, rows(x), scaled, ".scores");
+    if (x.valid() && softcap() > 0.0f) {
+      const Tensor capped = like(x, build_.info(x));
+      add(Op::Elementwise, {x}, capped, program_of({.scale = 1.0f / softcap(), .activation = Activation::Tanh}),
+          ".softcap");
+      x = capped;
+    }
+    if (!x.valid() && softcap() > 0.0f) {
+      scaled.scale /= softcap();
+      scaled.activation = Activation::Tanh;
+    }
+    if (!x.valid()) x = product(query, keys, scaled, ".scores");
+    return {x,
+            attention_.inputs[in::kAttentionKeyPadding],
+            attention_.inputs[in::kAttentionMask],
+            attention_.inputs[in::kAttentionBias],
+            dense(attention_.inputs[in::kLengths]),
+            dense(attention_.inputs[in::kQueryPositions])};
+  }
+
+  // gradient (1 - capped^2), where capped is tanh(scores / softcap).
+  Tensor through_softcap(Tensor gradient, Tensor capped) {
+    ElementwiseAttrs program = ElementwiseAttrs::empty();
+    const auto square = program.add(Function::Mul, {ElementwiseAttrs::input(1), ElementwiseAttrs::input(1)});
+    const auto slope = program.add(Function::Sub, {program.scalar(1.0f), square});
+    program.add(Function::Mul, {ElementwiseAttrs::input(0), slope});
+    const Tensor result = like(gradient, build_.info(gradient));
+    add(Op::Elementwise, {gradient, capped}, result, program, ".softcap");
+    return result;
   }
 
   // The product of rows of queries, [B, H, S_q, n], which are packed, and a matrix for each head of keys. It gets to `to` if that is
@@ -272,7 +310,7 @@ void lower_backward(GraphData* graph, const Node& node, std::vector<Node>* nodes
                                        bias.valid()};
   if (wanted.query) made.query = node.outputs[out::kQueryGradient];
   Expansion expansion(graph, attention, true, nodes);
-  expansion.run_backward({node.inputs[in::kAttendedGradient], {}, {}}, wanted, &made);
+  expansion.run_backward({node.inputs[in::kAttendedGradient], {}, {}, {}}, wanted, &made);
   if (bias.valid()) expansion.sum_into(made.bias, bias);
 }
 
@@ -420,7 +458,10 @@ void lower_attention(GraphData* graph, const PlanningDevice& device, bool reprod
   std::vector<Node> nodes;
   nodes.reserve(graph->nodes.size());
   RowJoiner joiner(graph);
-  const auto keeps = [&](const Node& node) { return device.fuses_attention(*graph, node); };
+  const auto keeps = [&](const Node& node) {
+    const bool stores_scores = node.as<AttentionAttrs>().softcap > 0.0f || node.outputs[out::kScores].valid();
+    return !stores_scores && device.fuses_attention(*graph, node);
+  };
   if (reproducible) drop_log_sum_exp_of_gradients(graph);
   for (const Node& node : graph->nodes) {
     if (reproducible && node.op == Op::AttentionBackward) {

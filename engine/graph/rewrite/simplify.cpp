@@ -106,8 +106,8 @@ void remove_dead_nodes(GraphData* graph) {
   std::vector<Node> kept;
   for (size_t n = graph->nodes.size(); n-- > 0;) {
     Node& node = graph->nodes[n];
-    // Weights and log-sum-exp of an attention are stored only if somebody reads them.
-    for (const size_t i : {out::kWeights, out::kLogSumExp})
+    // Weights, log-sum-exp and scores of an attention are stored only if somebody reads them.
+    for (const size_t i : {out::kWeights, out::kLogSumExp, out::kScores})
       if (node.op == Op::Attention && node.outputs[i].valid() && !needed[graph->tensors[node.outputs[i].id].storage])
         node.outputs[i] = {};
     const bool live = std::any_of(node.outputs.begin(), node.outputs.end(),

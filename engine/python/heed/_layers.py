@@ -74,7 +74,7 @@ def cross_attention(x: Tensor, context: Tensor, prefix: str, options: Optional[M
 def single_head(query: Tensor, key: Tensor, value: Tensor, options: Optional[AttentionOptions] = None,
         **fields: Any) -> AttentionResult:
     """Attention without projections: query [S_q, d_k], key [S_kv, d_k] and value [S_kv, d_v], or all three with a batch in front. The
-    results are output [..., S_q, d_v], weights [..., S_q, S_kv] and log_sum_exp [..., S_q].
+    results are output [..., S_q, d_v], weights and scores [..., S_q, S_kv] and log_sum_exp [..., S_q].
 
     Keywords are the fields of AttentionOptions."""
     g = graph_of(query, "query")

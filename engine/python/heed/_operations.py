@@ -303,10 +303,11 @@ class Operations(Building):
             min_p, step, steps, seeds, stream, settings)
         return self._new(lib.heed_graph_sample(self._c, self._id_of(logits, "logits"), pack(options, keep, self)))
 
-    def attention(self, query: Tensor, key: Tensor, value: Tensor, *, scale: Optional[float] = None, causal: str = "none",
-        window: int = 0, lengths: Optional[Tensor] = None, positions: Optional[Tensor] = None, key_padding: Optional[Mask] = None,
-        mask: Optional[Mask] = None, bias: Optional[Tensor] = None, masked_fill: Optional[float] = None, dropout: float = 0.0,
-        return_weights: bool = False, return_log_sum_exp: bool = False) -> AttentionResult:
+    def attention(self, query: Tensor, key: Tensor, value: Tensor, *, scale: Optional[float] = None, softcap: float = 0.0,
+        causal: str = "none", window: int = 0, window_ahead: int = 0, lengths: Optional[Tensor] = None,
+        positions: Optional[Tensor] = None, key_padding: Optional[Mask] = None, mask: Optional[Mask] = None,
+        bias: Optional[Tensor] = None, masked_fill: Optional[float] = None, dropout: float = 0.0, return_weights: bool = False,
+        return_log_sum_exp: bool = False, return_scores: str = "none") -> AttentionResult:
         """query [B, H, S_q, d_k], key [B, G, S_kv, d_k] and value [B, G, S_kv, d_v] may be any views. The output lies in memory as [B,
         S_q, H, d_v], so that transpose(1, 2) and reshape to [B, S_q, H d_v] cost nothing. G is H, or a constant that divides a
         constant H: query head h then reads the head h / (H / G) of keys and values (grouped queries, Ainslie et al. 2023,
@@ -314,23 +315,28 @@ class Operations(Building):
         caches of half the bytes; no device needs 16-bit storage for that. The output has the type of the queries.
 
         - scale: default 1/sqrt(d_k)
+        - softcap: c > 0 makes c tanh(s / c) of each scaled score s, before bias and masks, so that none is beyond -c .. c (Gemma
+        Team 2024, arXiv:2408.00118). 0: none.
         - causal: one of "none", "top_left", "bottom_right".
-        - window: A sliding window, which needs causal (Beltagy et al. 2020, arXiv:2004.05150). A query at place p among the keys
-        sees only those with p - window < j <= p. Tiles of keys that no query of a workgroup sees are not visited. 0: no window.
+        - window: A sliding window (Beltagy et al. 2020, arXiv:2004.05150). A query at place p among the keys sees key j only if j +
+        window > p and j < p + window_ahead. 0: no bound on that side. Causal is a window_ahead of 1, whatever is given; tiles of
+        keys that no query of a workgroup sees are then not visited. Without it places are those of "bottom_right", or `positions`,
+        and each run writes a mask, u8 [1 or B, 1, S_q, S_kv].
         - lengths: For batches whose rows differ, such as conversations of different lengths: i32 [B]. Row b has the first
         lengths[b] keys only (0 to S_kv; other numbers count as the nearest of these). Nothing is read behind them, masked_fill does
         not reach them, and "bottom_right" means j <= i + (lengths[b] - S_q).
-        - positions: The places of queries, i32 [B], which need causal, whose alignment then does not count. Query i of row b sits
-        at positions[b] + i among the keys, and sees key j if j <= positions[b] + i.
+        - positions: The places of queries, i32 [B], which need causal, whose alignment then does not count, or a window. Query i of
+        row b sits at positions[b] + i among the keys, and if causal sees key j if j <= positions[b] + i.
         - key_padding: [B, S_kv].
         - mask: broadcast to [B, H, S_q, S_kv].
         - bias: broadcast to [B, H, S_q, S_kv].
         - dropout: on the weights, after softmax, in training plans.
         - return_weights: otherwise the weights are never stored for the host.
-        - return_log_sum_exp: gives AttentionResult.log_sum_exp."""
+        - return_log_sum_exp: gives AttentionResult.log_sum_exp.
+        - return_scores: one of "none", "scaled", "capped", "masked". Gives AttentionResult.scores."""
         keep = Keep()
-        options = AttentionOptions(scale, causal, window, lengths, positions, key_padding, mask, bias, masked_fill, dropout,
-            return_weights, return_log_sum_exp)
+        options = AttentionOptions(scale, softcap, causal, window, window_ahead, lengths, positions, key_padding, mask, bias,
+            masked_fill, dropout, return_weights, return_log_sum_exp, return_scores)
         result = ffi.new("heed_attention_result *")
         self._new(lib.heed_graph_attention(self._c, self._id_of(query, "query"), self._id_of(key, "key"), self._id_of(value,
             "value"), pack(options, keep, self), result))

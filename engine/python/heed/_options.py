@@ -83,31 +83,41 @@ class SoftmaxOptions:
 @dataclass
 class AttentionOptions:
     """A query without a visible key gives zeros, as a row of softmax does. Keys and values that a query does not see may be anything,
-    also infinite or NaN: they do not count. Two options make an exception of values, which must then be finite: masked_fill, by
-    which every key has a weight; and return_weights, by which the output is a matrix product of all weights and values, where 0
-    times infinity is NaN. On Vulkan that product is also made where no fused kernel serves: for d_k or d_v that is above 256 or an
-    extent, for operands whose innermost dim is not contiguous, and on drivers whose fused kernels fail the self-test. It reads keys
-    and values behind `lengths`, too.
+    also infinite or NaN: they do not count. Some options make an exception of values, which must then be finite: masked_fill, by
+    which every key has a weight; and return_weights, return_scores and softcap, by which scores and weights are stored, and the
+    output is a matrix product of all weights and values, where 0 times infinity is NaN. On Vulkan that product is also made where
+    no fused kernel serves: for d_k or d_v that is above 256 or an extent, for operands whose innermost dim is not contiguous, and
+    on drivers whose fused kernels fail the self-test. It reads keys and values behind `lengths`, too.
+
+    The softmax is computed in f32 for every type. What is stored has the queries' type: for scores and weights of f32 beside keys
+    and values of f16 or bf16, cast the queries to f32.
 
     - scale: default 1/sqrt(d_k)
+    - softcap: c > 0 makes c tanh(s / c) of each scaled score s, before bias and masks, so that none is beyond -c .. c (Gemma Team
+    2024, arXiv:2408.00118). 0: none.
     - causal: one of "none", "top_left", "bottom_right".
-    - window: A sliding window, which needs causal (Beltagy et al. 2020, arXiv:2004.05150). A query at place p among the keys sees
-    only those with p - window < j <= p. Tiles of keys that no query of a workgroup sees are not visited. 0: no window.
+    - window: A sliding window (Beltagy et al. 2020, arXiv:2004.05150). A query at place p among the keys sees key j only if j +
+    window > p and j < p + window_ahead. 0: no bound on that side. Causal is a window_ahead of 1, whatever is given; tiles of keys
+    that no query of a workgroup sees are then not visited. Without it places are those of "bottom_right", or `positions`, and each
+    run writes a mask, u8 [1 or B, 1, S_q, S_kv].
     - lengths: For batches whose rows differ, such as conversations of different lengths: i32 [B]. Row b has the first lengths[b]
     keys only (0 to S_kv; other numbers count as the nearest of these). Nothing is read behind them, masked_fill does not reach
     them, and "bottom_right" means j <= i + (lengths[b] - S_q).
-    - positions: The places of queries, i32 [B], which need causal, whose alignment then does not count. Query i of row b sits at
-    positions[b] + i among the keys, and sees key j if j <= positions[b] + i.
+    - positions: The places of queries, i32 [B], which need causal, whose alignment then does not count, or a window. Query i of row
+    b sits at positions[b] + i among the keys, and if causal sees key j if j <= positions[b] + i.
     - key_padding: [B, S_kv].
     - mask: broadcast to [B, H, S_q, S_kv].
     - bias: broadcast to [B, H, S_q, S_kv].
     - dropout: on the weights, after softmax, in training plans.
     - return_weights: otherwise the weights are never stored for the host.
-    - return_log_sum_exp: gives AttentionResult.log_sum_exp."""
+    - return_log_sum_exp: gives AttentionResult.log_sum_exp.
+    - return_scores: one of "none", "scaled", "capped", "masked". Gives AttentionResult.scores."""
 
     scale: Optional[float] = None
+    softcap: float = 0.0
     causal: str = "none"
     window: int = 0
+    window_ahead: int = 0
     lengths: Optional[Tensor] = None
     positions: Optional[Tensor] = None
     key_padding: Optional[Mask] = None
@@ -117,11 +127,13 @@ class AttentionOptions:
     dropout: float = 0.0
     return_weights: bool = False
     return_log_sum_exp: bool = False
+    return_scores: str = "none"
 
     _ctype: ClassVar[str] = "heed_attention_options"
-    _kinds: ClassVar[Dict[str, Any]] = {"scale": "float", "causal": _words.CAUSAL, "window": "int", "lengths": "tensor",
-        "positions": "tensor", "key_padding": "mask", "mask": "mask", "bias": "tensor", "masked_fill": "float", "dropout": "float",
-        "return_weights": "bool", "return_log_sum_exp": "bool"}
+    _kinds: ClassVar[Dict[str, Any]] = {"scale": "float", "softcap": "float", "causal": _words.CAUSAL, "window": "int",
+        "window_ahead": "int", "lengths": "tensor", "positions": "tensor", "key_padding": "mask", "mask": "mask", "bias": "tensor",
+        "masked_fill": "float", "dropout": "float", "return_weights": "bool", "return_log_sum_exp": "bool",
+        "return_scores": _words.SCORES}
 
 
 @dataclass
@@ -320,8 +332,9 @@ class MultiHeadOptions:
     - out_bias: the output projection has a bias.
     - weight_dtype: type of the projections' matrices; default: the input's.
     - scale: default 1/sqrt(d_k); a temperature t is scale = 1/t.
+    - softcap: see AttentionOptions.
     - causal: one of "none", "top_left", "bottom_right".
-    - window: see AttentionOptions.
+    - window, window_ahead: see AttentionOptions.
     - lengths, positions: i32 [B]; see AttentionOptions.
     - key_padding: [B, S_kv].
     - mask: broadcast to [B, heads, S_q, S_kv].
@@ -348,8 +361,10 @@ class MultiHeadOptions:
     out_bias: bool = True
     weight_dtype: Optional[str] = None
     scale: Optional[float] = None
+    softcap: float = 0.0
     causal: str = "none"
     window: int = 0
+    window_ahead: int = 0
     lengths: Optional[Tensor] = None
     positions: Optional[Tensor] = None
     key_padding: Optional[Mask] = None
@@ -365,10 +380,11 @@ class MultiHeadOptions:
 
     _ctype: ClassVar[str] = "heed_multi_head_options"
     _kinds: ClassVar[Dict[str, Any]] = {"heads": "int", "kv_heads": "int", "d_k": "int", "d_v": "int", "out_width": "int",
-        "names": "pointer", "bias": "bool", "out_bias": "bool", "weight_dtype": _words.DTYPE, "scale": "float", "causal": _words.CAUSAL,
-        "window": "int", "lengths": "tensor", "positions": "tensor", "key_padding": "mask", "mask": "mask", "score_bias": "tensor",
-        "masked_fill": "float", "rotary": "pointer", "head_norm_eps": "float", "cache": "struct", "attention_dropout": "float",
-        "output_dropout": "float", "return_weights": "wanted"}
+        "names": "pointer", "bias": "bool", "out_bias": "bool", "weight_dtype": _words.DTYPE, "scale": "float", "softcap": "float",
+        "causal": _words.CAUSAL, "window": "int", "window_ahead": "int", "lengths": "tensor", "positions": "tensor",
+        "key_padding": "mask", "mask": "mask", "score_bias": "tensor", "masked_fill": "float", "rotary": "pointer",
+        "head_norm_eps": "float", "cache": "struct", "attention_dropout": "float", "output_dropout": "float",
+        "return_weights": "wanted"}
 
 
 @dataclass
@@ -1005,12 +1021,14 @@ class AttentionResult(NamedTuple):
     - weights: [B, H, S_q, S_kv] before dropout; None unless return_weights.
     - log_sum_exp: [B, H, S_q] in f32; None unless return_log_sum_exp. The natural logarithm of the sum of exp(logit) over the
     visible keys, where a logit is scale q.k + bias, or masked_fill; -inf for a row without a visible key. The outputs of attentions
-    over parts of the keys, weighted by exp(log_sum_exp), average to the output over all keys. On Vulkan d_k must be a constant up
-    to 256, and not all of key_padding, mask and bias may be given beside lengths or positions."""
+    over parts of the keys, weighted by exp(log_sum_exp), average to the output over all keys. On Vulkan, without softcap, d_k must
+    be a constant up to 256, and not all of key_padding, mask and bias may be given beside lengths or positions.
+    - scores: [B, H, S_q, S_kv] of the queries' type; None unless return_scores."""
 
     output: Tensor
     weights: Optional[Tensor]
     log_sum_exp: Optional[Tensor]
+    scores: Optional[Tensor]
 
 
 class TopKResult(NamedTuple):

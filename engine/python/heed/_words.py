@@ -37,6 +37,7 @@ ACTIVATION: Dict[str, int] = {"none": 0, "relu": 1, "gelu_erf": 2, "gelu_tanh": 
 CAUSAL: Dict[str, int] = {"none": 0, "top_left": 1, "bottom_right": 2}
 MASK_MEANING: Dict[str, int] = {"exclude": 0, "keep": 1}
 REDUCTION: Dict[str, int] = {"sum": 0, "mean": 1, "product": 2, "max": 3, "min": 4, "log_sum_exp": 5, "l2": 6}
+SCORES: Dict[str, int] = {"none": 0, "scaled": 1, "capped": 2, "masked": 3}
 PADDING: Dict[str, int] = {"constant": 0, "reflect": 1, "edge": 2, "wrap": 3}
 ROTARY_PAIRS: Dict[str, int] = {"adjacent": 0, "halves": 1}
 ROTARY_SCALING_KIND: Dict[str, int] = {"none": 0, "linear": 1, "llama3": 2}

@@ -106,6 +106,17 @@ enum {
   HEED_REDUCTION_L2 = 6,
 };
 
+// The step at which heed_attention_result::scores are taken. Scaled: scale q.k, for hidden keys, too. Capped: behind
+// softcap; without one, as Scaled. Masked: with the bias, and minus infinity or masked_fill for hidden keys. One step
+// on they are weights (return_weights).
+typedef int32_t heed_scores;
+enum {
+  HEED_SCORES_NONE = 0,
+  HEED_SCORES_SCALED = 1,
+  HEED_SCORES_CAPPED = 2,
+  HEED_SCORES_MASKED = 3,
+};
+
 // What heed_graph_pad puts beside the elements of an axis: a number; their reflection, in which the edge is not there
 // again; the edge again; or what lies at the other end.
 typedef int32_t heed_padding;

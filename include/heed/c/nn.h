@@ -50,8 +50,8 @@ HEED_API heed_tensor heed_nn_cross_attention(heed_graph* graph, heed_tensor x, h
     const heed_multi_head_options* options);
 
 // Attention without projections: query [S_q, d_k], key [S_kv, d_k] and value [S_kv, d_v], or all three with a batch in
-// front. The results are output [..., S_q, d_v], weights [..., S_q, S_kv] and log_sum_exp [..., S_q]. Returns `output`;
-// *result, if not NULL, gets all.
+// front. The results are output [..., S_q, d_v], weights and scores [..., S_q, S_kv] and log_sum_exp [..., S_q].
+// Returns `output`; *result, if not NULL, gets all.
 HEED_API heed_tensor heed_nn_single_head(heed_graph* graph, heed_tensor query, heed_tensor key, heed_tensor value,
     const heed_attention_options* options, heed_attention_result* result);
 

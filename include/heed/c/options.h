@@ -63,25 +63,34 @@ typedef struct heed_softmax_options {
 HEED_API heed_status heed_softmax_options_init(heed_softmax_options* options);
 
 // A query without a visible key gives zeros, as a row of softmax does. Keys and values that a query does not see may be
-// anything, also infinite or NaN: they do not count. Two options make an exception of values, which must then be
-// finite: masked_fill, by which every key has a weight; and return_weights, by which the output is a matrix product of
-// all weights and values, where 0 times infinity is NaN. On Vulkan that product is also made where no fused kernel
-// serves: for d_k or d_v that is above 256 or an extent, for operands whose innermost dim is not contiguous, and on
-// drivers whose fused kernels fail the self-test. It reads keys and values behind `lengths`, too.
+// anything, also infinite or NaN: they do not count. Some options make an exception of values, which must then be
+// finite: masked_fill, by which every key has a weight; and return_weights, return_scores and softcap, by which scores
+// and weights are stored, and the output is a matrix product of all weights and values, where 0 times infinity is NaN.
+// On Vulkan that product is also made where no fused kernel serves: for d_k or d_v that is above 256 or an extent, for
+// operands whose innermost dim is not contiguous, and on drivers whose fused kernels fail the self-test. It reads keys
+// and values behind `lengths`, too.
+//
+// The softmax is computed in F32 for every type. What is stored has the queries' type: for scores and weights of F32
+// beside keys and values of F16 or BF16, cast the queries to F32.
 typedef struct heed_attention_options {
   size_t size;  // set by heed_attention_options_init
   float scale;  // default 1/sqrt(d_k). NaN: not set
+  // c > 0 makes c tanh(s / c) of each scaled score s, before bias and masks, so that none is beyond -c .. c (Gemma Team
+  // 2024, arXiv:2408.00118). 0: none.
+  float softcap;
   heed_causal causal;
-  // A sliding window, which needs causal (Beltagy et al. 2020, arXiv:2004.05150). A query at place p among the keys
-  // sees only those with p - window < j <= p. Tiles of keys that no query of a workgroup sees are not visited. 0: no
-  // window.
+  // A sliding window (Beltagy et al. 2020, arXiv:2004.05150). A query at place p among the keys sees key j only if j +
+  // window > p and j < p + window_ahead. 0: no bound on that side. Causal is a window_ahead of 1, whatever is given;
+  // tiles of keys that no query of a workgroup sees are then not visited. Without it places are those of
+  // HEED_CAUSAL_BOTTOM_RIGHT, or `positions`, and each run writes a mask, U8 [1 or B, 1, S_q, S_kv].
   int64_t window;
+  int64_t window_ahead;
   // For batches whose rows differ, such as conversations of different lengths: I32 [B]. Row b has the first lengths[b]
   // keys only (0 to S_kv; other numbers count as the nearest of these). Nothing is read behind them, masked_fill does
   // not reach them, and HEED_CAUSAL_BOTTOM_RIGHT means j <= i + (lengths[b] - S_q).
   heed_tensor lengths;
-  // The places of queries, I32 [B], which need causal, whose alignment then does not count. Query i of row b sits at
-  // positions[b] + i among the keys, and sees key j if j <= positions[b] + i.
+  // The places of queries, I32 [B], which need causal, whose alignment then does not count, or a window. Query i of row
+  // b sits at positions[b] + i among the keys, and if causal sees key j if j <= positions[b] + i.
   heed_tensor positions;
   heed_tensor key_padding;  // [B, S_kv]
   heed_mask_meaning key_padding_meaning;
@@ -92,6 +101,7 @@ typedef struct heed_attention_options {
   float dropout;               // on the weights, after softmax, in training plans
   int32_t return_weights;      // otherwise the weights are never stored for the host
   int32_t return_log_sum_exp;  // gives heed_attention_result::log_sum_exp
+  heed_scores return_scores;   // gives heed_attention_result::scores
 } heed_attention_options;
 HEED_API heed_status heed_attention_options_init(heed_attention_options* options);
 
@@ -235,8 +245,10 @@ typedef struct heed_multi_head_options {
   int32_t out_bias;                   // the output projection has a bias
   heed_dtype weight_dtype;  // type of the projections' matrices; default: the input's. HEED_DTYPE_DEFAULT: not set
   float scale;                        // default 1/sqrt(d_k); a temperature t is scale = 1/t. NaN: not set
+  float softcap;                      // see heed_attention_options
   heed_causal causal;
-  int64_t window;       // see heed_attention_options
+  int64_t window;  // see heed_attention_options
+  int64_t window_ahead;
   heed_tensor lengths;  // I32 [B]; see heed_attention_options
   heed_tensor positions;
   heed_tensor key_padding;  // [B, S_kv]
@@ -684,10 +696,11 @@ typedef struct heed_attention_result {
   heed_tensor weights;  // [B, H, S_q, S_kv] before dropout; invalid unless return_weights
   // [B, H, S_q] in F32; invalid unless return_log_sum_exp. The natural logarithm of the sum of exp(logit) over the
   // visible keys, where a logit is scale q.k + bias, or masked_fill; -inf for a row without a visible key. The outputs
-  // of attentions over parts of the keys, weighted by exp(log_sum_exp), average to the output over all keys. On Vulkan
-  // d_k must be a constant up to 256, and not all of key_padding, mask and bias may be given beside lengths or
-  // positions.
+  // of attentions over parts of the keys, weighted by exp(log_sum_exp), average to the output over all keys. On Vulkan,
+  // without softcap, d_k must be a constant up to 256, and not all of key_padding, mask and bias may be given beside
+  // lengths or positions.
   heed_tensor log_sum_exp;
+  heed_tensor scores;  // [B, H, S_q, S_kv] of the queries' type; invalid unless return_scores
 } heed_attention_result;
 
 typedef struct heed_top_k_result {
