@@ -260,6 +260,32 @@ HEED_API Tensor encoder_stack(Graph& g, Tensor x, std::string_view prefix, const
 HEED_API Tensor decoder_stack(Graph& g, Tensor x, Tensor memory, std::string_view prefix,
                               const DecoderLayerOptions& layer, const StackOptions& stack);
 
+// --- Losses ------------------------------------------------------------------------------------------------------
+
+// How the losses of rows become one. Mean: their sum divided by that of the weights of the labels that count; 0
+// where none does.
+enum class LossReduction : uint8_t { None, Sum, Mean };
+
+struct CrossEntropyOptions {
+  Tensor class_weights = {};  // [V]: multiply the loss of each label; F32, F16 or BF16, computed in F32
+  // A label that is left out, as all are that are no index of the vocabulary: its loss and its weight are 0.
+  int64_t ignored = -100;
+  // That share of each loss is the mean over all classes, weighted by class_weights (Szegedy et al. 2016, arXiv:1512.00567). 0 to 1.
+  float label_smoothing = 0.0f;
+  LossReduction reduction = LossReduction::Mean;
+  bool of_log_probabilities = false;  // `logits` are log-probabilities, used as they are (torch.nn.functional.nll_loss)
+};
+
+struct CrossEntropyResult {
+  Tensor loss;               // F32: the labels' shape, or [1] if reduced
+  Tensor log_probabilities;  // log_softmax of the logits; costs a pass if it is used
+};
+
+// The cross entropy of logits [..., V] and labels, I32 [...], as torch.nn.functional.cross_entropy; see Graph::cross_entropy, which is
+// that without weights and reduction. V is a constant. Its gradients reach class_weights, too.
+HEED_API CrossEntropyResult cross_entropy(Graph& g, Tensor logits, Tensor labels,
+                                          const CrossEntropyOptions& options = {});
+
 // --- Encoder-decoder transformer --------------------------------------------------------------------------------
 
 struct TransformerOptions {

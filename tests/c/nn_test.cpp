@@ -146,6 +146,27 @@ TEST_CASE("C: small layers and attentions are those of heed::nn", "[c][nn]") {
       });
 }
 
+TEST_CASE("C: the loss is that of heed::nn", "[c][nn]") {
+  check_layer(
+      "cross entropy", 0,
+      [](Sides& s) {
+        const heed_dim shape[] = {2, 5}, classes = 8;
+        auto options = sized<heed_cross_entropy_options>();
+        options.class_weights = heed_graph_input(s.c, "weights", &classes, 1, HEED_F32);
+        options.label_smoothing = 0.1f;
+        options.reduction = HEED_LOSS_REDUCTION_SUM;
+        const heed_tensor labels = heed_graph_input(s.c, "labels", shape, 2, HEED_I32);
+        heed_cross_entropy_result result = {};
+        CHECK(heed_nn_cross_entropy(s.c, s.x, labels, &options, &result) == result.loss);
+        CHECK(result.log_probabilities != 0);
+      },
+      [](Sides& s) {
+        const Tensor weights = s.cpp.input("weights", {8}), labels = s.cpp.input("labels", {2, 5}, DType::I32);
+        nn::cross_entropy(s.cpp, s.cpp_x, labels,
+                          {.class_weights = weights, .label_smoothing = 0.1f, .reduction = nn::LossReduction::Sum});
+      });
+}
+
 TEST_CASE("C: blocks, layers, stacks and the transformer are those of heed::nn", "[c][nn]") {
   check_layer(
       "blocks", 10,

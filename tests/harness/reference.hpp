@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <heed/graph.hpp>
+#include <heed/nn.hpp>
 #include <limits>
 #include <optional>
 #include <span>
@@ -101,6 +102,9 @@ Array l2_normalize(const Array& x, double eps);
 Array rotary(const Array& x, const RotaryOptions& options, const Array* positions);
 Array log_softmax(const Array& x);
 Array cross_entropy(const Array& x, const Array& labels, double label_smoothing);
+// nn::cross_entropy, whose class_weights are `weights`; null: none.
+Array weighted_cross_entropy(const Array& x, const Array& labels, const Array* weights,
+                             const nn::CrossEntropyOptions& options);
 Array argmax(const Array& x);
 // reference_reduce.cpp has these. No axes: all.
 Array reduce(const Array& x, Reduction kind, std::vector<int> axes, bool keep = false);

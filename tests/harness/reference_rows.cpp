@@ -244,4 +244,36 @@ std::span<const RowOperation> row_operations() {
   return kOperations;
 }
 
+Array weighted_cross_entropy(const Array& x, const Array& labels, const Array* weights,
+                             const nn::CrossEntropyOptions& options) {
+  const int64_t n = x.dim(0);
+  const auto share = static_cast<double>(options.label_smoothing);
+  const Array logs = options.of_log_probabilities ? x : log_softmax(x);
+  Array losses(labels.shape), sum({1});
+  double total = 0.0, size = 0.0;
+  for (int64_t row = 0; row < labels.size(); ++row) {
+    const auto label = static_cast<int64_t>(labels.at(row));
+    if (label < 0 || label >= n || label == options.ignored) continue;
+    const auto weight = [&](int64_t i) { return weights != nullptr ? weights->at(i) : 1.0; };
+    const auto add = [&](int64_t i, double factor) {
+      losses.at(row) -= factor * logs.at(row * n + i);
+      losses.err(row) += std::abs(factor) * (logs.err(row * n + i) + 8.0 * kUnit * std::abs(logs.at(row * n + i)));
+      size += std::abs(factor * logs.at(row * n + i));
+    };
+    add(label, (1.0 - share) * weight(label));
+    for (int64_t i = 0; i < n && share > 0.0; ++i) add(i, share * weight(i) / static_cast<double>(n));
+    losses.err(row) += row_roundings(n) * std::abs(losses.at(row)) + (share > 0.0 ? row_roundings(n) * size : 0.0);
+    total += weight(label);
+    sum.at(0) += losses.at(row);
+    sum.err(0) += losses.err(row);
+  }
+  if (options.reduction == nn::LossReduction::None) return losses;
+  sum.err(0) += row_roundings(labels.size()) * size;
+  if (options.reduction == nn::LossReduction::Sum) return sum;
+  const double by = total == 0.0 ? 1.0 : total;
+  sum.at(0) /= by;
+  sum.err(0) = sum.err(0) / std::abs(by) + row_roundings(labels.size()) * std::abs(sum.at(0));
+  return sum;
+}
+
 }  // namespace heed::ops

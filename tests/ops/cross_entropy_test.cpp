@@ -64,7 +64,63 @@ Case extents_case() {
           }};
 }
 
+// The loss of heed::nn, which is several passes, and the log-probabilities beside it.
+Case weighted_case(const Sizes& shape, bool weighted, const nn::CrossEntropyOptions& given) {
+  const std::string name = text_of(shape) + (weighted ? " weighted" : "") + ", reduction " +
+                           std::to_string(static_cast<int>(given.reduction)) + ", smoothing " +
+                           std::to_string(given.label_smoothing) + ", without " + std::to_string(given.ignored) +
+                           (given.of_log_probabilities ? ", of log-probabilities" : "");
+  return {name, [=](Trial& t) {
+            const Sizes rows = rows_of(shape);
+            const int64_t n = shape.back();
+            nn::CrossEntropyOptions options = given;
+            if (weighted) options.class_weights = t.input("weights", {n});
+            const nn::CrossEntropyResult made = nn::cross_entropy(
+                t.graph, t.input("x", shape_of(shape)), t.graph.input("labels", shape_of(rows), DType::I32), options);
+            t.graph.output("loss", made.loss);
+            t.graph.output("logs", made.log_probabilities);
+            Run& run = t.run();
+            const Array x = run.input("x", uniform(shape, 175, -6, 0)),
+                        labels = run.input("labels", labels_for(rows, n, 176), DType::I32),
+                        weights = weighted ? run.input("weights", uniform({n}, 177, 0.25, 2.0)) : Array();
+            run.expect_within("loss", weighted_cross_entropy(x, labels, weighted ? &weights : nullptr, options));
+            run.expect_within("logs", t.stored(options.of_log_probabilities ? x : log_softmax(x)), t.dtype);
+          }};
+}
+
 }  // namespace
+
+TEST_CASE("nn::cross_entropy on every device", "[ops][nn]") {
+  Operation operation{"nn::cross_entropy", {}};
+  for (const auto reduction : {nn::LossReduction::None, nn::LossReduction::Sum, nn::LossReduction::Mean})
+    for (const bool weighted : {false, true})
+      for (const bool logs : {false, true})
+        for (const float smoothing : {0.0f, 0.25f})
+          for (const Sizes& shape : {Sizes{19, 33}, Sizes{2, 3, 5, 7}})
+            operation.cases.push_back(weighted_case(shape, weighted,
+                                                    {.ignored = shape.size() > 2 ? 2 : -100,
+                                                     .label_smoothing = smoothing,
+                                                     .reduction = reduction,
+                                                     .of_log_probabilities = logs}));
+  // One class, which is left out: no label counts.
+  operation.cases.push_back(weighted_case({3, 1}, true, {.ignored = 0}));
+  check(operation);
+}
+
+TEST_CASE("nn::cross_entropy refuses what it cannot mean", "[graph][nn]") {
+  const auto refused = [](nn::CrossEntropyOptions options, int64_t weights = 4) {
+    Graph g;
+    options.class_weights = g.input("weights", {weights});
+    static_cast<void>(nn::cross_entropy(g, g.input("x", {2, 3, 4}), g.input("labels", {2, 3}, DType::I32), options));
+    INFO(g.error());
+    return g.status();
+  };
+  CHECK(refused({}) == Status::Ok);
+  CHECK(refused({}, 3) == Status::ShapeMismatch);
+  CHECK(refused({.ignored = int64_t{1} << 40}) == Status::InvalidArgument);
+  CHECK(refused({.label_smoothing = 1.5f}) == Status::InvalidArgument);
+  CHECK(refused({.reduction = static_cast<nn::LossReduction>(3)}) == Status::InvalidArgument);
+}
 
 TEST_CASE("cross_entropy on every device", "[ops]") {
   Operation operation{"cross_entropy", {}};

@@ -586,6 +586,21 @@ void Learner::entropy() {
   const auto numbers =
       shared(give(name, labels, ops::whole_numbers(sizes(rows), random_.next(), -1, width(x)), DType::I32));
   const float smoothing = random_.coin() ? 0.25f : 0.0f;
+  if (random_.coin() && shape(x)[rank(x) - 1].is_constant()) {
+    nn::CrossEntropyOptions o;
+    const int weights = random_.coin() ? leaf({width(x)}) : -1;
+    if (weights >= 0) o.class_weights = tensor_of(weights);
+    o.ignored = 1;
+    o.label_smoothing = smoothing;
+    o.reduction = static_cast<nn::LossReduction>(random_.below(2));
+    o.of_log_probabilities = random_.coin();
+    add("nn::cross_entropy", {x, weights}, nn::cross_entropy(graph, tensor_of(x), labels, o).loss,
+        [=](const Values& v) {
+          return ops::weighted_cross_entropy(v[static_cast<size_t>(x)], *numbers,
+                                             weights >= 0 ? &v[static_cast<size_t>(weights)] : nullptr, o);
+        });
+    return;
+  }
   add("cross_entropy", {x}, graph.cross_entropy(tensor_of(x), labels, smoothing), [=](const Values& v) {
     return ops::cross_entropy(v[static_cast<size_t>(x)], *numbers, static_cast<double>(smoothing));
   });

@@ -96,6 +96,18 @@ heed_tensor heed_nn_decoder_stack(heed_graph* graph, heed_tensor x, heed_tensor 
   return on.add([&](heed::Graph& g) { return heed::nn::decoder_stack(g, on.tensor(x, "x"), on.tensor(memory, "memory"), on.call().text(prefix, "prefix"), read(on, layer), read(on.call(), stack)); });
 }
 
+heed_tensor heed_nn_cross_entropy(heed_graph* graph, heed_tensor logits, heed_tensor labels,
+    const heed_cross_entropy_options* options, heed_cross_entropy_result* result) {
+  if (result != nullptr) *result = {};
+  Building on(__func__, graph);
+  if (!on) return 0;
+  const heed::nn::CrossEntropyResult made = heed::nn::cross_entropy(on.graph().it, on.tensor(logits, "logits"), on.tensor(labels, "labels"), read(on, options));
+  on.give();
+  const heed_cross_entropy_result named = {on.name(made.loss), on.name(made.log_probabilities)};
+  if (result != nullptr) *result = named;
+  return named.loss;
+}
+
 heed_tensor heed_nn_transformer(heed_graph* graph, heed_tensor source, heed_tensor target, const char* prefix,
     const heed_transformer_options* options, heed_transformer_result* result) {
   if (result != nullptr) *result = {};

@@ -493,6 +493,27 @@ heed_stack_options to_c(const heed::nn::StackOptions& from) {
   return to;
 }
 
+heed::nn::CrossEntropyOptions read(Building& on, const heed_cross_entropy_options* given) {
+  heed::nn::CrossEntropyOptions made;
+  if (given == nullptr || !check_struct(on.call(), given, sizeof(*given), "heed_cross_entropy_options")) return made;
+  made.class_weights = on.tensor_if(given->class_weights);
+  made.ignored = given->ignored;
+  made.label_smoothing = given->label_smoothing;
+  made.reduction = on.call().one_of(given->reduction, heed::nn::LossReduction::Mean, "reduction");
+  made.of_log_probabilities = given->of_log_probabilities != 0;
+  return made;
+}
+
+heed_cross_entropy_options to_c(const heed::nn::CrossEntropyOptions& from) {
+  heed_cross_entropy_options to = {};
+  to.size = sizeof(to);
+  to.ignored = from.ignored;
+  to.label_smoothing = from.label_smoothing;
+  to.reduction = static_cast<heed_loss_reduction>(from.reduction);
+  to.of_log_probabilities = from.of_log_probabilities;
+  return to;
+}
+
 heed::nn::TransformerOptions read(Building& on, const heed_transformer_options* given) {
   heed::nn::TransformerOptions made;
   if (given == nullptr || !check_struct(on.call(), given, sizeof(*given), "heed_transformer_options")) return made;
@@ -1028,6 +1049,9 @@ static_assert(HEED_NORM_POST == static_cast<int>(heed::nn::NormPlacement::Post))
 static_assert(HEED_NORM_PRE == static_cast<int>(heed::nn::NormPlacement::Pre));
 static_assert(HEED_NORM_LAYER == static_cast<int>(heed::nn::NormKind::Layer));
 static_assert(HEED_NORM_RMS == static_cast<int>(heed::nn::NormKind::Rms));
+static_assert(HEED_LOSS_REDUCTION_NONE == static_cast<int>(heed::nn::LossReduction::None));
+static_assert(HEED_LOSS_REDUCTION_SUM == static_cast<int>(heed::nn::LossReduction::Sum));
+static_assert(HEED_LOSS_REDUCTION_MEAN == static_cast<int>(heed::nn::LossReduction::Mean));
 static_assert(HEED_DEVICE_CPU == static_cast<int>(heed::DeviceKind::Cpu));
 static_assert(HEED_DEVICE_DISCRETE_GPU == static_cast<int>(heed::DeviceKind::DiscreteGpu));
 static_assert(HEED_DEVICE_INTEGRATED_GPU == static_cast<int>(heed::DeviceKind::IntegratedGpu));
@@ -1095,6 +1119,7 @@ heed_status heed_feed_forward_block_names_init(heed_feed_forward_block_names* op
 heed_status heed_encoder_layer_options_init(heed_encoder_layer_options* options) { return init<heed::nn::EncoderLayerOptions>(__func__, options); }
 heed_status heed_decoder_layer_options_init(heed_decoder_layer_options* options) { return init<heed::nn::DecoderLayerOptions>(__func__, options); }
 heed_status heed_stack_options_init(heed_stack_options* options) { return init<heed::nn::StackOptions>(__func__, options); }
+heed_status heed_cross_entropy_options_init(heed_cross_entropy_options* options) { return init<heed::nn::CrossEntropyOptions>(__func__, options); }
 heed_status heed_transformer_options_init(heed_transformer_options* options) { return init<heed::nn::TransformerOptions>(__func__, options); }
 heed_status heed_device_options_init(heed_device_options* options) { return init<heed::DeviceOptions>(__func__, options); }
 heed_status heed_upload_options_init(heed_upload_options* options) { return init<heed::UploadOptions>(__func__, options); }

@@ -62,6 +62,8 @@ heed::nn::DecoderLayerOptions read(Building& on, const heed_decoder_layer_option
 heed_decoder_layer_options to_c(const heed::nn::DecoderLayerOptions& from);
 heed::nn::StackOptions read(Call& call, const heed_stack_options* given);
 heed_stack_options to_c(const heed::nn::StackOptions& from);
+heed::nn::CrossEntropyOptions read(Building& on, const heed_cross_entropy_options* given);
+heed_cross_entropy_options to_c(const heed::nn::CrossEntropyOptions& from);
 heed::nn::TransformerOptions read(Building& on, const heed_transformer_options* given);
 heed_transformer_options to_c(const heed::nn::TransformerOptions& from);
 heed::DeviceOptions read(Call& call, const heed_device_options* given);

@@ -35,7 +35,7 @@ SHADER_ENUMS = ["Activation"]
 STRUCTS = {"TextConversationOptions": "heed_conversation_options"}
 
 # Structs of results, whose members are tensors.
-RESULTS = ["AttentionResult", "TopKResult", "nn::TransformerResult"]
+RESULTS = ["AttentionResult", "TopKResult", "nn::CrossEntropyResult", "nn::TransformerResult"]
 
 # Functions that have the name of another.
 OVERLOADS = {"Graph::append(Tensor, Tensor, int, Tensor)": "append_at", "Graph::sum(Tensor, int)": "sum_axis"}

@@ -6,9 +6,9 @@ from typing import Any, Optional
 
 from . import _words
 from ._c import Keep, encoded, ffi, lib, options_of, pack, real, truth, whole, word_if
-from ._options import (AttentionBlockNames, AttentionOptions, AttentionResult, DecoderLayerOptions, EncoderLayerOptions,
-                       FeedForwardBlockNames, FeedForwardOptions, MultiHeadOptions, NormOptions, StackOptions, TransformerOptions,
-                       TransformerResult)
+from ._options import (AttentionBlockNames, AttentionOptions, AttentionResult, CrossEntropyOptions, CrossEntropyResult,
+                       DecoderLayerOptions, EncoderLayerOptions, FeedForwardBlockNames, FeedForwardOptions, MultiHeadOptions,
+                       NormOptions, StackOptions, TransformerOptions, TransformerResult)
 from .tensor import Mask, Tensor, graph_of
 
 
@@ -169,6 +169,20 @@ def decoder_stack(x: Tensor, memory: Tensor, prefix: str, layer: Optional[Decode
     layer, stack = options_of(fields, layer=(DecoderLayerOptions, layer), stack=(StackOptions, stack))
     return g._with_weights(g._new(lib.heed_nn_decoder_stack(g._c, g._id_of(x, "x"), g._id_of(memory, "memory"), encoded(prefix,
         "prefix"), pack(layer, keep, g), pack(stack, keep, g))), keep)
+
+
+def cross_entropy(logits: Tensor, labels: Tensor, options: Optional[CrossEntropyOptions] = None,
+        **fields: Any) -> CrossEntropyResult:
+    """The cross entropy of logits [..., V] and labels, i32 [...], as torch.nn.functional.cross_entropy; see Graph.cross_entropy, which
+    is that without weights and reduction. V is a constant. Its gradients reach class_weights, too.
+
+    Keywords are the fields of CrossEntropyOptions."""
+    g = graph_of(logits, "logits")
+    keep = Keep()
+    options, = options_of(fields, options=(CrossEntropyOptions, options))
+    result = ffi.new("heed_cross_entropy_result *")
+    g._new(lib.heed_nn_cross_entropy(g._c, g._id_of(logits, "logits"), g._id_of(labels, "labels"), pack(options, keep, g), result))
+    return CrossEntropyResult(*g._all_of(result))
 
 
 def transformer(source: Tensor, target: Tensor, prefix: str, options: Optional[TransformerOptions] = None,

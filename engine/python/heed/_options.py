@@ -522,6 +522,28 @@ class StackOptions:
 
 
 @dataclass
+class CrossEntropyOptions:
+    """Options of cross_entropy.
+
+    - class_weights: [V]: multiply the loss of each label; f32, f16 or bf16, computed in f32.
+    - ignored: A label that is left out, as all are that are no index of the vocabulary: its loss and its weight are 0.
+    - label_smoothing: That share of each loss is the mean over all classes, weighted by class_weights (Szegedy et al. 2016,
+    arXiv:1512.00567). 0 to 1.
+    - reduction: one of "none", "sum", "mean".
+    - of_log_probabilities: `logits` are log-probabilities, used as they are (torch.nn.functional.nll_loss)"""
+
+    class_weights: Optional[Tensor] = None
+    ignored: int = -100
+    label_smoothing: float = 0.0
+    reduction: str = "mean"
+    of_log_probabilities: bool = False
+
+    _ctype: ClassVar[str] = "heed_cross_entropy_options"
+    _kinds: ClassVar[Dict[str, Any]] = {"class_weights": "tensor", "ignored": "int", "label_smoothing": "float",
+        "reduction": _words.LOSS_REDUCTION, "of_log_probabilities": "bool"}
+
+
+@dataclass
 class TransformerOptions:
     """Options of transformer.
 
@@ -1039,6 +1061,16 @@ class TopKResult(NamedTuple):
 
     values: Tensor
     indices: Tensor
+
+
+class CrossEntropyResult(NamedTuple):
+    """What cross_entropy gives.
+
+    - loss: f32: the labels' shape, or [1] if reduced.
+    - log_probabilities: log_softmax of the logits; costs a pass if it is used."""
+
+    loss: Tensor
+    log_probabilities: Tensor
 
 
 class TransformerResult(NamedTuple):

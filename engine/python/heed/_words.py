@@ -43,6 +43,7 @@ ROTARY_PAIRS: Dict[str, int] = {"adjacent": 0, "halves": 1}
 ROTARY_SCALING_KIND: Dict[str, int] = {"none": 0, "linear": 1, "llama3": 2}
 NORM_PLACEMENT: Dict[str, int] = {"post": 0, "pre": 1}
 NORM_KIND: Dict[str, int] = {"layer": 0, "rms": 1}
+LOSS_REDUCTION: Dict[str, int] = {"none": 0, "sum": 1, "mean": 2}
 DEVICE_KIND: Dict[str, int] = {"cpu": 0, "discrete_gpu": 1, "integrated_gpu": 2, "virtual_gpu": 3, "software_gpu": 4,
     "other_gpu": 5}
 PIPELINE_CREATION: Dict[str, int] = {"now": 0, "deferred": 1, "background": 2}

@@ -12,12 +12,13 @@ return (output, weights): the weights of each attention before dropout, None whe
 last layer.
 """
 
-from ._layers import (attention, attention_block, cross_attention, decoder_layer, decoder_stack, encoder_layer, encoder_stack,
+from ._layers import (attention, attention_block, cross_attention, cross_entropy, decoder_layer, decoder_stack, encoder_layer, encoder_stack,
                       feed_forward, feed_forward_block, layernorm, linear, mean_sentence, rmsnorm, self_attention,
                       single_head, transformer)
 from ._options import (FUSED_KV, FUSED_QKV, SEPARATE, TORCH_MULTIHEAD, AttentionBlockNames, AttentionNames, AttentionOptions, Cache,
-                       CacheTokens, DecoderLayerOptions, EncoderLayerOptions, FeedForwardBlockNames, FeedForwardOptions, MultiHeadOptions,
-                       NormOptions, RotaryOptions, RotaryScaling, StackOptions, TransformerOptions, TransformerResult)
+                       CacheTokens, CrossEntropyOptions, CrossEntropyResult, DecoderLayerOptions, EncoderLayerOptions,
+                       FeedForwardBlockNames, FeedForwardOptions, MultiHeadOptions, NormOptions, RotaryOptions, RotaryScaling, StackOptions,
+                       TransformerOptions, TransformerResult)
 from .models import BertResult, DecoderResult, bert, decoder
 
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -156,6 +156,15 @@ enum {
   HEED_NORM_RMS = 1,
 };
 
+// How the losses of rows become one. Mean: their sum divided by that of the weights of the labels that count; 0 where
+// none does.
+typedef int32_t heed_loss_reduction;
+enum {
+  HEED_LOSS_REDUCTION_NONE = 0,
+  HEED_LOSS_REDUCTION_SUM = 1,
+  HEED_LOSS_REDUCTION_MEAN = 2,
+};
+
 typedef int32_t heed_device_kind;
 enum {
   HEED_DEVICE_CPU = 0,

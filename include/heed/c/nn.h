@@ -88,6 +88,12 @@ HEED_API heed_tensor heed_nn_encoder_stack(heed_graph* graph, heed_tensor x, con
 HEED_API heed_tensor heed_nn_decoder_stack(heed_graph* graph, heed_tensor x, heed_tensor memory, const char* prefix,
     const heed_decoder_layer_options* layer, const heed_stack_options* stack);
 
+// The cross entropy of logits [..., V] and labels, I32 [...], as torch.nn.functional.cross_entropy; see
+// heed_graph_cross_entropy, which is that without weights and reduction. V is a constant. Its gradients reach
+// class_weights, too. Returns `loss`; *result, if not NULL, gets all.
+HEED_API heed_tensor heed_nn_cross_entropy(heed_graph* graph, heed_tensor logits, heed_tensor labels,
+    const heed_cross_entropy_options* options, heed_cross_entropy_result* result);
+
 // source [B, S, C] and target [B, T, C] are embedded tokens. Every decoder layer gets the output of the last encoder
 // layer. Returns `encoded`; *result, if not NULL, gets all.
 HEED_API heed_tensor heed_nn_transformer(heed_graph* graph, heed_tensor source, heed_tensor target, const char* prefix,

@@ -345,6 +345,19 @@ typedef struct heed_stack_options {
 } heed_stack_options;
 HEED_API heed_status heed_stack_options_init(heed_stack_options* options);
 
+typedef struct heed_cross_entropy_options {
+  size_t size;                // set by heed_cross_entropy_options_init
+  heed_tensor class_weights;  // [V]: multiply the loss of each label; F32, F16 or BF16, computed in F32
+  // A label that is left out, as all are that are no index of the vocabulary: its loss and its weight are 0.
+  int64_t ignored;
+  // That share of each loss is the mean over all classes, weighted by class_weights (Szegedy et al. 2016,
+  // arXiv:1512.00567). 0 to 1.
+  float label_smoothing;
+  heed_loss_reduction reduction;
+  int32_t of_log_probabilities;  // `logits` are log-probabilities, used as they are (torch.nn.functional.nll_loss)
+} heed_cross_entropy_options;
+HEED_API heed_status heed_cross_entropy_options_init(heed_cross_entropy_options* options);
+
 typedef struct heed_transformer_options {
   size_t size;  // set by heed_transformer_options_init
   heed_encoder_layer_options encoder;
@@ -707,6 +720,11 @@ typedef struct heed_top_k_result {
   heed_tensor values;   // of x's type; the shape of x, with k along the axis
   heed_tensor indices;  // I32, of the same shape
 } heed_top_k_result;
+
+typedef struct heed_cross_entropy_result {
+  heed_tensor loss;               // F32: the labels' shape, or [1] if reduced
+  heed_tensor log_probabilities;  // log_softmax of the logits; costs a pass if it is used
+} heed_cross_entropy_result;
 
 typedef struct heed_transformer_result {
   heed_tensor encoded;        // [B, S, C]
