@@ -315,26 +315,17 @@ def lpnorm(n):
 
 # --- Losses ----------------------------------------------------------------------------------------------------------------
 
-def likelihood(n, log_probabilities):
-    """The loss of labels [N, ...] beside [N, C, ...], with a weight for each class, and labels that are left out."""
-    g, rank, classes = n.g, len(n.shape()), n.shape()[1]
-    rows = log_probabilities.permute([0, *range(2, rank), 1]).reshape(-1, classes)
-    labels, ignored = n.x(1, index=True).reshape(-1), n.attribute("ignore_index")
-    is_left_out = labels == (-1 << 31 if ignored is None else ignored)
-    ids = g.where(is_left_out, 0, labels)
-    weights = g.embedding(n.x(2).reshape(-1, 1), ids).reshape(-1) if n.has(2) else g.cast(ids == ids, rows.dtype)
-    weights = g.where(is_left_out, 0, weights)
-    losses = -g.take(rows, 1, ids.reshape(-1, 1)).reshape(-1) * weights
-    how = n.attribute("reduction", b"mean")
-    if how == b"none":
-        return losses.reshape(n.shape(1))
-    return losses.sum(0) / weights.sum(0) if how == b"mean" else losses.sum(0)
-
-
-def softmax_loss(n):
-    rank = len(n.shape())
-    logs = along(n, 1, n.g.log_softmax) if rank > 1 else n.x(0)
-    return [likelihood(n, logs), logs][:n.output_count]
+def loss(of_log_probabilities):
+    """The loss of labels [N, ...] beside [N, C, ...], and its log-probabilities."""
+    def express(n):
+        rank = len(n.shape())
+        rows = n.x(0).permute([0, *range(2, rank), 1])
+        made = heed.nn.cross_entropy(
+            rows, n.x(1, index=True), class_weights=n.x(2), ignored=n.attribute("ignore_index", -1),
+            reduction=n.attribute("reduction", b"mean").decode(), of_log_probabilities=of_log_probabilities)
+        logs = made.log_probabilities.permute([0, rank - 1, *range(1, rank - 1)])
+        return [made.loss, logs][:n.output_count]
+    return express
 
 
 # --- Reductions ------------------------------------------------------------------------------------------------------------
@@ -395,27 +386,21 @@ def heads(n, i, name):
 
 
 def attention(n):
-    n.allow(softcap=0.0, right_window_size=-1)
-    if n.output_count > 3 and n.attribute("qk_matmul_output_mode", 0) != 3:
-        raise No("attribute")
-    g, is_causal, left = n.g, n.attribute("is_causal", 0), n.attribute("left_window_size", -1)
-    if left >= 0 and not is_causal:
-        raise No("attribute")
+    g, is_causal = n.g, n.attribute("is_causal", 0)
+    windows = [n.attribute(name, -1) + 1 for name in ("left_window_size", "right_window_size")]
     query, key, value = heads(n, 0, "q_num_heads"), heads(n, 1, "kv_num_heads"), heads(n, 2, "kv_num_heads")
     past = 0
     if n.has(4):
         past = n.shape(4)[2]
         key, value = g.concat([n.x(4), key], 2), g.concat([n.x(5), value], 2)
     batch, _, tokens, _ = query.shape
-    options = {"scale": n.attribute("scale")}
+    options = {"scale": n.attribute("scale"), "softcap": n.attribute("softcap", 0.0), "window": windows[0], "window_ahead": windows[1]}
     if n.has(6):
         options["lengths"] = n.x(6, index=True)
-    if is_causal and past and key.shape[2] - tokens != past:
-        options.update(causal="top_left", positions=n.constant(np.full([batch], past, np.int32)))
-    elif is_causal:
+    if is_causal:
         options["causal"] = "bottom_right" if past or n.has(6) else "top_left"
-    if left >= 0:
-        options["window"] = left + 1
+    if ((is_causal and past) or any(windows)) and not n.has(6) and key.shape[2] - tokens != past:
+        options["positions"] = n.constant(np.full([batch], past, np.int32))
     if n.has(3):
         mask, is_kept = n.x(3), n.arrays[3].dtype == bool
         lacking = key.shape[2] - n.shape(3)[-1]
@@ -424,11 +409,12 @@ def attention(n):
             more = n.constant(rest)
             mask = g.concat([mask, more if is_kept else g.cast(more, mask.dtype)], -1)
         options.update({"mask": heed.keep(mask)} if is_kept else {"bias": mask})
-    result = g.attention(query, key, value, return_weights=n.output_count > 3, **options)
+    step = ("scaled", "capped", "masked", "none")[n.attribute("qk_matmul_output_mode", 0)] if n.output_count > 3 else "none"
+    result = g.attention(query, key, value, return_weights=n.output_count > 3 and step == "none", return_scores=step, **options)
     y = result.output
     if len(n.shape(0)) == 3:
         y = y.transpose(1, 2).reshape(batch, tokens, -1)
-    return [y, key, value, result.weights][:n.output_count]
+    return [y, key, value, result.weights if step == "none" else result.scores][:n.output_count]
 
 
 def rotary(n):
@@ -498,7 +484,7 @@ OPERATORS = {
     "InstanceNormalization": instancenorm, "MeanVarianceNormalization": meanvariancenorm, "LpNormalization": lpnorm,
     "GroupNormalization": groupnorm,
     # Losses
-    "NegativeLogLikelihoodLoss": lambda n: likelihood(n, n.x(0)), "SoftmaxCrossEntropyLoss": softmax_loss,
+    "NegativeLogLikelihoodLoss": loss(True), "SoftmaxCrossEntropyLoss": loss(False),
     # Reductions
     "ReduceSum": reduced(same, "sum", same), "ReduceMean": reduced(same, "mean", same), "ReduceMax": reduced(same, "max", same),
     "ReduceMin": reduced(same, "min", same), "ReduceProd": reduced(same, "product", same), "ReduceL2": reduced(same, "l2", same),
