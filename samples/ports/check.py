@@ -1,4 +1,4 @@
-"""Runs six models of PyTorch and their ports to heed on the same random weights and inputs, and says how far
+"""Runs six models of PyTorch and their ports to heed, and the rows of README.md, on the same random weights and inputs, and says how far
 the results are apart.
 
     python samples/ports/check.py                        # all, on every device of this machine
@@ -24,12 +24,13 @@ import encoder
 import encoder_decoder
 import ppo
 import t5
+import table
 import vit
 
 # The most that |heed - PyTorch| may be, as a share of the largest |PyTorch| of the same output.
 LIMIT = 1e-5
 
-PORTS = {name: port for module in (encoder, encoder_decoder, vit, t5, conv_front_end, ppo) for name, port in module.PORTS.items()}
+PORTS = {name: port for module in (encoder, encoder_decoder, vit, t5, conv_front_end, ppo, table) for name, port in module.PORTS.items()}
 
 
 def made(name):

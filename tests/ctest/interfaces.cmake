@@ -42,7 +42,7 @@ heed_test(python.dependencies LABELS all python COST 3 MAKES python.dependencies
   COMMAND ${pip} numpy cffi)
 heed_test(python.tests LABELS all python driver COST 100 COUNTED NEEDS python.dependencies ${pypi_is_there}
   COMMAND ${tests}/python/run.sh ${venv})
-# Ports of PyTorch's models beside PyTorch, where that is installed.
+# Ports of PyTorch's models, and the rows of their cookbook, beside PyTorch, where that is installed.
 heed_test(python.ports LABELS all python driver COST 12 COUNTED NEEDS python.dependencies ${pypi_is_there}
   COMMAND ${tests}/python/run.sh ${venv} ${samples}/ports/check.py)
 # The ONNX standard's tests of single operators, whose counts are those of one version of PyPI's onnx. It lies in a folder of its own, since
