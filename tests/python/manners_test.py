@@ -187,6 +187,11 @@ def test_an_extent_that_no_input_tells_must_be_given(device):
     assert (plan.run({"x": a}, extents={"rows": 3})["y"] == a[:3]).all()
 
 
+def torch_tensor():
+    """As PyTorch has it, which need not be installed."""
+    return type("Tensor", (), {"__module__": "torch", "__array__": lambda self: np.ones(4)})()
+
+
 @pytest.mark.parametrize("call, named", [
     (lambda g, x: g.add(x, "3"), "b must be a Tensor, not str"),
     (lambda g, x: g.add(3, 4), "a must be a Tensor, not int"),
@@ -197,7 +202,12 @@ def test_an_extent_that_no_input_tells_must_be_given(device):
     (lambda g, x: g.cast(x, "i32") / 2, "Graph.div"),
     (lambda g, x: x[:, x], "take"),
     (lambda g, x: x[:, x:], "take"),
-    (lambda g, x: g.linear(x, np.ones(3)), "weight must be a Tensor, not ndarray"),
+    (lambda g, x: g.linear(x, np.ones(3)), "weight must be a Tensor, not ndarray; Graph.input, weight and constant"),
+    (lambda g, x: x + torch_tensor(), "an operand is a torch.Tensor; Graph.constant"),
+    (lambda g, x: g.linear(x, torch_tensor()), "weight must be a Tensor, not torch.Tensor; Graph.input"),
+    (lambda g, x: heed.nn.linear(torch_tensor(), "fc", 4), "x must be a Tensor, not torch.Tensor"),
+    (lambda g, x: heed.exclude(torch_tensor()), "tensor must be a Tensor, not torch.Tensor"),
+    (lambda g, x: g.softmax(x, mask=torch_tensor()), "heed.exclude, not torch.Tensor"),
     (lambda g, x: g.concat([x, None], 0), r"parts\[1\] must be a Tensor"),
     (lambda g, x: g.concat(x, 0), "Tensor"),
     (lambda g, x: g.scale(x, "2"), "factor is '2'"),

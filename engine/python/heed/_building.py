@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _c, _words
 from ._c import Keep, ffi, lib, listed
-from .tensor import Dim, Mask, Port, Size, Tensor, masked
+from .tensor import Dim, Mask, Port, Size, Tensor, masked, no_tensor
 
 
 class Building(_c.Handle):
@@ -26,7 +26,7 @@ class Building(_c.Handle):
     def _id_of(self, value: Any, what: str) -> int:
         """The number that C has for a tensor."""
         if not isinstance(value, Tensor):
-            raise TypeError(f"{what} must be a Tensor, not {type(value).__name__}")
+            raise no_tensor(value, what)
         return self._own_id(value, what)
 
     def _size_id(self, value: Any, what: str) -> int:

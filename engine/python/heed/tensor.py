@@ -199,7 +199,7 @@ class Tensor:
         for x in (a, b):
             if not isinstance(x, (Tensor, numbers.Real)):
                 if hasattr(x, "__array__"):
-                    raise TypeError(f"an operand is a {type(x).__name__}; Graph.constant and Graph.input make tensors of arrays")
+                    raise TypeError(f"an operand is a {named_class(x)}; Graph.constant and Graph.input make tensors of arrays")
                 return NotImplemented
         return getattr(self._graph, name)(a, b)
 
@@ -333,9 +333,21 @@ def _sliced(x: Tensor, axis: int, part: slice) -> Tensor:
     return g.slice(x, axis, begin, end_size)
 
 
+def named_class(value: Any) -> str:
+    """The name of its class, for a message. PyTorch has a Tensor, too."""
+    kind = type(value)
+    return f"{kind.__module__.split('.')[0]}.Tensor" if kind.__name__ == "Tensor" else kind.__name__
+
+
+def no_tensor(value: Any, what: str) -> TypeError:
+    """The error for an argument that is no Tensor."""
+    arrays = "; Graph.input, weight and constant make tensors of arrays" if hasattr(value, "__array__") else ""
+    return TypeError(f"{what} must be a Tensor, not {named_class(value)}{arrays}")
+
+
 def graph_of(x: Any, what: str = "x") -> "Graph":
     if not isinstance(x, Tensor):
-        raise TypeError(f"{what} must be a Tensor, not {type(x).__name__}")
+        raise no_tensor(x, what)
     return x._graph
 
 
@@ -344,7 +356,7 @@ class Mask:
 
     def __init__(self, tensor: Tensor, meaning: int) -> None:
         if not isinstance(tensor, Tensor):
-            raise TypeError(f"tensor must be a Tensor, not {type(tensor).__name__}")
+            raise no_tensor(tensor, "tensor")
         self.tensor, self._meaning = tensor, meaning
 
     def _checked(self, name: str) -> Tuple[Tensor, int]:
@@ -362,7 +374,7 @@ Tensor._checked = _checked_tensor  # type: ignore[attr-defined]
 def masked(value: Any, name: str) -> Tuple[Tensor, int]:
     """The tensor of a Mask, and what its elements mean."""
     if not hasattr(value, "_checked"):
-        raise TypeError(f"{name} must be made by heed.keep or heed.exclude, not {type(value).__name__}")
+        raise TypeError(f"{name} must be made by heed.keep or heed.exclude, not {named_class(value)}")
     return value._checked(name)
 
 
