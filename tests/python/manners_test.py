@@ -231,6 +231,13 @@ def torch_tensor():
     (lambda g, x: g.split(x, 4, 1), "parts is 4"),
     (lambda g, x: heed.nn.linear(3, "fc", 4), "x must be a Tensor"),
     (lambda g, x: heed.nn.linear(x, "fc", "4"), "out is '4'"),
+    (lambda g, x: heed.nn.encoder_layer(x, "l", heads=2), r"no field of EncoderLayerOptions; give attention=MultiHeadOptions\(heads=...\)"),
+    (lambda g, x: heed.nn.decoder_layer(x, x, "l", heads=2), "give self_attention=.* or cross_attention=MultiHeadOptions"),
+    (lambda g, x: heed.nn.self_attention(x, "a", attn_mask=x), "'attn_mask' is no field of MultiHeadOptions; give mask"),
+    (lambda g, x: heed.nn.self_attention(x, "a", num_heads=2), "give heads"),
+    (lambda g, x: heed.nn.self_attention(x, "a", qqq=2), "'qqq' is no field of MultiHeadOptions$"),
+    (lambda g, x: heed.nn.encoder_layer(x, "l", norm="pre"), "norm must be NormOptions, not str"),
+    (lambda g, x: heed.nn.encoder_layer(x, "l", attention={"heads": 2}), "attention must be MultiHeadOptions, not dict"),
 ])
 def test_type_errors_name_the_argument(call, named):
     g = heed.Graph()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
+import functools
 import logging
 import operator
 import os
@@ -258,6 +260,20 @@ def checked(value: Any, kind: Any, what: str) -> Any:
     return value
 
 
+@functools.lru_cache(maxsize=None)
+def _inner(kind: Any) -> Dict[str, Any]:
+    """The classes of options that these options hold, by the names of their fields."""
+    return {f.name: type(f.default_factory()) for f in dataclasses.fields(kind) if f.default_factory is not dataclasses.MISSING}
+
+
+def _instead(name: str, kinds: Sequence[Any]) -> str:
+    """For the message about a field that none of these options has: which options within them have it, or a name that is like it."""
+    within = [f"{field}={kind.__name__}({name}=...)" for outer in kinds for field, kind in _inner(outer).items()
+              if name in {f.name for f in dataclasses.fields(kind)}]
+    like = within or difflib.get_close_matches(name, [f.name for kind in kinds for f in dataclasses.fields(kind)], 1)
+    return "; give " + " or ".join(like) if like else ""
+
+
 def options_of(fields: Dict[str, Any], **given: Tuple[Any, Any]) -> List[Any]:
     """The options of a call by the names of its arguments, as pairs of their class and of them or None, with the fields that it was called
     with."""
@@ -267,7 +283,8 @@ def options_of(fields: Dict[str, Any], **given: Tuple[Any, Any]) -> List[Any]:
         owners = [i for i, known in enumerate(names) if name in known]
         if len(owners) != 1:
             kinds = ", ".join(kind.__name__ for kind, _ in given.values())
-            raise TypeError(f"'{name}' is no field of {kinds}" if not owners else f"'{name}' is a field of several of {kinds}: give these")
+            raise TypeError(f"'{name}' is no field of {kinds}{_instead(name, [kind for kind, _ in given.values()])}" if not owners else
+                            f"'{name}' is a field of several of {kinds}: give these")
         own[owners[0]][name] = value
     return [kind(**more) if options is None else dataclasses.replace(checked(options, kind, what), **more)
             for (what, (kind, options)), more in zip(given.items(), own)]
@@ -287,6 +304,8 @@ def pack(options: Any, keep: Keep, graph: Any = None, what: str = "options") -> 
             if value:
                 setattr(struct, name.removeprefix("return_"), keep.weights[-1])
         elif value is not None:
+            if how == "struct":
+                checked(value, _inner(options.__class__)[name], name)
             _set(struct, name, how, value, keep, graph)
     return struct
 
