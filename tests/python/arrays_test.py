@@ -75,6 +75,16 @@ def test_inputs_that_are_no_arrays(cpu, value):
         doubled(cpu).run({"x": value})
 
 
+@pytest.mark.parametrize("value", [3.0, np.float32(3), np.array(3, np.float32)])
+def test_an_array_without_axes_is_one_element(cpu, value):
+    g = heed.Graph()
+    g.output("y", g.input("x", [1]) * g.weight("w", [1]) + g.constant("c", value))
+    plan = cpu.compile(g, cpu.upload({"w": np.float32(value)}))  # as a state dict has a scale
+    assert plan.run({"x": value})["y"].tolist() == [12]
+    with pytest.raises(heed.Error, match=r"has the shape \[1\], must have \[3, 4\]"):
+        doubled(cpu).run({"x": value})
+
+
 def test_wrong_names_and_containers(cpu):
     plan = doubled(cpu)
     assert status_of(lambda: plan.run({})) == heed.Status.MISSING_BUFFER

@@ -76,7 +76,7 @@ def as_input(value: Any, dtype: str, what: str) -> np.ndarray:
         array, _ = as_array(value, what)
     if dtype_of(array, dtype) != dtype:
         raise Error(Status.DTYPE_MISMATCH, f"{what} is an array of {array.dtype}, must be {dtype} ({numpy_dtype(dtype)})")
-    return np.ascontiguousarray(array).reshape(array.shape)
+    return np.ascontiguousarray(array)  # which makes [1] of no axes, since heed has no rank 0
 
 
 def as_output(value: Any, dtype: str, shape: Sequence[int], what: str) -> np.ndarray:
@@ -120,7 +120,7 @@ def _host_tensor(name: str, value: Any, keep: Keep) -> List[Any]:
     dtype = dtype_of(array, "bf16" if is_bf16 else None)
     if dtype is None:
         raise Error(Status.DTYPE_MISMATCH, f"tensor '{name}' is an array of {array.dtype}, which heed cannot hold")
-    array = np.ascontiguousarray(array).reshape(array.shape)
+    array = np.ascontiguousarray(array)  # no axes become [1]
     parts = (ffi.new("char[]", encoded(name, "name")), ffi.new("int64_t[]", list(array.shape)), memory(array))
     keep.extend(parts)
     return [(parts[0], parts[1], array.ndim, parts[2], array.nbytes, _words.DTYPE[dtype], 0)]

@@ -99,8 +99,8 @@ class Graph(Operations):
         return self._new(function(self._c, encoded(name, "name"), *self._shape(shape), word(_words.DTYPE, dtype, "dtype")))
 
     def constant(self, name: str, values: Any) -> Tensor:
-        """A tensor with the shape and type of these values, f32, i32 or u8, which the graph copies under this name. Lists become f32, i32
-        or, of bools, u8."""
+        """A tensor with the shape and type of these values, f32, i32 or u8, which the graph copies under this name. Lists and numbers
+        become f32, i32 or, of bools, u8. One number is [1]."""
         c_name = encoded(name, "name")
         if isinstance(values, (list, tuple, int, float)):
             array = of_list(values, {"f": "f32", "b": "u8"}.get(np.asarray(values).dtype.kind, "i32"), f"constant '{name}'")
@@ -109,7 +109,7 @@ class Graph(Operations):
         dtype = dtype_of(array)
         if dtype not in ("f32", "i32", "u8"):
             raise Error(_c.Status.DTYPE_MISMATCH, f"constant '{name}' is an array of {array.dtype}, must be float32, int32 or uint8")
-        array = np.ascontiguousarray(array).reshape(array.shape)
+        array = np.ascontiguousarray(array)  # no axes become [1]
         return self._new(lib.heed_graph_constant(self._c, c_name, *self._shape(array.shape), _words.DTYPE[dtype],
                                                  memory(array), array.nbytes))
 
