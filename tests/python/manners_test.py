@@ -65,6 +65,25 @@ def test_indices_of_extents(device):
             wrong()
 
 
+def test_slices_between_dims(device):
+    g = heed.Graph()
+    n, at = g.extent("rows", 9), g.position("at", 8)
+    x = g.input("x", [n, 3])
+    g.output("head", x[1:n])
+    g.output("part", x[at:at + 2])
+    g.output("end", x[at:4])
+    plan = device.compile(g)
+    a = array(7, 3)
+    y = plan.run({"x": a}, extents={"at": 3})
+    assert (y["head"] == a[1:]).all() and (y["part"] == a[3:5]).all() and (y["end"] == a[3:4]).all()
+    with pytest.raises(heed.Error):
+        plan.run({"x": a}, extents={"at": 6})
+    assert n - n == 0
+    for wrong in (lambda: x[n:n], lambda: x[-2:n], lambda: x[3:2], lambda: x[at:"a"]):
+        with pytest.raises((heed.Error, TypeError)):
+            wrong()
+
+
 def test_shapes(device):
     a = array(2, 3, 4)
     y = run(device, lambda g, x: x.reshape(-1, 4).transpose(0, 1), x=a)

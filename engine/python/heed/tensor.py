@@ -32,7 +32,9 @@ class Dim:
 
     __radd__ = __add__
 
-    def __sub__(self, other: "Size") -> "Dim":
+    def __sub__(self, other: "Size") -> "Size":
+        if other == self:
+            return 0  # which C returns for a mistake, too
         return self._graph.dim_difference(self, other)
 
     def __rsub__(self, other: int) -> "Dim":
@@ -155,8 +157,8 @@ class Tensor:
 
     def __getitem__(self, index: Any) -> "Tensor":
         """Elements as in numpy: numbers (also negative, and positions), slices, `...` and None, in a tuple for several axes. A slice is
-        a view, but for a negative step, which is a pass. Of an axis whose size is an extent, a slice may have only a begin, a negative
-        begin or end, or an end from 0 on that is a Dim."""
+        a view, but for a negative step, which is a pass. Bounds may be Dims. Of an axis whose size is an extent, a slice has no step, and
+        its end counts from the same side as its begin, or is negative."""
         parts = list(index) if isinstance(index, tuple) else [index]
         rank, used = len(self.shape), sum(part is not None and part is not Ellipsis for part in parts)
         if sum(part is Ellipsis for part in parts) > 1:
@@ -322,12 +324,10 @@ def _sliced(x: Tensor, axis: int, part: slice) -> Tensor:
     begin, end = 0 if part.start is None else part.start, part.stop
     if end is None:
         end_size: Size = -1
-    elif isinstance(end, Dim) and begin == 0:
-        end_size = end
     elif isinstance(end, int) and end < 0:
         end_size = end - 1
-    elif isinstance(end, int) and isinstance(begin, int) and 0 <= begin < end:
-        end_size = end - begin
+    elif isinstance(begin, Dim) or 0 <= begin and (isinstance(end, Dim) or begin < end):
+        end_size = end - begin if begin != 0 else end
     else:
         raise TypeError(f"the slice {begin}:{end} of an axis whose size is an extent; Graph.slice takes a begin and a size")
     return g.slice(x, axis, begin, end_size)
