@@ -34,7 +34,7 @@ def in_heed():
     batch = g.extent("batch", 8)
     image = g.input("image", [batch, IMAGE, IMAGE, 3])
     x = patches(g, image, "patches", WIDTH, PATCH)
-    class_token = g.weight("class_token", [1, 1, WIDTH]).expand(batch, 1, WIDTH)
+    class_token = g.weight("class_token", [1, 1, WIDTH]).expand(batch, -1, -1)
     x = g.concat([class_token, x], 1) + g.weight("positions", [1, 1 + PATCHES, WIDTH])
     x = heed.nn.encoder_stack(
         x, "encoder.layers", layers=LAYERS, final_norm="encoder.norm", attention=heed.nn.MultiHeadOptions(heads=HEADS),

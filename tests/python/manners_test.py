@@ -84,6 +84,19 @@ def test_slices_between_dims(device):
             wrong()
 
 
+def test_expand_keeps_sizes(device):
+    g = heed.Graph()
+    x = g.input("x", [1, g.extent("n", 5), 4])
+    g.output("y", x.expand(3, -1, -1))
+    g.output("z", x.expand([2, 3, -1, -1, 4]))
+    a = array(1, 2, 4)
+    y = device.compile(g).run({"x": a})
+    assert (y["y"] == np.broadcast_to(a, (3, 2, 4))).all() and y["z"].shape == (2, 3, 1, 2, 4)
+    for wrong in (lambda: x.expand(-1, 1, 2, 4), lambda: x.expand(2, 4), lambda: x.expand(None)):
+        with pytest.raises((heed.Error, TypeError)):
+            wrong()
+
+
 def test_shapes(device):
     a = array(2, 3, 4)
     y = run(device, lambda g, x: x.reshape(-1, 4).transpose(0, 1), x=a)

@@ -97,8 +97,12 @@ class Tensor:
         return self._graph.permute(self, _one_list(axes))
 
     def expand(self, *shape: Union[Size, Sequence[Size]]) -> "Tensor":
-        """Broadcast to a shape by numpy's rule, without a copy."""
-        return self._graph.expand(self, _one_list(shape))
+        """Broadcast to a shape by numpy's rule, without a copy. A size of -1 is that of the tensor, as in PyTorch."""
+        sizes = _c.listed(_one_list(shape), "shape")
+        added = len(sizes) - len(self.shape)
+        for i, own in enumerate(self.shape if added >= 0 else (), added):
+            sizes[i] = own if sizes[i] == -1 else sizes[i]
+        return self._graph.expand(self, sizes)
 
     def sum(self, axis: Axes = None, keepdims: bool = False) -> "Tensor":
         """The sum over an axis or several, or over all: see Graph.reduce. The axes are removed, or stay with size 1."""
