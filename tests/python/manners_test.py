@@ -84,6 +84,16 @@ def test_slices_between_dims(device):
             wrong()
 
 
+def test_what_a_tensor_has_not_is_elsewhere():
+    g = heed.Graph()
+    x = g.input("x", [2, 3])
+    for name, instead in (("softmax", "; there is Graph.softmax"), ("relu", r"; there is Graph.activation\(x, 'relu'\)"), ("detach", ""),
+                          ("unsqueeze", r"; there is x\[:, None\]"), ("view", "; there is x.reshape"), ("_sum", "")):
+        with pytest.raises(AttributeError, match=f"a Tensor has no '{name}'{instead}$"):
+            getattr(x, name)
+    assert not hasattr(x, "__array__") and not hasattr(x, "__dlpack__")
+
+
 def test_expand_keeps_sizes(device):
     g = heed.Graph()
     x = g.input("x", [1, g.extent("n", 5), 4])

@@ -299,6 +299,20 @@ class Tensor:
     def __repr__(self) -> str:
         return f"Tensor({list(self.shape)}, {self.dtype})"
 
+    if not TYPE_CHECKING:  # tools go on to find attributes that are not there
+
+        def __getattr__(self, name):
+            instead = _INSTEAD.get(name) or (f"Graph.{name}" if not name.startswith("_") and hasattr(type(self._graph), name) else None)
+            raise AttributeError(f"a Tensor has no '{name}'" + (f"; there is {instead}" if instead else ""))
+
+
+# What PyTorch's users look for.
+_INSTEAD = {
+    **{name: f"Graph.activation(x, {name!r})" for name in _words.ACTIVATION}, "cat": "Graph.concat", "chunk": "Graph.split", "dim": "len(x.shape)",
+    "flatten": "x.reshape", "float": "Graph.cast", "item": "Plan.run", "masked_fill": "Graph.where", "ndim": "len(x.shape)", "numpy": "Plan.run",
+    "repeat": "Graph.tile", "size": "x.shape", "squeeze": "x[:, 0]", "swapaxes": "x.transpose", "T": "x.transpose", "to": "Graph.cast",
+    "unflatten": "x.reshape", "unsqueeze": "x[:, None]", "view": "x.reshape"}
+
 
 # Of a function of elements: a number stands for a tensor of one element.
 Operand = Union[Tensor, float]
