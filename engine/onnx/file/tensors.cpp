@@ -65,7 +65,7 @@ Message::Wire wire_of(Field field) {
 
 // Where the values lie: the one field that has some.
 struct Source {
-  Field field = kDims;  // none yet
+  Field field = kDims;     // none yet
   std::string_view first;  // of a repeated field: the first of its pieces that has numbers
   size_t pieces = 0;
   uint64_t count = 0;  // of a repeated field: its numbers
@@ -294,7 +294,11 @@ void read_sparse_tensor(Message message, FileTensor* tensor) {
     else
       message.skip();
   }
-  within([&] { return tensor_place(tensor->name); }, [&] { (void)count_elements(tensor->dims); });
+  within([&] { return tensor_place(tensor->name); },
+         [&] {
+           if (tensor->name.empty()) stop("is sparse");
+           (void)count_elements(tensor->dims);
+         });
 }
 
 }  // namespace heed::onnx::file
