@@ -23,13 +23,14 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOT
 
 # The licences of what is inside a bundle go with it. Debian and vcpkg have them in these places.
 if(HEED_BUNDLE)
-  set(parts libhwy-dev:highway nlohmann-json3-dev:nlohmann-json libutf8proc-dev:utf8proc zlib1g-dev:zlib)
+  set(parts libhwy-dev:highway nlohmann-json3-dev:nlohmann-json libprotozero-dev:protozero libutf8proc-dev:utf8proc
+            zlib1g-dev:zlib)
   foreach(part IN LISTS parts)
     string(REPLACE ":" ";" names ${part})
     list(GET names 0 debian)
     list(GET names 1 name)
     if((name STREQUAL "highway" AND NOT HEED_CPU) OR (name STREQUAL "utf8proc" AND NOT HEED_TEXT)
-       OR (name STREQUAL "zlib" AND NOT HEED_VULKAN))
+       OR (name STREQUAL "zlib" AND NOT HEED_VULKAN) OR (name STREQUAL "protozero" AND NOT HEED_ONNX))
       continue()
     endif()
     find_file(HEED_LICENCE_${name} copyright PATHS /usr/share PATH_SUFFIXES doc/${debian} share/doc/${debian} share/${name})

@@ -55,7 +55,7 @@ for suite in bookworm trixie sid; do
   rm -rf --one-file-system "$folder/compilers"
   if ! "$here/clean_root.sh" "$folder/compilers" "$suite" ||
     ! in_root apt-get -qq update >"$folder/compilers.log" 2>&1 ||
-    ! install cmake ninja-build libvulkan-dev nlohmann-json3-dev libutf8proc-dev zlib1g-dev libhwy-dev >>"$folder/compilers.log" 2>&1; then
+    ! install cmake ninja-build libvulkan-dev nlohmann-json3-dev libutf8proc-dev zlib1g-dev libhwy-dev libprotozero-dev >>"$folder/compilers.log" 2>&1; then
     echo "SKIPPED ${chosen[*]}: no root of $suite with what the library needs ($folder/compilers.log)"
     continue
   fi

@@ -23,7 +23,7 @@ esac
 # installed along with others where apt knows them.
 tools=(g++:g++ cmake:cmake ninja:ninja-build)
 libraries=(libc6-dev libvulkan-dev libvulkan1 mesa-vulkan-drivers nlohmann-json3-dev libcli11-dev libcairo2-dev
-           libutf8proc-dev zlib1g-dev libhwy-dev fonts-dejavu-core)
+           libutf8proc-dev zlib1g-dev libhwy-dev libprotozero-dev fonts-dejavu-core)
 wishes=()
 if [[ $set_name == swarm || $set_name == all-tests ]]; then
   libraries+=(libglfw3-dev libglm-dev libvulkan-volk-dev)
@@ -62,11 +62,11 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
 heed: this is not Debian or Ubuntu, so nothing is installed for you. heed needs:
   a C++20 compiler (GCC 12+, Clang 14+), CMake 3.21+, Ninja
   Vulkan headers and loader, a Vulkan driver (Mesa's lavapipe works without a GPU)
-  nlohmann_json, Google Highway, CLI11, cairo, utf8proc, zlib; for samples/swarm GLFW, glm, volk; for the tests also Catch2, valgrind and the Khronos validation layer
+  nlohmann_json, Google Highway, protozero, CLI11, cairo, utf8proc, zlib; for samples/swarm GLFW, glm, volk; for the tests also Catch2, valgrind and the Khronos validation layer
   Fedora: dnf install gcc-c++ cmake ninja-build vulkan-headers vulkan-loader mesa-vulkan-drivers json-devel \
-            highway-devel cli11-devel cairo-devel utf8proc-devel zlib-devel dejavu-sans-fonts catch-devel vulkan-validation-layers clang valgrind
+            highway-devel protozero-devel cli11-devel cairo-devel utf8proc-devel zlib-devel dejavu-sans-fonts catch-devel vulkan-validation-layers clang valgrind
   Arch:   pacman -S --needed gcc cmake ninja vulkan-headers vulkan-icd-loader vulkan-swrast nlohmann-json \
-            highway cli11 cairo libutf8proc zlib ttf-dejavu catch2 vulkan-validation-layers clang valgrind
+            highway protozero cli11 cairo libutf8proc zlib ttf-dejavu catch2 vulkan-validation-layers clang valgrind
 TEXT
   exit 0
 fi

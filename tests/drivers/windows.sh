@@ -60,7 +60,7 @@ done
 (cd "$folder/apt" && apt-get "${apt[@]}" download libz-mingw-w64-dev >&2 && dpkg -x libz-mingw-w64-dev_*.deb zlib)
 cp "$folder"/apt/zlib/usr/x86_64-w64-mingw32/include/z*.h "$folder/root/include/"
 cp "$folder/apt/zlib/usr/x86_64-w64-mingw32/lib/libz.a" "$folder/root/lib/"
-for headers in vulkan vk_video glm; do  # the same for every system
+for headers in vulkan vk_video glm protozero; do  # the same for every system
   [[ ! -d /usr/include/$headers ]] || ln -sfn "/usr/include/$headers" "$folder/root/include/$headers"
 done
 

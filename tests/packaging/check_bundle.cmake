@@ -1,6 +1,6 @@
 # HEED_BUNDLE=ON: one library that needs nothing beside the C and C++ libraries.
 #   KIND     static, shared
-#   OPTIONS  what else the library is built with: HEED_VULKAN=OFF, HEED_CPU=OFF, HEED_TEXT=OFF
+#   OPTIONS  what else the library is built with: HEED_VULKAN=OFF, HEED_CPU=OFF, HEED_TEXT=OFF, HEED_ONNX=OFF
 #   SOURCE, BUILD, WORK, COMPILER, GENERATOR, LAUNCHER   as check.cmake has them
 # A program is linked with the library and the compiler's own alone, in the way of a project without CMake, and started in a root
 # that has nothing but these files. Where no such root can be entered, what it loads is compared with a list.

@@ -16,9 +16,12 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 RECIPES = os.path.join(ROOT, "engine", "packaging")
 # heed's CMake finds these, by the names that each tool has for them.
 NEEDS = {
-    "vcpkg": {"cpu": {"highway"}, "text": {"utf8proc"}, "vulkan": {"vulkan-headers", "zlib"}, "": {"nlohmann-json"}},
-    "conan": {"cpu": {"highway"}, "text": {"utf8proc"}, "vulkan": {"vulkan-headers", "zlib"}, "": {"nlohmann_json"}},
-    "xmake": {"cpu": {"highway"}, "text": {"utf8proc"}, "vulkan": {"vulkan-headers", "zlib"}, "": {"nlohmann_json"}},
+    "vcpkg": {"cpu": {"highway"}, "onnx": {"protozero"}, "text": {"utf8proc"}, "vulkan": {"vulkan-headers", "zlib"},
+              "": {"nlohmann-json"}},
+    "conan": {"cpu": {"highway"}, "onnx": {"protozero"}, "text": {"utf8proc"}, "vulkan": {"vulkan-headers", "zlib"},
+              "": {"nlohmann_json"}},
+    "xmake": {"cpu": {"highway"}, "onnx": {"protozero"}, "text": {"utf8proc"}, "vulkan": {"vulkan-headers", "zlib"},
+              "": {"nlohmann_json"}},
 }
 
 
@@ -114,7 +117,7 @@ def objects_of(build):
 
 def build_vcpkg(build, work):
     compiler = re.search(r"CMAKE_CXX_COMPILER:\w+=(.*)", read(build, "CMakeCache.txt")).group(1)
-    settings = {"FEATURES": "cpu;text;vulkan", "SOURCE": ROOT, "BUILD": objects_of(build), "WORK": os.path.join(work, "vcpkg"),
+    settings = {"FEATURES": "cpu;onnx;text;vulkan", "SOURCE": ROOT, "BUILD": objects_of(build), "WORK": os.path.join(work, "vcpkg"),
                 "COMPILER": compiler, "GENERATOR": "Ninja"}
     check("vcpkg: the port builds, and a program with it", run(
         "cmake", *[f"-D{name}={value}" for name, value in settings.items()], "-P",

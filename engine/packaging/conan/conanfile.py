@@ -17,8 +17,9 @@ class Heed(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
     # system: the libraries that heed is built with are the system's, and none is asked of a Conan remote.
     options = {"shared": [True, False], "fPIC": [True, False], "cpu": [True, False], "vulkan": [True, False],
-               "text": [True, False], "system": [True, False]}
-    default_options = {"shared": False, "fPIC": True, "cpu": True, "vulkan": True, "text": True, "system": False}
+               "text": [True, False], "onnx": [True, False], "system": [True, False]}
+    default_options = {"shared": False, "fPIC": True, "cpu": True, "vulkan": True, "text": True, "onnx": True,
+                       "system": False}
     implements = ["auto_shared_fpic"]
 
     def set_version(self):
@@ -41,13 +42,15 @@ class Heed(ConanFile):
             self.requires("zlib/[>=1.2.11]")
         if self.options.text:
             self.requires("utf8proc/[>=2.8]")
+        if self.options.onnx:
+            self.requires("protozero/[>=1.7]")
 
     def layout(self):
         cmake_layout(self)
 
     def generate(self):
         toolchain = CMakeToolchain(self)
-        for option in ("cpu", "vulkan", "text"):
+        for option in ("cpu", "vulkan", "text", "onnx"):
             toolchain.cache_variables[f"HEED_{option.upper()}"] = bool(self.options.get_safe(option))
         for off in ("HEED_BUILD_TESTS", "HEED_BUILD_SAMPLES", "HEED_BUILD_BENCH", "HEED_WERROR", "HEED_CCACHE"):
             toolchain.cache_variables[off] = False

@@ -4,7 +4,7 @@ package("heed")
     set_license("MIT")
     set_sourcedir(path.join(os.scriptdir(), "..", "..", ".."))
 
-    for _, part in ipairs({"cpu", "vulkan", "text"}) do
+    for _, part in ipairs({"cpu", "vulkan", "text", "onnx"}) do
         add_configs(part, {description = "Build with HEED_" .. part:upper(), default = true, type = "boolean"})
     end
     add_configs("system", {description = "Take the libraries of the system, none of a repository", default = false, type = "boolean"})
@@ -16,6 +16,7 @@ package("heed")
             if package:config("cpu") then package:add("deps", "highway") end
             if package:config("vulkan") then package:add("deps", "vulkan-headers", "zlib") end
             if package:config("text") then package:add("deps", "utf8proc") end
+            if package:config("onnx") then package:add("deps", "protozero") end
         elseif not package:config("shared") then
             if package:config("text") then package:add("syslinks", "utf8proc") end
             if package:config("vulkan") then package:add("syslinks", "z") end
@@ -28,7 +29,7 @@ package("heed")
     on_install(function (package)
         local configs = {"-DHEED_BUILD_TESTS=OFF", "-DHEED_BUILD_SAMPLES=OFF", "-DHEED_BUILD_BENCH=OFF", "-DHEED_WERROR=OFF",
                          "-DHEED_CCACHE=OFF", "-DHEED_OBJECTS_OF=" .. package:config("objects_of")}
-        for _, part in ipairs({"cpu", "vulkan", "text"}) do
+        for _, part in ipairs({"cpu", "vulkan", "text", "onnx"}) do
             table.insert(configs, "-DHEED_" .. part:upper() .. "=" .. (package:config(part) and "ON" or "OFF"))
         end
         table.insert(configs, "-DCMAKE_BUILD_TYPE=" .. (package:is_debug() and "Debug" or "Release"))

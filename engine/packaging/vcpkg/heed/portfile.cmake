@@ -2,6 +2,7 @@
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../../.." ABSOLUTE)
 vcpkg_check_features(OUT_FEATURE_OPTIONS FEATURE_OPTIONS FEATURES
   cpu HEED_CPU
+  onnx HEED_ONNX
   text HEED_TEXT
   vulkan HEED_VULKAN)
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}" OPTIONS
