@@ -68,8 +68,10 @@ void of_masked_softmax(CaseGraph& c) {
 void of_reductions(CaseGraph& c) {
   Graph& g = c.graph;
   const Tensor x = c.x();
-  const Tensor sums = g.add(g.reduce(x, Reduction::LogSumExp, {1}), g.reduce(x, Reduction::L2, {1}));
-  const Tensor y = g.add(sums, g.add(g.reduce(x, Reduction::Product, {1}), g.reduce(x, Reduction::Max, {1})));
+  // One after the other: the order of nodes, in which gradients are added up, would be the compiler's where calls are arguments.
+  const Tensor length = g.reduce(x, Reduction::L2, {1}), powers = g.reduce(x, Reduction::LogSumExp, {1});
+  const Tensor largest = g.reduce(x, Reduction::Max, {1}), product = g.reduce(x, Reduction::Product, {1});
+  const Tensor y = g.add(g.add(powers, length), g.add(product, largest));
   c.differentiate(y, up(c, y), {{"y", x}});
 }
 

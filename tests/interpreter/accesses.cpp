@@ -180,7 +180,7 @@ void Workgroup::do_atomic(const Instruction& i, const Lanes& at) {
       const uint32_t bits = operand[l] >> (16 * half) & 0xffff;
       if ((i.op == Op::AtomicAnd && bits == 0xffff) || (i.op == Op::AtomicOr && bits == 0)) continue;
       Access by = access(place, l, true);
-      by.clears = i.op == Op::AtomicAnd && bits == 0;
+      by.clears = i.op == Op::AtomicAnd && ((bits & 0xff) == 0 || bits >> 8 == 0);  // marks are of two bytes
       const char* said = place.memory->write(where + 2 * half, 2, by);
       if (said != nullptr) wrong(i, said, l);
     }

@@ -189,14 +189,14 @@ Status InterpretedPlan::run_passes(const RunValues& values) {
   return status;
 }
 
-// Kernels that read 16-bit elements by words read the whole word that an odd number of them ends in. Its other half belongs to
-// no tensor, since memory is handed out in whole words, and takes part in nothing.
+// Kernels that read elements of 8 and 16 bits by words read the whole word that the last of them lies in. What is behind it belongs
+// to no tensor, since memory is handed out in whole words, and takes part in nothing.
 void InterpretedPlan::fill_last_words(const Node& pass, const RunValues& values) {
   for (const Tensor out : pass.outputs) {
     if (!out.valid()) continue;
     const uint32_t id = schedule_.info(out).storage;
     const auto elements = static_cast<uint64_t>(values.sizes[static_cast<size_t>(schedule_.placements[id].elements)]);
-    const uint64_t bytes = bytes_of(schedule_.tensors[id].dtype, elements);
+    const uint64_t bytes = align_up<uint64_t>(bytes_of(schedule_.tensors[id].dtype, elements), 2);
     const Range& storage = storages_[id];
     if (bytes % 4 == 2 && bytes + 2 <= storage.bytes) storage.memory->mark_written(storage.offset + bytes, 2);
   }
