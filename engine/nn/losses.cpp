@@ -54,7 +54,9 @@ CrossEntropyResult cross_entropy(Graph& g, Tensor logits, Tensor labels, const C
     losses = g.mul(losses, weights);
   }
   if (smooths_apart) {
-    Tensor all = g.cast(logs, DType::F32);
+    // Not the log-probabilities of fewer bits, whose sum is off by that of their roundings.
+    const Tensor wide = g.cast(logits, DType::F32);
+    Tensor all = options.of_log_probabilities ? wide : g.dtype(logits) == DType::F32 ? logs : g.log_softmax(wide);
     if (is_weighted) all = g.mul(all, class_weights);
     const Tensor means = g.where(counts, g.reduce(all, Reduction::Mean, {-1}), none);
     losses = g.sub(g.scale(losses, 1.0f - share), g.scale(means, share));

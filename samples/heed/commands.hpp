@@ -58,6 +58,15 @@ struct VerifyOptions {
 };
 int verify(const VerifyOptions& options);
 
+struct OnnxOptionsOfProgram {
+  std::string path, device;
+  std::string check;                                     // an .npz file of inputs and outputs; empty: none
+  std::vector<std::pair<std::string, int64_t>> largest;  // of dims
+  bool passes = false;                                   // print each
+  bool brief = false;                                    // print the checks alone
+};
+int onnx(const OnnxOptionsOfProgram& options);
+
 struct BitsOptions {
   std::string device;
   bool json = false;

@@ -87,6 +87,29 @@ void add_bits(CLI::App& app, int* exit_code) {
   command->callback([=] { *exit_code = bits(*options); });
 }
 
+void add_onnx(CLI::App& app, int* exit_code) {
+  auto options = std::make_shared<OnnxOptionsOfProgram>();
+  CLI::App* command = app.add_subcommand("onnx", "Show what an ONNX file holds, and check what heed makes of it");
+  command->footer(
+      "--check compares with the arrays of a file that numpy.savez wrote, in.CASE.INPUT and out.CASE.OUTPUT:\n"
+      "`ok|FAIL case output device max_abs time`. An output passes if |a - b| <= 1e-4 + 1e-4 |b| everywhere.\n"
+      "Exit code: 0 all passed, 1 a failure, 2 bad arguments, or a file that heed cannot import.");
+  command->add_option("FILE", options->path, "The model")->required()->check(CLI::ExistingFile);
+  command->add_option("--device", options->device, kDevicesHelp)->type_name("DEVICE");
+#if HEED_HAS_NPZ
+  command->add_option("--check", options->check, "Inputs and expected outputs")
+      ->type_name("NPZ")
+      ->check(CLI::ExistingFile);
+#endif
+  command
+      ->add_option("--largest", options->largest,
+                   "The largest size of a dim: a name of the file, and a number; default: 128")
+      ->type_name("DIM SIZE");
+  command->add_flag("--passes", options->passes, "Print every pass");
+  command->add_flag("--brief", options->brief, "Print the checks alone");
+  command->callback([=] { *exit_code = onnx(*options); });
+}
+
 void add_bench(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "Time every operation, a 12-layer encoder and a decoder's step");
@@ -179,6 +202,7 @@ int run(int argc, char** argv) {
   add_tune(app, &exit_code);
   add_verify(app, &exit_code);
   add_bits(app, &exit_code);
+  add_onnx(app, &exit_code);
   add_bench(app, &exit_code);
   try {
     app.parse(argc, argv);

@@ -308,7 +308,7 @@ void check_mistake(heed_status status, const char* text, const std::function<voi
 }  // namespace
 
 TEST_CASE("C: what is wrong with arguments is the graph's mistake", "[c][misuse]") {
-  const heed_dim wide[] = {4, 5}, many[] = {1, 1, 1, 1, 1, 1}, negative[] = {-5, 3};
+  const heed_dim wide[] = {4, 5}, many[] = {1, 1, 1, 1, 1, 1, 1}, negative[] = {-5, 3};
   check_mistake(HEED_INVALID_ARGUMENT, "b is 0", [](heed_graph* g, heed_tensor x) { heed_graph_add(g, x, 0); });
   check_mistake(HEED_INVALID_ARGUMENT, "none of this graph's",
                 [](heed_graph* g, heed_tensor x) { heed_graph_add(g, x, x + 1); });
@@ -316,8 +316,8 @@ TEST_CASE("C: what is wrong with arguments is the graph's mistake", "[c][misuse]
                 [](heed_graph* g, heed_tensor x) { heed_graph_add(g, x, 1); });
   check_mistake(HEED_INVALID_ARGUMENT, "dim 0 is -5",
                 [&](heed_graph* g, heed_tensor) { heed_graph_input(g, "y", negative, 2, HEED_F32); });
-  check_mistake(HEED_INVALID_ARGUMENT, "6 sizes",
-                [&](heed_graph* g, heed_tensor) { heed_graph_input(g, "y", many, 6, HEED_F32); });
+  check_mistake(HEED_INVALID_ARGUMENT, "7 sizes",
+                [&](heed_graph* g, heed_tensor) { heed_graph_input(g, "y", many, 7, HEED_F32); });
   check_mistake(HEED_INVALID_ARGUMENT, "a shape is NULL",
                 [](heed_graph* g, heed_tensor) { heed_graph_input(g, "y", nullptr, 2, HEED_F32); });
   check_mistake(HEED_INVALID_ARGUMENT, "name is NULL",

@@ -23,7 +23,7 @@ esac
 # installed along with others where apt knows them.
 tools=(g++:g++ cmake:cmake ninja:ninja-build)
 libraries=(libc6-dev libvulkan-dev libvulkan1 mesa-vulkan-drivers nlohmann-json3-dev libcli11-dev libcairo2-dev
-           libutf8proc-dev zlib1g-dev libhwy-dev libprotozero-dev fonts-dejavu-core)
+           libutf8proc-dev zlib1g-dev libhwy-dev libprotozero-dev libzip-dev fonts-dejavu-core)
 wishes=()
 if [[ $set_name == swarm || $set_name == all-tests ]]; then
   libraries+=(libglfw3-dev libglm-dev libvulkan-volk-dev)

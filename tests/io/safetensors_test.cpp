@@ -258,7 +258,7 @@ TEST_CASE("safetensors: integers and floats come out as asked", "[io]") {
 
 TEST_CASE("safetensors: what a device cannot hold is left out of what it is given", "[io]") {
   const Reader r =
-      read(object({tensor("deep", "F32", "[1,1,1,1,1]", "[0,4]"), tensor("deeper", "F32", "[1,1,1,1,1,1]", "[4,8]"),
+      read(object({tensor("deep", "F32", "[1,1,1,1,1]", "[0,4]"), tensor("deeper", "F32", "[1,1,1,1,1,1,1]", "[4,8]"),
                    tensor("none", "F32", "[3,0]", "[8,8]"), tensor("wide", "I64", "[1]", "[8,16]")}),
            16);
   REQUIRE(r.status == Status::Ok);

@@ -144,7 +144,7 @@ bool fits_slice(Build& build, SizeId begin, SizeId size, SizeId dim, const What&
   SizeTable& sizes = build.data().sizes;
   const SizeId end = sizes.add(begin, size);
   if (end == dim || build.max_of(end) <= build.least_of(dim)) return true;
-  if (sizes.is_constant(begin) && (sizes.is_constant(size) || !sizes.is_constant(dim))) return false;
+  if (sizes.is_constant(begin) && sizes.is_constant(size)) return false;
   if (build.least_of(end) > build.max_of(dim)) return false;
   build.data().bounds.push_back({end, dim, what()});
   return true;

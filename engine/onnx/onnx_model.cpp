@@ -1,0 +1,207 @@
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include <heed/onnx.hpp>
+
+#include "base/logging.hpp"
+#include "io/mapped_file.hpp"
+#include "onnx/importer.hpp"
+
+namespace heed {
+
+using onnx::FileTensor, onnx::FileValue;
+
+struct OnnxModel::Contents {
+  MappedFile mapped;
+  std::string name;
+  onnx::ModelFile file;
+  std::vector<OnnxTensor> inputs, outputs;
+  std::vector<std::pair<std::string, int64_t>> operators;
+  std::vector<onnx::SameSize> same;  // found when a graph was built last
+
+  const onnx::SameSize* find_same(std::string_view symbol) const {
+    for (const onnx::SameSize& one : same)
+      if (one.symbol == symbol) return &one;
+    return nullptr;
+  }
+  // Of the extents that graphs have: the sum that a symbol stands for; nothing if one is not known.
+  std::optional<int64_t> size_of(std::string_view symbol, std::span<const ExtentValue> known) const {
+    if (const onnx::SameSize* stands = find_same(symbol)) {
+      int64_t sum = 0;
+      for (const std::string& term : stands->terms) {
+        const std::optional<int64_t> size = size_of(term, known);
+        if (!size) return std::nullopt;
+        sum += *size;
+      }
+      return sum;
+    }
+    for (const ExtentValue& extent : known)
+      if (extent.name == symbol) return extent.value;
+    return std::nullopt;
+  }
+};
+
+namespace {
+
+OnnxTensor described(const FileValue& value) {
+  OnnxTensor tensor{value.name, onnx::device_type(value.type).value_or(DType::F32), {}};
+  for (size_t i = 0; i < value.dims.size(); ++i) {
+    const onnx::FileDim& dim = value.dims[i];
+    const bool is_unknown = dim.symbol.empty() && dim.size < 0;
+    tensor.dims.push_back(
+        {is_unknown ? value.name + "." + std::to_string(i) : dim.symbol, std::max<int64_t>(dim.size, 0)});
+  }
+  return tensor;
+}
+
+void count_operators(const onnx::FileGraph& graph, std::map<std::string, int64_t>* counts) {
+  for (const onnx::FileNode& node : graph.nodes) {
+    ++(*counts)[node.domain.empty() ? node.op : node.domain + "." + node.op];
+    for (const onnx::FileAttribute& attribute : node.attributes)
+      if (attribute.graph != nullptr) count_operators(*attribute.graph, counts);
+  }
+}
+
+}  // namespace
+
+OnnxModel::OnnxModel() = default;
+OnnxModel::~OnnxModel() = default;
+OnnxModel::OnnxModel(OnnxModel&&) noexcept = default;
+OnnxModel& OnnxModel::operator=(OnnxModel&&) noexcept = default;
+
+Status OnnxModel::open(std::string_view path, const Log& log, OnnxModel* model) {
+  if (model == nullptr) return refuse("OnnxModel::open: model is null");
+  auto contents = std::make_unique<Contents>();
+  contents->name = path;
+  Status status = MappedFile::open(contents->name, log, &contents->mapped);
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  if (status == Status::Ok) status = onnx::read_model(contents->mapped.bytes(), path, folder, log, &contents->file);
+  return status == Status::Ok ? finish(std::move(contents), log, model) : status;
+}
+
+Status OnnxModel::parse(std::span<const std::byte> bytes, std::string_view name, const Log& log, OnnxModel* model) {
+  if (model == nullptr) return refuse("OnnxModel::parse: model is null");
+  auto contents = std::make_unique<Contents>();
+  contents->name = name;
+  const Status status = onnx::read_model(bytes, name, "", log, &contents->file);
+  return status == Status::Ok ? finish(std::move(contents), log, model) : status;
+}
+
+Status OnnxModel::finish(std::unique_ptr<Contents> contents, const Log&, OnnxModel* model) {
+  const onnx::FileGraph& graph = contents->file.graph;
+  for (const FileValue& input : graph.inputs) {
+    const auto is_default = [&](const FileTensor& tensor) { return tensor.name == input.name; };
+    if (std::none_of(graph.initializers.begin(), graph.initializers.end(), is_default))
+      contents->inputs.push_back(described(input));
+  }
+  for (const FileValue& output : graph.outputs) contents->outputs.push_back(described(output));
+  std::map<std::string, int64_t> counts;
+  count_operators(graph, &counts);
+  contents->operators.assign(counts.begin(), counts.end());
+  model->contents_ = std::move(contents);
+  return Status::Ok;
+}
+
+std::span<const OnnxTensor> OnnxModel::inputs() const {
+  return contents_ != nullptr ? std::span<const OnnxTensor>(contents_->inputs) : std::span<const OnnxTensor>();
+}
+std::span<const OnnxTensor> OnnxModel::outputs() const {
+  return contents_ != nullptr ? std::span<const OnnxTensor>(contents_->outputs) : std::span<const OnnxTensor>();
+}
+std::span<const std::pair<std::string, int64_t>> OnnxModel::operators() const {
+  return contents_ != nullptr ? std::span<const std::pair<std::string, int64_t>>(contents_->operators)
+                              : std::span<const std::pair<std::string, int64_t>>();
+}
+
+Status OnnxModel::build(const OnnxOptions& options, const Log& log, Graph* g) const {
+  if (!valid() || g == nullptr) return refuse("OnnxModel::build: no file is open, or the graph is null");
+  onnx::ImportOptions import;
+  for (const OnnxExtent& extent : options.extents) import.largest.emplace(extent.symbol, extent.largest);
+  import.largest_otherwise = options.largest;
+  std::vector<onnx::SameSize> same;
+  while (true) {
+    Graph made;
+    onnx::Importer importer(contents_->file, made, import);
+    importer.same = same;
+    const Status status = importer.run();
+    same = importer.same;
+    if (importer.must_retry()) continue;  // each time there is a name less
+    if (status != Status::Ok) return fail(log, status, contents_->name + ": " + importer.message());
+    for (const onnx::SameSize& one : same) {
+      std::string sum = one.terms[0];
+      for (size_t i = 1; i < one.terms.size(); ++i) sum += " + " + one.terms[i];
+      heed::log(log, LogLevel::Info,
+                format("%s: '%s' is %s, as node '%s' shows", contents_->name.c_str(), one.symbol.c_str(), sum.c_str(),
+                       one.node.c_str()));
+    }
+    contents_->same = std::move(same);
+    *g = std::move(made);
+    return Status::Ok;
+  }
+}
+
+Status OnnxModel::upload(Device& device, const Graph& g, const Log& log, Weights* weights) const {
+  if (!valid() || weights == nullptr) return refuse("OnnxModel::upload: no file is open, or weights is null");
+  std::map<std::string_view, const FileTensor*> known;
+  for (const FileTensor& tensor : contents_->file.graph.initializers) known.emplace(tensor.name, &tensor);
+  std::vector<HostTensor> tensors;
+  for (const WeightInfo& weight : g.weights()) {
+    const auto found = known.find(weight.name);
+    if (found == known.end())
+      return fail(log, Status::MissingWeight,
+                  format("%s: the file has no weight '%s'", contents_->name.c_str(), std::string(weight.name).c_str()));
+    tensors.push_back({found->second->name, weight.dtype, found->second->dims, found->second->data});
+  }
+  return device.upload(tensors, weights);
+}
+
+Status OnnxModel::compile(Device& device, const OnnxOptions& options, const Log& log, Plan* plan,
+                          const CompileOptions& compile_options) const {
+  Graph g;
+  Weights weights;
+  Status status = build(options, log, &g);
+  if (status == Status::Ok) status = upload(device, g, log, &weights);
+  return status == Status::Ok ? device.compile(g, weights, plan, compile_options) : status;
+}
+
+Status OnnxModel::find_extents(std::span<const OnnxShape> shapes, const Log& log,
+                               std::vector<ExtentValue>* extents) const {
+  if (!valid() || extents == nullptr) return refuse("OnnxModel::find_extents: no file is open, or extents is null");
+  std::vector<ExtentValue> found;
+  // Symbols that are extents of their own come first, then those that stand for sums of them.
+  for (const bool checks : {false, true})
+    for (const OnnxTensor& input : contents_->inputs) {
+      const auto shape =
+          std::find_if(shapes.begin(), shapes.end(), [&](const OnnxShape& s) { return s.name == input.name; });
+      if (shape == shapes.end())
+        return fail(log, Status::ShapeMismatch,
+                    format("%s: input '%s' is missing", contents_->name.c_str(), input.name.c_str()));
+      if (shape->dims.size() != input.dims.size())
+        return fail(log, Status::ShapeMismatch,
+                    format("%s: input '%s' has %zu dims; it must have %zu", contents_->name.c_str(), input.name.c_str(),
+                           shape->dims.size(), input.dims.size()));
+      for (size_t i = 0; i < input.dims.size(); ++i) {
+        const OnnxDim& dim = input.dims[i];
+        if (!checks) {
+          const bool is_own = !dim.symbol.empty() && contents_->find_same(dim.symbol) == nullptr;
+          if (is_own && !contents_->size_of(dim.symbol, found)) found.push_back({dim.symbol, shape->dims[i]});
+          continue;
+        }
+        const int64_t wanted =
+            dim.symbol.empty() ? dim.size : contents_->size_of(dim.symbol, found).value_or(shape->dims[i]);
+        if (shape->dims[i] != wanted)
+          return fail(
+              log, Status::ShapeMismatch,
+              format("%s: dim %zu of input '%s' is %lld; it must be %lld", contents_->name.c_str(), i,
+                     input.name.c_str(), static_cast<long long>(shape->dims[i]), static_cast<long long>(wanted)));
+      }
+    }
+  std::erase_if(found, [](const ExtentValue& extent) { return extent.value == 0; });
+  *extents = std::move(found);
+  return Status::Ok;
+}
+
+}  // namespace heed

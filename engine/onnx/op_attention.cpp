@@ -1,0 +1,103 @@
+// Attention and RotaryEmbedding of opset 23 on.
+#include "onnx/operators.hpp"
+
+namespace heed::onnx {
+namespace {
+
+// [B, S, H d] as [B, H, S, d]; of rank 4 as it is.
+Tensor heads_of(Call& call, size_t i, int64_t heads) {
+  const std::vector<Dim> dims = call.dims(i);
+  const Tensor x = call.tensor(i);
+  if (call.failed() || dims.size() == 4) return x;
+  if (dims.size() != 3 || heads < 1) {
+    call.fail("input %zu: [B, H, S, d], or [B, S, H d] with the number of heads, is needed", i);
+    return {};
+  }
+  const Dim width = call.g.dim_quotient(dims[2], heads);
+  return call.g.transpose(call.g.reshape(x, {dims[0], dims[1], heads, width}), 1, 2);
+}
+
+// What the node before has, and the new behind it.
+Tensor behind_past(Call& call, size_t past, Tensor fresh) {
+  if (!call.has(past) || call.in(past).is_empty) return fresh;
+  const Tensor before = call.tensor(past);
+  return call.failed() ? fresh : call.g.concat({before, fresh}, 2);
+}
+
+void attention(Call& call) {
+  Graph& g = call.g;
+  const bool is_flat = call.rank(0) == 3;
+  const Tensor query = heads_of(call, 0, call.integer("q_num_heads", 0));
+  const int64_t key_heads = call.integer("kv_num_heads", 0);
+  const Tensor key = behind_past(call, 4, heads_of(call, 1, key_heads)),
+               value = behind_past(call, 5, heads_of(call, 2, key_heads));
+  if (call.failed()) return;
+  if (call.node.outputs.size() > 3 && !call.node.outputs[3].empty()) return call.fail("scores as an output");
+  if (call.number("softcap", 0.0f) != 0.0f) return call.fail("a softcap");
+  AttentionOptions options;
+  if (call.find("scale") != nullptr) options.scale = call.number("scale", 1.0f);
+  const bool has_past = call.has(4), has_lengths = call.has(6);
+  if (call.integer("is_causal", 0) != 0)
+    options.causal = has_past || has_lengths ? Causal::BottomRight : Causal::TopLeft;
+  if (has_lengths) options.lengths = call.tensor(6);
+  if (call.has(3)) {
+    const Tensor mask = call.tensor(3);
+    if (call.type(3) == ElementType::Bool)
+      options.mask = keep(mask);
+    else
+      options.bias = mask;
+  }
+  const Tensor made = g.attention(query, key, value, options).output;
+  if (call.failed()) return;
+  const Shape shape = g.shape(made);
+  const Tensor y =
+      is_flat ? g.reshape(g.transpose(made, 1, 2), {shape[0], shape[2], g.dim_product(shape[1], shape[3])}) : made;
+  call.give(y, call.type(0));
+  call.give(key, call.type(1));
+  call.give(value, call.type(2));
+}
+
+// Tables of cosines and sines, [positions, width / 2], or [B, S, width / 2] without positions.
+void rotary(Call& call) {
+  Graph& g = call.g;
+  const std::vector<Dim> dims = call.dims(0);
+  const bool is_flat = dims.size() == 3;
+  const Tensor heads = heads_of(call, 0, call.integer("num_heads", 0));
+  Tensor cos = call.tensor(1), sin = call.tensor(2);
+  if (call.failed()) return;
+  const Shape shape = g.shape(heads);  // [B, H, S, d]
+  if (call.has(3)) {
+    const Tensor ids = call.tensor(3);
+    cos = g.embedding(cos, ids, g.dtype(cos));
+    sin = g.embedding(sin, ids, g.dtype(sin));
+  }
+  Shape table = g.shape(cos);
+  if (call.failed() || table.rank != 3) return call.fail("tables of rank 3, or of rank 2 with positions, are needed");
+  table = {table[0], 1, table[1], table[2]};
+  cos = g.reshape(cos, table);
+  sin = g.reshape(sin, table);
+  const int64_t given = call.integer("rotary_embedding_dim", 0), whole = shape[3].value,
+                width = given > 0 ? given : whole;
+  const Tensor turned = width < whole ? g.slice(heads, 3, 0, width) : heads;
+  const bool neighbours = call.integer("interleaved", 0) != 0;
+  const Tensor a = neighbours ? g.stride(turned, 3, 2) : g.slice(turned, 3, 0, width / 2);
+  const Tensor b = neighbours ? g.stride(g.slice(turned, 3, 1, -1), 3, 2) : g.slice(turned, 3, width / 2, width / 2);
+  const Tensor first = g.sub(g.mul(cos, a), g.mul(sin, b)), second = g.add(g.mul(sin, a), g.mul(cos, b));
+  Tensor y;
+  if (neighbours) {
+    const Shape one = {shape[0], shape[1], shape[2], width / 2, 1};
+    y = g.reshape(g.concat({g.reshape(first, one), g.reshape(second, one)}, 4), {shape[0], shape[1], shape[2], width});
+  } else {
+    y = g.concat({first, second}, 3);
+  }
+  if (width < whole) y = g.concat({y, g.slice(heads, 3, width, whole - width)}, 3);
+  if (!call.failed()) call.give(is_flat ? reshaped(call, g.transpose(y, 1, 2), dims) : y, call.type(0));
+}
+
+constexpr Operator kOperators[] = {{"Attention", attention}, {"RotaryEmbedding", rotary}};
+
+}  // namespace
+
+std::span<const Operator> attention_operators() { return kOperators; }
+
+}  // namespace heed::onnx

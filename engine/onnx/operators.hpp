@@ -1,0 +1,41 @@
+// What the importers of operators share.
+#pragma once
+
+#include "onnx/importer.hpp"
+
+namespace heed::onnx {
+
+// Computes an elementwise operator whose inputs are all known. False if one is not; then nothing has happened.
+bool fold(Call& call, std::string_view op, ElementType result);
+// Numbers at the places of a shape that they broadcast to.
+std::vector<Number> spread(const Known& known, std::span<const int64_t> dims);
+
+Shape shape_of(std::span<const Dim> dims);  // [1] for rank 0
+// x with these dims.
+Tensor reshaped(Call& call, Tensor x, std::span<const Dim> dims);
+// Calls f(x) with the axis as the last one.
+template <class F>
+Tensor along(Call& call, Tensor x, int axis, const F& f) {
+  const int last = call.g.shape(x).rank - 1;
+  if (axis == last || call.failed()) return f(x);
+  return call.g.transpose(f(call.g.transpose(x, axis, last)), axis, last);
+}
+// Booleans as U8 of 0 and 1, which all importers keep them.
+Tensor negated(Graph& g, Tensor x);
+// A number beside a tensor: of its type.
+Tensor number_like(Graph& g, double value, Tensor x);
+// A tensor of another type on the device.
+Tensor cast_to(Call& call, Tensor x, ElementType from, ElementType to);
+
+// Rooms of the table; operators.cpp joins them.
+std::span<const Operator> element_operators();
+std::span<const Operator> shape_operators();
+std::span<const Operator> place_operators();
+std::span<const Operator> product_operators();
+std::span<const Operator> row_operators();
+std::span<const Operator> reduce_operators();
+std::span<const Operator> window_operators();
+std::span<const Operator> attention_operators();
+std::span<const Operator> control_operators();
+
+}  // namespace heed::onnx

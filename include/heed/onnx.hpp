@@ -1,0 +1,99 @@
+// OnnxModel: a network in an ONNX file, as a graph.
+//
+//   heed::OnnxModel model;
+//   heed::Status s = heed::OnnxModel::open("policy.onnx", heed::stderr_log(), &model);
+//   heed::Plan plan;
+//   const heed::OnnxExtent largest[] = {{"batch", 64}, {"sequence", 128}};
+//   if (s == heed::Status::Ok) s = model.compile(device, {.extents = largest}, heed::stderr_log(), &plan);
+//   if (s == heed::Status::Ok) s = plan.run({{"input", x}, {"output", y}}, {{"batch", 3}, {"sequence", 17}});
+//
+// Each dim that the file names, such as "batch", is an extent of the graph, up to a size that the caller gives: one plan serves all sizes
+// up to it. Opsets 7 to 25. Whole numbers of 64 bits are I32 in heed, bools are U8 of 0 and 1. Parts of the file that only compute with
+// shapes and constants are done when the graph is built; nothing of them runs on the device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <heed/device.hpp>
+#include <heed/export.hpp>
+#include <heed/graph.hpp>
+#include <heed/plan.hpp>
+#include <heed/status.hpp>
+
+namespace heed {
+
+struct OnnxDim {
+  std::string symbol;  // an extent's name; empty: a constant
+  int64_t size = 0;    // of a constant
+};
+
+// An input or output of the file.
+struct OnnxTensor {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<OnnxDim> dims;  // of outputs: as the file says, which may be too little
+};
+
+// The most that a dim of this name can be.
+struct OnnxExtent {
+  std::string_view symbol;
+  int64_t largest = 0;
+};
+
+struct OnnxOptions {
+  std::span<const OnnxExtent> extents = {};
+  int64_t largest = 0;  // of all others; 0: each must be among `extents`
+};
+
+// The dims of an input at a run.
+struct OnnxShape {
+  std::string_view name;
+  std::span<const int64_t> dims;
+};
+
+// Owns the mapped file. Move-only. Views that it returns are valid while it lives, also after a move.
+class HEED_API OnnxModel {
+ public:
+  OnnxModel();
+  ~OnnxModel();
+  OnnxModel(OnnxModel&&) noexcept;
+  OnnxModel& operator=(OnnxModel&&) noexcept;
+
+  // Values that the file keeps in files beside it are looked for in its folder. NotFound: there is no such file, or one beside it is missing.
+  // InvalidFile: it is damaged; the message has the node or tensor. On failure *model is unchanged.
+  static Status open(std::string_view path, const Log& log, OnnxModel* model);
+  // Reads memory that the caller keeps alive. `name` stands for the file in messages.
+  static Status parse(std::span<const std::byte> bytes, std::string_view name, const Log& log, OnnxModel* model);
+
+  bool valid() const { return contents_ != nullptr; }
+  std::span<const OnnxTensor> inputs() const;
+  std::span<const OnnxTensor> outputs() const;
+  // The operators that the file uses, each once, and how often: ("MatMul", 24).
+  std::span<const std::pair<std::string, int64_t>> operators() const;
+
+  // Fills *g with the file's inputs, nodes and outputs, by their names there. Where two names turn out to be one size, such as "batch" and
+  // "batch_1" of tensors that are added, the graph has one of them (find_extents knows which).
+  // Unsupported: the message has the node, its operator, and what would be needed. InvalidArgument: the largest size of a dim is not given.
+  Status build(const OnnxOptions& options, const Log& log, Graph* g) const;
+  // Uploads the weights that a graph of build() asks for. Their names are those of the file.
+  Status upload(Device& device, const Graph& g, const Log& log, Weights* weights) const;
+  // All of it: build, upload, Device::compile.
+  Status compile(Device& device, const OnnxOptions& options, const Log& log, Plan* plan,
+                 const CompileOptions& compile_options = {}) const;
+  // The numbers that a run needs, of a graph that was built, from the shapes of its inputs. ShapeMismatch: they do not fit together, or an
+  // input is missing.
+  Status find_extents(std::span<const OnnxShape> shapes, const Log& log, std::vector<ExtentValue>* extents) const;
+
+ private:
+  struct Contents;
+  static Status finish(std::unique_ptr<Contents> contents, const Log& log, OnnxModel* model);
+
+  std::unique_ptr<Contents> contents_;
+};
+
+}  // namespace heed

@@ -1,0 +1,247 @@
+// `heed onnx`: what an ONNX file holds, what heed makes of it, and whether that is right.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include <heed/onnx.hpp>
+
+#include "commands.hpp"
+#include "golden_run.hpp"
+#include "npz.hpp"
+
+namespace heed::program {
+namespace {
+
+using goldens::Messages;
+using Arrays = std::map<std::string, NumpyArray>;
+
+constexpr double kAbsolute = 1e-4, kRelative = 1e-4;
+constexpr int64_t kLargest = 128;  // of dims that neither the command nor a file of arrays gives
+
+std::string text_of(const OnnxTensor& tensor) {
+  std::string text = tensor.name + " " + to_string(tensor.dtype) + " [";
+  for (const OnnxDim& dim : tensor.dims)
+    text += (text.back() == '[' ? "" : ", ") + (dim.symbol.empty() ? std::to_string(dim.size) : dim.symbol);
+  return text + "]";
+}
+
+// "24 MatMul, 12 Softmax": the most frequent first.
+std::string counts_of(std::vector<std::pair<std::string, int64_t>> counts) {
+  std::stable_sort(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (const auto& [name, count] : counts) text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + name;
+  return text;
+}
+
+// The cases of a file of arrays: in.CASE.INPUT and out.CASE.OUTPUT.
+std::vector<std::string> cases_of(const Arrays& arrays) {
+  std::vector<std::string> cases;
+  for (const auto& [name, array] : arrays) {
+    if (!name.starts_with("in.")) continue;
+    const std::string one = name.substr(3, name.find('.', 3) - 3);
+    if (std::find(cases.begin(), cases.end(), one) == cases.end()) cases.push_back(one);
+  }
+  return cases;
+}
+
+// What the array holds, as a tensor of this type.
+std::vector<std::byte> bytes_of(const NumpyArray& array, DType dtype) {
+  const auto n = static_cast<size_t>(array.elements());
+  std::vector<std::byte> bytes(n * size_of(dtype));
+  if (array.type == NumpyArray::Type::F16) return array.data;
+  for (size_t i = 0; i < n; ++i) {
+    const double value = array.at(static_cast<int64_t>(i));
+    const auto put = [&](auto typed) { std::memcpy(bytes.data() + i * sizeof typed, &typed, sizeof typed); };
+    if (dtype == DType::F32)
+      put(static_cast<float>(value));
+    else if (dtype == DType::I32)
+      put(static_cast<int32_t>(std::clamp(value, -2147483648.0, 2147483647.0)));
+    else
+      put(static_cast<uint8_t>(value));
+  }
+  return bytes;
+}
+
+double value_at(const std::vector<std::byte>& bytes, DType dtype, size_t i) {
+  const auto read = [&](auto value) {
+    std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
+    return static_cast<double>(value);
+  };
+  return dtype == DType::F32 ? read(float{}) : dtype == DType::I32 ? read(int32_t{}) : read(uint8_t{});
+}
+
+class Command {
+ public:
+  explicit Command(const OnnxOptionsOfProgram& options) : options_(options) {}
+
+  int run() {
+    Status status = OnnxModel::open(options_.path, messages_.log(), &model_);
+    if (status != Status::Ok) return bad(options_.path, status);
+#if HEED_HAS_NPZ
+    std::string wrong;
+    if (!options_.check.empty() && !read_npz(options_.check, &arrays_, &wrong)) {
+      complain(wrong);
+      return kBadInput;
+    }
+#endif
+    cases_ = cases_of(arrays_);
+    if (!options_.brief) describe();
+    find_largest();
+    int exit_code = kSuccess;
+    // A graph for each choice of dims that are 0, as those of a cache before the first token are.
+    std::map<std::set<std::string>, std::vector<std::string>> groups;
+    for (const std::string& one : cases_) groups[empty_dims(one)].push_back(one);
+    if (groups.empty()) groups[{}] = {};
+    for (const auto& [empty, cases] : groups) {
+      std::vector<OnnxExtent> extents;
+      for (const auto& [symbol, size] : largest_)
+        extents.push_back({symbol, empty.contains(symbol) ? 0 : std::max<int64_t>(size, 1)});
+      status = model_.build({.extents = extents, .largest = kLargest}, messages_.log(), &graph_);
+      if (status != Status::Ok) return bad(options_.path, status);
+      for (const std::string& select : selections(options_.device))
+        exit_code = std::max(exit_code, run_on(select, cases));
+    }
+    return exit_code;
+  }
+
+ private:
+  int bad(const std::string& what, Status status) {
+    const std::vector<std::string> said = messages_.take();
+    complain(said.empty() ? what + ": " + to_string(status) : said.front());
+    return kBadInput;
+  }
+
+  // Symbols that are 0 in a case.
+  std::set<std::string> empty_dims(const std::string& one) const {
+    std::set<std::string> empty;
+    for (const OnnxTensor& input : model_.inputs()) {
+      const auto found = arrays_.find("in." + one + "." + input.name);
+      if (found == arrays_.end()) continue;
+      for (size_t i = 0; i < input.dims.size() && i < found->second.shape.size(); ++i)
+        if (found->second.shape[i] == 0) empty.insert(input.dims[i].symbol);
+    }
+    return empty;
+  }
+
+  void describe() const {
+    for (const OnnxTensor& input : model_.inputs()) std::printf("input      %s\n", text_of(input).c_str());
+    for (const OnnxTensor& output : model_.outputs()) std::printf("output     %s\n", text_of(output).c_str());
+    const auto operators = model_.operators();
+    std::printf("operators  %s\n", counts_of({operators.begin(), operators.end()}).c_str());
+  }
+
+  // Of each symbol: what the command says, or the largest size among the cases.
+  void find_largest() {
+    for (const std::string& one : cases_)
+      for (const OnnxTensor& input : model_.inputs()) {
+        const auto found = arrays_.find("in." + one + "." + input.name);
+        if (found == arrays_.end()) continue;
+        for (size_t i = 0; i < input.dims.size() && i < found->second.shape.size(); ++i)
+          if (!input.dims[i].symbol.empty()) {
+            int64_t& largest = largest_[input.dims[i].symbol];
+            largest = std::max(largest, found->second.shape[i]);
+          }
+      }
+    for (const auto& [symbol, size] : options_.largest) largest_[symbol] = size;
+  }
+
+  int run_on(const std::string& select, const std::vector<std::string>& cases) {
+    Device device;
+    Status status = Device::open(device_options(select, messages_.log()), &device);
+    if (status != Status::Ok) return bad("device '" + select + "'", status);
+    Weights weights;
+    Plan plan;
+    status = model_.upload(device, graph_, messages_.log(), &weights);
+    if (status == Status::Ok) status = device.compile(graph_, weights, &plan);
+    const std::string word = device.info().word;
+    if (status != Status::Ok) return bad(options_.path + " on " + word, status);
+    if (!options_.brief) describe(plan, word);
+    int exit_code = kSuccess;
+    for (const std::string& one : cases) exit_code = std::max(exit_code, check(plan, one, word));
+    return exit_code;
+  }
+
+  void describe(const Plan& plan, const std::string& word) const {
+    std::map<std::string, int64_t> ops;
+    for (const PassInfo& pass : plan.passes()) ++ops[pass.op];
+    std::printf("passes     %s (%s)\n", counts_of({ops.begin(), ops.end()}).c_str(), word.c_str());
+    if (!options_.passes) return;
+    for (const PassInfo& pass : plan.passes())
+      std::printf("  %-24s %-28s %s\n", pass.op.c_str(), pass.kernel.c_str(), pass.label.c_str());
+  }
+
+  int check(Plan& plan, const std::string& one, const std::string& word) {
+    std::vector<OnnxShape> shapes;
+    std::vector<std::vector<std::byte>> memory;
+    std::vector<HostBuffer> buffers;
+    memory.reserve(model_.inputs().size() + model_.outputs().size());
+    for (const OnnxTensor& input : model_.inputs()) {
+      const auto found = arrays_.find("in." + one + "." + input.name);
+      if (found == arrays_.end()) {
+        complain(options_.check + ": 'in." + one + "." + input.name + "' is missing");
+        return kBadInput;
+      }
+      shapes.push_back({input.name, found->second.shape});
+      memory.push_back(bytes_of(found->second, input.dtype));
+      if (found->second.elements() > 0) buffers.emplace_back(input.name, memory.back());
+    }
+    for (const OnnxTensor& output : model_.outputs()) {
+      const auto found = arrays_.find("out." + one + "." + output.name);
+      if (found == arrays_.end()) {
+        complain(options_.check + ": 'out." + one + "." + output.name + "' is missing");
+        return kBadInput;
+      }
+      buffers.emplace_back(output.name,
+                           memory.emplace_back(static_cast<size_t>(found->second.elements()) * size_of(output.dtype)));
+    }
+    std::vector<ExtentValue> extents;
+    Status status = model_.find_extents(shapes, messages_.log(), &extents);
+    double milliseconds = 0;
+    if (status == Status::Ok) {
+      const auto begin = std::chrono::steady_clock::now();
+      status = plan.run(buffers, extents);
+      milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    }
+    const std::vector<std::string> said = messages_.take();
+    if (status != Status::Ok) {
+      std::printf("FAIL %s %s: %s\n", one.c_str(), word.c_str(),
+                  said.empty() ? to_string(status) : said.front().c_str());
+      return kFailed;
+    }
+    int exit_code = kSuccess;
+    for (size_t i = 0; i < model_.outputs().size(); ++i) {
+      const OnnxTensor& output = model_.outputs()[i];
+      const NumpyArray& expected = arrays_.at("out." + one + "." + output.name);
+      double worst = 0;
+      bool ok = true;
+      for (int64_t k = 0; k < expected.elements(); ++k) {
+        const double a = value_at(memory[model_.inputs().size() + i], output.dtype, static_cast<size_t>(k)),
+                     b = expected.at(k);
+        const double difference = a == b || (std::isnan(a) && std::isnan(b)) ? 0.0 : std::abs(a - b);
+        ok = ok && difference <= kAbsolute + kRelative * std::abs(b);
+        if (!(difference <= worst)) worst = difference;
+      }
+      std::printf("%s %s %s %s %.1e %.2f ms\n", ok ? "ok" : "FAIL", one.c_str(), output.name.c_str(), word.c_str(),
+                  worst, milliseconds);
+      if (!ok) exit_code = kFailed;
+    }
+    return exit_code;
+  }
+
+  const OnnxOptionsOfProgram& options_;
+  Messages messages_;
+  OnnxModel model_;
+  Graph graph_;
+  Arrays arrays_;
+  std::vector<std::string> cases_;
+  std::map<std::string, int64_t> largest_;
+};
+
+}  // namespace
+
+int onnx(const OnnxOptionsOfProgram& options) { return Command(options).run(); }
+
+}  // namespace heed::program

@@ -1,0 +1,251 @@
+// Graphs of ONNX files: what they compute, which sizes they find, and what they refuse.
+#include <cmath>
+#include <cstring>
+
+#include <heed/onnx.hpp>
+
+#include "harness/setup.hpp"
+#include "hostile/hostile.hpp"
+#include "onnx/importer.hpp"
+#include "onnx/models.hpp"
+
+using namespace heed;
+using namespace heed::test;
+
+namespace {
+
+Proto floats_proto(std::string_view name, const std::vector<int64_t>& dims, const std::vector<float>& values) {
+  return tensor_proto(name, ElementType::F32, dims)
+      .text(9, {reinterpret_cast<const char*>(values.data()), 4 * values.size()});
+}
+Proto integers_proto(std::string_view name, const std::vector<int64_t>& dims, const std::vector<int64_t>& values) {
+  return tensor_proto(name, ElementType::I64, dims)
+      .text(9, {reinterpret_cast<const char*>(values.data()), 8 * values.size()});
+}
+// A node with attributes of whole numbers.
+Proto with(Proto node, std::string_view name, int64_t value) {
+  return node.message(5, attribute_proto(name, 2).integer(3, value));
+}
+Proto with(Proto node, std::string_view name, const std::vector<int64_t>& values) {
+  return node.message(5, attribute_proto(name, 7).integers(8, values));
+}
+
+struct Imported {
+  std::string bytes;
+  Messages messages;
+  OnnxModel model;
+  Graph graph;
+  Status status = Status::Ok;
+};
+
+std::unique_ptr<Imported> imported(const Proto& model, const OnnxOptions& options) {
+  auto made = std::make_unique<Imported>();
+  made->bytes = model.bytes();
+  made->status = OnnxModel::parse(std::as_bytes(std::span(made->bytes)), "memory", made->messages.log(), &made->model);
+  if (made->status == Status::Ok) made->status = made->model.build(options, made->messages.log(), &made->graph);
+  return made;
+}
+
+Plan plan_of(Imported& file) {
+  INFO(file.messages.text);
+  REQUIRE(file.status == Status::Ok);
+  Device device = open_cpu();
+  Weights weights;
+  REQUIRE(file.model.upload(device, file.graph, file.messages.log(), &weights) == Status::Ok);
+  return compiled(device, file.graph, weights);
+}
+
+// x [batch, seq, 4] as heads by shapes that the file computes, and back, times a weight: the way exporters write attention.
+Proto heads_model() {
+  Proto graph;
+  graph.message(11, value_proto("x", ElementType::F32, {"batch", "seq", "4"}))
+      .message(12, value_proto("y", ElementType::F32, {"batch", "seq", "2"}));
+  graph.message(5, floats_proto("w", {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}))
+      .message(5, floats_proto("b", {2}, {0.5f, -0.5f}));
+  graph.message(5, integers_proto("zero", {}, {0}))
+      .message(5, integers_proto("one", {}, {1}))
+      .message(5, integers_proto("heads", {2}, {2, 2}));
+  graph.message(5, integers_proto("axis", {1}, {0})).message(5, integers_proto("width", {1}, {4}));
+  graph.message(1, node_proto("shape", "Shape", {"x"}, {"s"}));
+  graph.message(1, node_proto("batch", "Gather", {"s", "zero"}, {"sb"}))
+      .message(1, node_proto("seq", "Gather", {"s", "one"}, {"ss"}));
+  graph.message(1, node_proto("u0", "Unsqueeze", {"sb", "axis"}, {"ub"}))
+      .message(1, node_proto("u1", "Unsqueeze", {"ss", "axis"}, {"us"}));
+  graph.message(1, with(node_proto("join", "Concat", {"ub", "us", "heads"}, {"cut"}), "axis", 0));
+  graph.message(1, with(node_proto("back", "Concat", {"ub", "us", "width"}, {"whole"}), "axis", 0));
+  graph.message(1, node_proto("split", "Reshape", {"x", "cut"}, {"xh"}));
+  graph.message(1, with(node_proto("turn", "Transpose", {"xh"}, {"xt"}), "perm", {0, 2, 1, 3}));
+  graph.message(1, node_proto("relu", "Relu", {"xt"}, {"xr"}));
+  graph.message(1, with(node_proto("turn back", "Transpose", {"xr"}, {"xb"}), "perm", {0, 2, 1, 3}));
+  graph.message(1, node_proto("merge", "Reshape", {"xb", "whole"}, {"xm"}));
+  graph.message(1, node_proto("product", "MatMul", {"xm", "w"}, {"p"}))
+      .message(1, node_proto("sum", "Add", {"p", "b"}, {"y"}));
+  return model_proto(graph);
+}
+
+}  // namespace
+
+TEST_CASE("onnx: shapes that a file computes run nowhere, at any size", "[onnx]") {
+  const auto file = imported(heads_model(), {.largest = 9});
+  Plan plan = plan_of(*file);
+  for (const PassInfo& pass : plan.passes()) CHECK((pass.op == "matmul" || pass.op == "elementwise"));
+  for (const auto& [batch, seq] : {std::pair<int64_t, int64_t>{1, 1}, {3, 9}, {2, 5}}) {
+    const std::vector<float> x = pattern(static_cast<size_t>(batch * seq * 4), 5);
+    std::vector<float> y(static_cast<size_t>(batch * seq * 2));
+    const int64_t dims[] = {batch, seq, 4};
+    const OnnxShape shapes[] = {{"x", dims}};
+    std::vector<ExtentValue> extents;
+    REQUIRE(file->model.find_extents(shapes, file->messages.log(), &extents) == Status::Ok);
+    const HostBuffer buffers[] = {{"x", x}, {"y", y}};
+    REQUIRE(plan.run(buffers, extents) == Status::Ok);
+    for (size_t row = 0; row < y.size() / 2; ++row)
+      for (size_t n = 0; n < 2; ++n) {
+        double sum = n == 0 ? 0.5 : -0.5;
+        for (size_t k = 0; k < 4; ++k)
+          sum += std::max(0.0, static_cast<double>(x[row * 4 + k])) * static_cast<double>(2 * k + n + 1);
+        CHECK(std::abs(static_cast<double>(y[row * 2 + n]) - sum) < 1e-5);
+      }
+  }
+}
+
+TEST_CASE("onnx: a file tells of its inputs, outputs, operators and weights", "[onnx]") {
+  const auto file = imported(heads_model(), {.largest = 9});
+  REQUIRE(file->status == Status::Ok);
+  REQUIRE(file->model.inputs().size() == 1);
+  const OnnxTensor& x = file->model.inputs()[0];
+  CHECK((x.name == "x" && x.dtype == DType::F32 && x.dims.size() == 3));
+  CHECK((x.dims[1].symbol == "seq" && x.dims[2].symbol.empty() && x.dims[2].size == 4));
+  CHECK(file->model.outputs()[0].name == "y");
+  const auto operators = file->model.operators();
+  CHECK(std::find(operators.begin(), operators.end(), std::pair<std::string, int64_t>("Transpose", 2)) !=
+        operators.end());
+  const std::vector<WeightInfo> weights = file->graph.weights();
+  REQUIRE(weights.size() == 2);
+  CHECK((weights[0].name == "w" && weights[1].name == "b"));
+}
+
+TEST_CASE("onnx: two names of one size become one, and a sum of sizes is known", "[onnx]") {
+  Proto graph;
+  graph.message(11, value_proto("past", ElementType::F32, {"batch", "before"}))
+      .message(11, value_proto("x", ElementType::F32, {"batch_1", "fresh"}));
+  graph.message(11, value_proto("mask", ElementType::F32, {"batch_2", "all"}))
+      .message(12, value_proto("y", ElementType::F32, {"b", "n"}));
+  graph.message(1, with(node_proto("join", "Concat", {"past", "x"}, {"xs"}), "axis", 1))
+      .message(1, node_proto("mask them", "Mul", {"xs", "mask"}, {"y"}));
+  const OnnxExtent largest[] = {{"before", 6}, {"fresh", 3}};
+  const auto file = imported(model_proto(graph), {.extents = largest, .largest = 4});
+  Plan plan = plan_of(*file);
+  const std::vector<float> past = pattern(10, 1), x = pattern(4, 2), mask = pattern(14, 3);
+  std::vector<float> y(14);
+  const int64_t of_past[] = {2, 5}, of_x[] = {2, 2}, of_mask[] = {2, 7}, too_long[] = {2, 8};
+  const OnnxShape shapes[] = {{"past", of_past}, {"x", of_x}, {"mask", of_mask}};
+  std::vector<ExtentValue> extents;
+  REQUIRE(file->model.find_extents(shapes, file->messages.log(), &extents) == Status::Ok);
+  CHECK(extents.size() == 3);
+  const HostBuffer buffers[] = {{"past", past}, {"x", x}, {"mask", mask}, {"y", y}};
+  REQUIRE(plan.run(buffers, extents) == Status::Ok);
+  for (size_t i = 0; i < 14; ++i) {
+    const size_t row = i / 7, at = i % 7;
+    CHECK(y[i] == (at < 5 ? past[row * 5 + at] : x[row * 2 + at - 5]) * mask[i]);
+  }
+  const OnnxShape wrong[] = {{"past", of_past}, {"x", of_x}, {"mask", too_long}};
+  file->messages.refused(file->model.find_extents(wrong, file->messages.log(), &extents), Status::ShapeMismatch,
+                         "dim 1 of input 'mask' is 8; it must be 7");
+  file->messages.refused(file->model.find_extents(std::span(shapes).first(2), file->messages.log(), &extents),
+                         Status::ShapeMismatch, "'mask' is missing");
+  // A graph of its own where nothing is before.
+  const OnnxExtent none[] = {{"before", 0}};
+  const auto first = imported(model_proto(graph), {.extents = none, .largest = 4});
+  Plan start = plan_of(*first);
+  std::vector<float> made(4);
+  const int64_t of_none[] = {2, 0}, of_short[] = {2, 2};
+  const OnnxShape at_first[] = {{"past", of_none}, {"x", of_x}, {"mask", of_short}};
+  REQUIRE(first->model.find_extents(at_first, first->messages.log(), &extents) == Status::Ok);
+  const std::vector<float> short_mask = pattern(4, 4);
+  const HostBuffer first_buffers[] = {{"x", x}, {"mask", short_mask}, {"y", made}};
+  REQUIRE(start.run(first_buffers, extents) == Status::Ok);
+  for (size_t i = 0; i < 4; ++i) CHECK(made[i] == x[i] * short_mask[i]);
+}
+
+TEST_CASE("onnx: branches of constants and functions of the file are inlined", "[onnx]") {
+  // y = If(true) { f(x; alpha = 3) } else { x }, where f(a; alpha) = LeakyRelu(a) with that alpha.
+  Proto then_graph, else_graph, graph, function, model;
+  Proto call =
+      node_proto("call", "Bent", {"x"}, {"t"}).text(7, "local").message(5, attribute_proto("bend", 1).number(2, 3.0f));
+  then_graph.message(1, call).message(12, value_proto("t", ElementType::F32, {"n"}));
+  else_graph.message(1, node_proto("same", "Identity", {"x"}, {"e"}))
+      .message(12, value_proto("e", ElementType::F32, {"n"}));
+  graph.message(11, value_proto("x", ElementType::F32, {"n"})).message(12, value_proto("y", ElementType::F32, {"n"}));
+  graph.message(5, tensor_proto("yes", ElementType::Bool, {}).text(9, std::string_view("\1", 1)));
+  graph.message(1, node_proto("choose", "If", {"yes"}, {"y"})
+                       .message(5, attribute_proto("then_branch", 5).message(6, then_graph))
+                       .message(5, attribute_proto("else_branch", 5).message(6, else_graph)));
+  Proto bent = node_proto("bend", "LeakyRelu", {"a"}, {"b"}).message(5, attribute_proto("alpha", 1).text(21, "bend"));
+  function.text(1, "Bent")
+      .texts(4, {"a"})
+      .texts(5, {"b"})
+      .text(6, "bend")
+      .message(7, bent)
+      .message(9, Proto().text(1, "").integer(2, 17))
+      .text(10, "local");
+  const auto file = imported(model_proto(graph).message(25, function), {.largest = 8});
+  Plan plan = plan_of(*file);
+  const std::vector<float> x = {-1, 2, -0.5f};
+  std::vector<float> y(3);
+  REQUIRE(plan.run({{"x", x}, {"y", y}}, {{"n", 3}}) == Status::Ok);
+  CHECK(y == std::vector<float>{-3, 2, -1.5f});
+}
+
+TEST_CASE("onnx: what cannot be imported is named with its node", "[onnx]") {
+  const auto refuses = [](const char* what, const Proto& node, const OnnxOptions& options, Status status,
+                          std::initializer_list<const char*> said) {
+    Proto graph;
+    graph.message(11, value_proto("x", ElementType::F32, {"n", "4"}))
+        .message(11, value_proto("s", ElementType::I64, {"2"}))
+        .message(12, value_proto("y", ElementType::F32, {"m"}));
+    const auto file = imported(model_proto(graph.message(1, node)), options);
+    INFO(what << ": " << file->messages.text);
+    CHECK(file->status == status);
+    CHECK(file->messages.count() == 1);
+    for (const char* part : said) CHECK(file->messages.mention(part));
+  };
+  const OnnxOptions any = {.largest = 8};
+  refuses("an operator that is not there", node_proto("a", "NonZero", {"x"}, {"y"}), any, Status::Unsupported,
+          {"memory: node 'a' (NonZero)", "no operator NonZero"});
+  refuses("a shape of data", node_proto("b", "Reshape", {"x", "s"}, {"y"}), any, Status::Unsupported,
+          {"node 'b' (Reshape)", "'s'", "depends on data"});
+  refuses("sizes that do not fit", with(node_proto("c", "Transpose", {"x"}, {"y"}), "perm", {0, 1, 2}), any,
+          Status::Unsupported, {"node 'c' (Transpose)", "3 axes"});
+  refuses("an axis that is none", with(node_proto("d", "Softmax", {"x"}, {"y"}), "axis", 2), any, Status::Unsupported,
+          {"node 'd' (Softmax)", "axis 2"});
+  refuses("a node without a name", node_proto("", "Loop", {"x"}, {"y"}), any, Status::Unsupported, {"node 'y' (Loop)"});
+  refuses("a dim without a largest size", node_proto("e", "Relu", {"x"}, {"y"}), {}, Status::InvalidArgument,
+          {"'n'", "input 'x'", "not given"});
+}
+
+TEST_CASE("onnx: each operator stands once in the table", "[onnx]") {
+  const std::span<const onnx::Operator> all = onnx::operators();
+  CHECK(all.size() >= 110);
+  for (size_t i = 1; i < all.size(); ++i) CHECK(all[i - 1].name < all[i].name);
+  for (const onnx::Operator& row : all) CHECK(onnx::find_operator(row.name) == &row);
+}
+
+TEST_CASE("hostile: changed ONNX models become graphs, or are refused", "[hostile][onnx]") {
+  const std::string whole = heads_model().bytes();
+  int64_t taken = 0;
+  const int64_t cases = hostile_cases("graphs of ONNX models", 3000, [&](ops::Random& r) {
+    std::string bytes = whole;
+    for (int64_t edits = 1 + r.below(2); edits > 0; --edits) {
+      const auto at = static_cast<size_t>(r.below(static_cast<int64_t>(bytes.size())));
+      bytes[at] = r.coin() ? static_cast<char>(r.next()) : static_cast<char>(bytes[at] ^ (1 << r.below(8)));
+    }
+    OnnxModel model;
+    Graph graph;
+    Messages messages;
+    if (OnnxModel::parse(std::as_bytes(std::span(bytes)), "memory", messages.log(), &model) != Status::Ok) return;
+    const Status status = model.build({.largest = 16}, messages.log(), &graph);
+    CHECK(messages.count() == (status == Status::Ok ? 0 : 1));
+    taken += status == Status::Ok;
+  });
+  tell_sound(taken, cases);
+}
