@@ -94,6 +94,13 @@ endfunction()
 
 heed_layer(base FAST)
 heed_layer(graph ROOMS build rewrite schedule SEES base)
+# Calls that build graphs of many others, once.
+if(NOT MSVC)
+  foreach(file IN ITEMS build/op_attention build/op_shape build/op_windows rewrite/recognize)
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/graph/${file}.cpp PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>
+                                                                                          SKIP_PRECOMPILE_HEADERS ON)
+  endforeach()
+endif()
 if(HEED_CPU)
   heed_layer(cpu FAST ROOMS attention device gemm ops reproducible simd SEES base graph LIBRARIES heed::highway)
 endif()
