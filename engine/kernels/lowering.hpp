@@ -143,6 +143,6 @@ struct WhyStorage {
   const char* of(DType dtype) const { return dtype == DType::F16 ? f16 : dtype == DType::BF16 ? bf16 : f32; }
 };
 #define HEED_WHY_STORAGE(text) \
-  { text "; f32 storage, f32 sums", text "; f16 storage, f32 sums", text "; bf16 storage, f32 sums" }
+  {text "; f32 storage, f32 sums", text "; f16 storage, f32 sums", text "; bf16 storage, f32 sums"}
 
 }  // namespace heed::kernels

@@ -42,50 +42,27 @@ const Seen kSeen[] = {
      [](const Array& x) { return slice(x, 2, 0, 1); }},
     {"the last rows", [](Graph& g, Tensor x) { return g.slice(x, 1, -2, 2); },
      [](const Array& x) { return slice(x, 1, 4, 2); }},
-    {"a row for all",
-     [](Graph& g, Tensor x) {
-       return g.expand(g.slice(x, 1, 3, 1), {4, 7, 10});
-     },
-     [](const Array& x) {
-       return broadcast(slice(x, 1, 3, 1), {4, 7, 10});
-     }},
-    {"an element for all",
-     [](Graph& g, Tensor x) {
-       return g.expand(g.slice(x, 2, 4, 1), {4, 6, 9});
-     },
-     [](const Array& x) {
-       return broadcast(slice(x, 2, 4, 1), {4, 6, 9});
-     }},
-    {"one matrix for all",
-     [](Graph& g, Tensor x) {
-       return g.expand(g.select(x, 0, -1), {5, 6, 10});
-     },
-     [](const Array& x) {
-       return broadcast(slice(x, 0, 3, 1), {5, 6, 10});
-     }},
+    {"a row for all", [](Graph& g, Tensor x) { return g.expand(g.slice(x, 1, 3, 1), {4, 7, 10}); },
+     [](const Array& x) { return broadcast(slice(x, 1, 3, 1), {4, 7, 10}); }},
+    {"an element for all", [](Graph& g, Tensor x) { return g.expand(g.slice(x, 2, 4, 1), {4, 6, 9}); },
+     [](const Array& x) { return broadcast(slice(x, 2, 4, 1), {4, 6, 9}); }},
+    {"one matrix for all", [](Graph& g, Tensor x) { return g.expand(g.select(x, 0, -1), {5, 6, 10}); },
+     [](const Array& x) { return broadcast(slice(x, 0, 3, 1), {5, 6, 10}); }},
     {"rows in reverse", [](Graph& g, Tensor x) { return g.flip(x, 1); }, [](const Array& x) { return flipped(x, 1); }},
     {"elements in reverse", [](Graph& g, Tensor x) { return g.flip(x, -1); },
      [](const Array& x) { return flipped(x, 2); }},
     {"rows between reflections", [](Graph& g, Tensor x) { return g.pad(x, 1, 5, 2, {.mode = Padding::Reflect}); },
-     [](const Array& x) {
-       return picked(x, 1, {5, 4, 3, 2, 1, 0, 1, 2, 3, 4, 5, 4, 3});
-     }},
+     [](const Array& x) { return picked(x, 1, {5, 4, 3, 2, 1, 0, 1, 2, 3, 4, 5, 4, 3}); }},
     {"elements between edges", [](Graph& g, Tensor x) { return g.pad(x, -1, 1, 12, {.mode = Padding::Edge}); },
      [](const Array& x) {
        return picked(x, 2, {0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9});
      }},
     {"a part that goes round", [](Graph& g, Tensor x) { return g.pad(x, 1, -2, 5, {.mode = Padding::Wrap}); },
-     [](const Array& x) {
-       return picked(x, 1, {2, 3, 4, 5, 2, 3, 4, 5, 2});
-     }},
+     [](const Array& x) { return picked(x, 1, {2, 3, 4, 5, 2, 3, 4, 5, 2}); }},
     {"rows again and again", [](Graph& g, Tensor x) { return g.tile(x, 1, 3); },
-     [](const Array& x) {
-       return concat({x, x, x}, 1);
-     }},
+     [](const Array& x) { return concat({x, x, x}, 1); }},
     {"every second element twice", [](Graph& g, Tensor x) { return g.tile(g.stride(x, 2, 2), -1, 2); },
-     [](const Array& x) {
-       return concat({strided(x, 2, 2), strided(x, 2, 2)}, 2);
-     }},
+     [](const Array& x) { return concat({strided(x, 2, 2), strided(x, 2, 2)}, 2); }},
 };
 
 Case operand_case(const Seen& seen) {

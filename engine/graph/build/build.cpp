@@ -46,7 +46,7 @@ bool Build::allows(std::initializer_list<Tensor> tensors) {
   return !failed();
 }
 
-int64_t Build::value_of(SizeId size, int64_t ExtentInfo::*of_extent) const {
+int64_t Build::value_of(SizeId size, int64_t ExtentInfo::* of_extent) const {
   std::vector<int64_t> values;
   values.reserve(data_.extents.size());
   for (const ExtentInfo& extent : data_.extents) values.push_back(extent.*of_extent);

@@ -126,7 +126,7 @@ class Build {
   bool is_state(uint32_t storage) const;
 
  private:
-  int64_t value_of(SizeId size, int64_t ExtentInfo::*of_extent) const;
+  int64_t value_of(SizeId size, int64_t ExtentInfo::* of_extent) const;
 
   GraphData& data_;
   const char* op_;
