@@ -17,7 +17,7 @@ devices, graphs and plans of its own.
 from . import nn, train
 from ._c import Error, Status, version
 from ._options import (AttentionResult, CompileOptions, DeviceOptions, TextConversationOptions, TextEncoderOptions, TextGeneratorOptions,
-                       TopKResult, UploadOptions)
+                       TopKResult, UploadOptions, WindowOptions)
 from .device import Device, DeviceInfo, Weights, devices
 from .files import Checkpoint
 from .graph import Graph
@@ -32,5 +32,5 @@ __version__ = version()
 __all__ = ["AttentionMap", "AttentionResult", "BertConfig", "Checkpoint", "CompileOptions", "Conversation", "DecoderConfig",
            "DecoderModel", "Device", "DeviceInfo", "DeviceOptions", "Dim", "Error", "Graph", "Mask", "PassInfo", "Plan", "Run", "State",
            "Status", "Tensor", "TextConversationOptions", "TextEncoder", "TextEncoderOptions", "TextGenerator", "TextGeneratorOptions",
-           "TextPiece", "TextSampling", "Tokenizer", "TopKResult", "UploadOptions", "Weights", "devices", "exclude", "grammar_of_json_schema", "keep",
+           "TextPiece", "TextSampling", "Tokenizer", "TopKResult", "UploadOptions", "Weights", "WindowOptions", "devices", "exclude", "grammar_of_json_schema", "keep",
            "nn", "train", "version"]

@@ -79,8 +79,8 @@ class Building(_c.Handle):
         return dim if dim >= 0 else Dim(self, dim)  # type: ignore[arg-type]
 
     def _shape_of(self, tensor: int) -> Tuple[Size, ...]:
-        dims, rank = ffi.new("heed_dim[5]"), ffi.new("size_t *")
-        _c.check(lib.heed_graph_shape(self._c, tensor, dims, 5, rank))
+        dims, rank = ffi.new("heed_dim[]", lib.HEED_MAX_RANK), ffi.new("size_t *")
+        _c.check(lib.heed_graph_shape(self._c, tensor, dims, lib.HEED_MAX_RANK, rank))
         return tuple(self._size(dims[i]) for i in range(rank[0]))
 
     def _value_of(self, size: Size, extents: Any, count: int) -> int:
