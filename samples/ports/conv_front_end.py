@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import heed
-from convolution import channels_last, conv1d
+from convolution import channels_last
 from port import Port, ready
 
 BANDS, FRAMES, WIDTH, HEADS, HIDDEN = 20, 50, 64, 4, 128
@@ -25,11 +25,15 @@ class FrontEnd(nn.Module):
         return self.layer(x.transpose(1, 2) + self.positions)
 
 
+def convolution(g, x, name, stride):
+    weight, bias = g.weight(name + ".weight", [WIDTH, 3, x.shape[-1]]), g.weight(name + ".bias", [WIDTH])
+    return g.activation(g.conv1d(x, weight, bias, stride=stride, before=1, behind=1), "gelu_erf")
+
+
 def in_heed():
     g = heed.Graph()
     x = g.input("bands", [g.extent("batch", 8), FRAMES, BANDS])
-    x = g.activation(conv1d(g, x, "conv1", WIDTH, 3, padding=1), "gelu_erf")
-    x = g.activation(conv1d(g, x, "conv2", WIDTH, 3, stride=2, padding=1), "gelu_erf")
+    x = convolution(g, convolution(g, x, "conv1", stride=1), "conv2", stride=2)
     x = heed.nn.encoder_layer(
         x + g.weight("positions", [FRAMES // 2, WIDTH]), "layer", attention=heed.nn.MultiHeadOptions(heads=HEADS),
         feed_forward=heed.nn.FeedForwardOptions(hidden=HIDDEN, activation="gelu_erf"), norm=heed.nn.NormOptions("pre"))

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 import heed
-from convolution import channels_last, conv1d, patches
+from convolution import channels_last
 from port import Port, ready
 
 README = pathlib.Path(__file__).with_name("README.md")
@@ -77,7 +77,7 @@ def port():
     dtypes = {torch.float32: "f32", torch.int64: "i32", torch.bool: "u8"}
     in_torch = {"torch": torch, "F": types.SimpleNamespace(**{"scaled_dot_product_attention": attention, **vars(functional)}),
                 "subsequent": nn.Transformer.generate_square_subsequent_mask, **given, **model}
-    in_heed = {"heed": heed, "g": g, "C": C, "conv1d": conv1d, "patches": patches, "two_heads": heed.nn.MultiHeadOptions(heads=2),
+    in_heed = {"heed": heed, "g": g, "C": C, "two_heads": heed.nn.MultiHeadOptions(heads=2),
                "hidden": heed.nn.FeedForwardOptions(hidden=16),
                "apart": heed.nn.AttentionNames(q="q_proj_", k="k_proj_", v="v_proj_", out="out_proj"),
                **{name: g.input(name, a.shape, dtypes[a.dtype]) for name, a in given.items()}}

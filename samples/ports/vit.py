@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import heed
-from convolution import channels_last, patches
+from convolution import channels_last
 from port import Port, ready
 
 IMAGE, PATCH, WIDTH, HEADS, HIDDEN, LAYERS, CLASSES = 32, 8, 64, 4, 128, 2, 10
@@ -33,7 +33,9 @@ def in_heed():
     g = heed.Graph()
     batch = g.extent("batch", 8)
     image = g.input("image", [batch, IMAGE, IMAGE, 3])
-    x = patches(g, image, "patches", WIDTH, PATCH)
+    every = heed.WindowOptions(stride=PATCH)
+    weight, bias = g.weight("patches.weight", [WIDTH, PATCH, PATCH, 3]), g.weight("patches.bias", [WIDTH])
+    x = g.conv2d(image, weight, bias, rows=every, columns=every).reshape(batch, PATCHES, WIDTH)
     class_token = g.weight("class_token", [1, 1, WIDTH]).expand(batch, -1, -1)
     x = g.concat([class_token, x], 1) + g.weight("positions", [1, 1 + PATCHES, WIDTH])
     x = heed.nn.encoder_stack(
