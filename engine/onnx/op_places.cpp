@@ -127,9 +127,41 @@ void scatter_elements(Call& call) {
     call.give(how == "add" ? g.scatter_add(x, axis, at, values) : g.scatter(x, axis, at, values), call.type(0));
 }
 
+// x, whose elements from `first` on along the first axes become `values`.
+Tensor with_slice(Call& call, Tensor x, std::span<const Ramp> first, Tensor values, int axis) {
+  Graph& g = call.g;
+  if (axis == static_cast<int>(first.size())) return values;
+  const Dim whole = g.shape(x)[axis], size = g.shape(values)[axis],
+            begin = first[static_cast<size_t>(axis)].first.dim();
+  const Dim end = g.sum(begin, size);
+  const Tensor middle =
+      with_slice(call, begin == Dim(0) && size == whole ? x : g.slice(x, axis, begin, size), first, values, axis + 1);
+  std::vector<Tensor> parts;
+  if (begin != Dim(0)) parts.push_back(g.slice(x, axis, 0, begin));
+  parts.push_back(middle);
+  if (end != whole) parts.push_back(g.slice(x, axis, end, g.dim_difference(whole, end)));
+  return parts.size() == 1 ? parts[0] : g.concat(parts, axis);
+}
+
+// Places that ramps along an axis each make are those of a slice.
+bool assigns_slice(Call& call) {
+  const std::vector<Ramp>& ramps = call.in(1).ramps;
+  const size_t rank = call.dims(1).size();
+  if (ramps.empty() || rank != ramps.size() + 1 || call.dims(1).back() != Dim(static_cast<int64_t>(ramps.size())))
+    return false;
+  for (size_t i = 0; i < ramps.size(); ++i)
+    if (ramps[i].axis != static_cast<int>(rank - 1 - i)) return false;
+  return true;
+}
+
 // Writes whole rows, or elements, at places that are known.
 void scatter_nd(Call& call) {
   if (call.text("reduction", "none") != "none") return call.fail("a reduction");
+  if (assigns_slice(call)) {
+    const Tensor x = call.tensor(0), values = call.tensor(2);
+    if (!call.failed()) call.give(with_slice(call, x, call.in(1).ramps, values, 0), call.type(0));
+    return;
+  }
   const Known* at = call.need_known(1);
   if (at == nullptr) return;
   const Known *x = call.known(0), *updates = call.known(2);

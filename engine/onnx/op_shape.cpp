@@ -70,6 +70,31 @@ bool unite_elements(Call& call, std::vector<Dim> a, std::vector<Dim> b) {
   return !call.failed();
 }
 
+std::vector<Dim> dims_of(const Graph& g, Tensor x) {
+  const Shape shape = g.shape(x);
+  return {shape.dims.begin(), shape.dims.begin() + shape.rank};
+}
+
+// A ramp stays one where axes of size 1 come and go.
+void keep_ramp(Call& call, const std::vector<Dim>& from, const std::vector<Dim>& to) {
+  const std::vector<Ramp>& ramps = call.in(0).ramps;
+  if (ramps.size() != 1) return;
+  // Axes that are not 1, counted from the end.
+  const auto others = [](const std::vector<Dim>& dims) {
+    std::vector<int> axes;
+    for (size_t i = 0; i < dims.size(); ++i)
+      if (dims[dims.size() - 1 - i] != Dim(1)) axes.push_back(static_cast<int>(i));
+    return axes;
+  };
+  const std::vector<int> before = others(from), after = others(to);
+  bool same = before.size() == after.size();
+  for (size_t i = 0; same && i < before.size(); ++i)
+    same = from[from.size() - 1 - static_cast<size_t>(before[i])] == to[to.size() - 1 - static_cast<size_t>(after[i])];
+  const auto found = std::find(before.begin(), before.end(), ramps[0].axis);
+  if (same && found != before.end())
+    call.out.back().ramps = {{after[static_cast<size_t>(found - before.begin())], ramps[0].first}};
+}
+
 void give_empty(Call& call, std::vector<Dim> dims) {
   Value empty = call.in(0);
   empty.dims = std::move(dims);
@@ -87,6 +112,7 @@ void give_reshaped(Call& call, const std::vector<Dim>& dims) {
   const Tensor x = call.tensor(0);
   if (call.failed()) return;
   call.give(reshaped(call, x, dims), call.type(0), dims.empty());
+  keep_ramp(call, dims_of(call.g, x), dims_of(call.g, call.out.back().tensor));
 }
 
 void reshape(Call& call) {
@@ -207,7 +233,9 @@ void expand(Call& call) {
   if (const Known* known = call.known(0); known != nullptr && are_constant(dims) && count(values_of(dims)) <= 1 << 16)
     return call.give(call.type(0), Known{values_of(dims), spread(*known, values_of(dims))});
   const Tensor x = call.tensor(0);
-  if (!call.failed()) call.give(call.g.expand(x, shape_of(dims)), call.type(0), dims.empty());
+  if (call.failed()) return;
+  call.give(call.g.expand(x, shape_of(dims)), call.type(0), dims.empty());
+  if (call.in(0).ramps.size() == 1) call.out.back().ramps = call.in(0).ramps;
 }
 
 void concat(Call& call) {
@@ -250,6 +278,10 @@ void concat(Call& call) {
     parts.insert(parts.begin(), joined);
   }
   call.give(parts.size() == 1 ? parts[0] : call.g.concat(parts, axis), type);
+  std::vector<Ramp> ramps;
+  for (size_t i = 0; i < call.count() && axis == static_cast<int>(first.size()) - 1; ++i)
+    if (call.in(i).ramps.size() == 1 && call.dims(i).back() == Dim(1)) ramps.push_back(call.in(i).ramps[0]);
+  if (ramps.size() == call.count()) call.out.back().ramps = std::move(ramps);
 }
 
 void split(Call& call) {
@@ -509,7 +541,9 @@ void range(Call& call) {
     numbers = g.slice(call.importer().iota(Dim(last.size.value)), 0, first.dim(), n->dim());
   else if (!first.is(0))
     numbers = g.add(numbers, g.number(first.value, DType::I32));
-  if (!call.failed()) call.give(cast_to(call, numbers, ElementType::I64, type), type);
+  if (call.failed()) return;
+  call.give(cast_to(call, numbers, ElementType::I64, type), type);
+  call.out.back().ramps = {{0, first}};
 }
 
 void triangle(Call& call) {

@@ -42,6 +42,12 @@ struct Known {
 };
 int64_t count(std::span<const int64_t> dims);
 
+// Each number of a tensor is `first` plus its index along an axis, which is counted from the end.
+struct Ramp {
+  int axis = 0;
+  Number first;
+};
+
 struct Value {
   ElementType type = ElementType::Undefined;
   const FileTensor* file = nullptr;    // an initializer as it lies in the file
@@ -50,6 +56,9 @@ struct Value {
   bool is_scalar = false;              // a tensor [1] that has rank 0 in the file
   bool is_empty = false;               // no elements, as an empty cache
   std::vector<Dim> dims;               // of such a one
+  // Of a tensor of places: what is known of it, as one ramp; or as one for each element of its last axis. Slices that are assigned to are
+  // written so.
+  std::vector<Ramp> ramps;
 
   bool valid() const { return file != nullptr || known != nullptr || tensor.valid() || is_empty; }
 };

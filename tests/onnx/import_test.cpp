@@ -167,6 +167,41 @@ TEST_CASE("onnx: two names of one size become one, and a sum of sizes is known",
   for (size_t i = 0; i < 4; ++i) CHECK(made[i] == x[i] * short_mask[i]);
 }
 
+// x[:, c:] = 2 x[:, c:], as exporters write it: places of two ranges, and ScatterND.
+TEST_CASE("onnx: places that ranges make are a slice", "[onnx]") {
+  Proto graph;
+  graph.message(11, value_proto("x", ElementType::F32, {"a", "b"}))
+      .message(11, value_proto("z", ElementType::F32, {"c"}));
+  graph.message(12, value_proto("y", ElementType::F32, {"a", "b"}));
+  graph.message(5, integers_proto("zero", {}, {0}))
+      .message(5, integers_proto("one", {}, {1}))
+      .message(5, integers_proto("end", {1}, {INT64_MAX}));
+  graph.message(5, integers_proto("axis", {1}, {1})).message(5, floats_proto("two", {}, {2}));
+  graph.message(1, node_proto("shape", "Shape", {"x"}, {"s"})).message(1, node_proto("c", "Shape", {"z"}, {"sc"}));
+  graph.message(1, node_proto("a", "Gather", {"s", "zero"}, {"sa"}))
+      .message(1, node_proto("b", "Gather", {"s", "one"}, {"sb"}));
+  graph.message(1, node_proto("c scalar", "Squeeze", {"sc"}, {"c0"}));
+  graph.message(1, node_proto("part", "Slice", {"x", "sc", "end", "axis"}, {"xc"}))
+      .message(1, node_proto("double", "Mul", {"xc", "two"}, {"v"}));
+  graph.message(1, node_proto("of v", "Shape", {"v"}, {"sv"}));
+  graph.message(1, node_proto("rows", "Range", {"zero", "sa", "one"}, {"r"}))
+      .message(1, node_proto("columns", "Range", {"c0", "sb", "one"}, {"k"}));
+  graph.message(1, node_proto("r column", "Unsqueeze", {"r", "axis"}, {"r1"}))
+      .message(1, node_proto("r all", "Expand", {"r1", "sv"}, {"r2"}));
+  graph.message(1, node_proto("k all", "Expand", {"k", "sv"}, {"k2"}));
+  graph.message(5, integers_proto("behind", {1}, {-1}));
+  graph.message(1, node_proto("r place", "Unsqueeze", {"r2", "behind"}, {"r3"}))
+      .message(1, node_proto("k place", "Unsqueeze", {"k2", "behind"}, {"k3"}));
+  graph.message(1, with(node_proto("places", "Concat", {"r3", "k3"}, {"at"}), "axis", -1));
+  graph.message(1, node_proto("assign", "ScatterND", {"x", "at", "v"}, {"y"}));
+  const auto file = imported(model_proto(graph), {.largest = 9});
+  Plan plan = plan_of(*file);
+  const std::vector<float> x = pattern(3 * 7, 8);
+  std::vector<float> y(x.size());
+  REQUIRE(plan.run({{"x", x}, {"z", std::vector<float>(2)}, {"y", y}}, {{"a", 3}, {"b", 7}, {"c", 2}}) == Status::Ok);
+  for (size_t i = 0; i < x.size(); ++i) CHECK(y[i] == (i % 7 < 2 ? x[i] : 2 * x[i]));
+}
+
 TEST_CASE("onnx: branches of constants and functions of the file are inlined", "[onnx]") {
   // y = If(true) { f(x; alpha = 3) } else { x }, where f(a; alpha) = LeakyRelu(a) with that alpha.
   Proto then_graph, else_graph, graph, function, model;
