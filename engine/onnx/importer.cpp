@@ -56,10 +56,9 @@ void Call::fail(const char* pattern, ...) {
 }
 
 const Value& Call::in(size_t i) {
-  static const Value none;
   if (has(i)) return inputs_[i];
   fail("input %zu is absent", i);
-  return none;
+  return none_;
 }
 
 ElementType Call::type(size_t i) { return in(i).type; }

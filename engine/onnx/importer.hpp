@@ -87,6 +87,7 @@ class Call {
   Importer& importer_;
   const Scope& scope_;
   std::vector<Value> inputs_;
+  Value none_;  // what an absent input is
   const Arguments* arguments_;
 };
 
@@ -153,8 +154,7 @@ struct Operator {
   std::string_view name;
   void (*import)(Call& call);
 };
-// Sorted by name; null if heed has it not.
-const Operator* find_operator(std::string_view name);
-std::span<const Operator> operators();
+const Operator* find_operator(std::string_view name);  // null if heed has it not
+std::vector<Operator> operators();                     // all, sorted by name
 
 }  // namespace heed::onnx

@@ -58,14 +58,15 @@ bool unite_elements(Call& call, std::vector<Dim> a, std::vector<Dim> b) {
   }
   const auto take_constant = [](std::vector<Dim>* dims) {
     int64_t product = 1;
-    std::erase_if(*dims, [&](const Dim& dim) { return dim.is_constant() && (product *= dim.value, true); });
+    std::erase_if(
+        *dims, [&](const Dim& dim) { return dim.is_constant() && (product = product_of(product, dim.value), true); });
     return product;
   };
   const int64_t factor_a = take_constant(&a), factor_b = take_constant(&b);
   if (a.size() != b.size()) return !call.failed();
   if (factor_a == factor_b)
     for (size_t i = 0; i < a.size() && !call.failed(); ++i) (void)call.agree(a[i], b[i]);
-  else if (a.size() == 1 && factor_a % factor_b == 0)
+  else if (a.size() == 1 && factor_b > 0 && factor_a % factor_b == 0)
     (void)call.importer().unite_multiple(a[0], b[0], factor_a / factor_b);
   return !call.failed();
 }
@@ -136,11 +137,11 @@ void reshape(Call& call) {
   const auto rest = std::find(dims.begin(), dims.end(), Dim(-1));
   if (rest != dims.end() && are_constant(from)) {
     int64_t all = 1, others = 1;
-    for (const Dim& dim : from) all *= dim.value;
+    for (const Dim& dim : from) all = product_of(all, dim.value);
     bool known = true;
     for (const Dim& dim : dims) {
       known = known && dim.is_constant();
-      if (dim != Dim(-1)) others *= dim.value;
+      if (dim != Dim(-1)) others = product_of(others, dim.value);
     }
     if (known && others > 0) *rest = all / others;
   }

@@ -4,24 +4,23 @@
 
 namespace heed::onnx {
 
-std::span<const Operator> operators() {
-  static const std::vector<Operator> all = [] {
-    std::vector<Operator> made;
-    for (const auto& room :
-         {element_operators(), shape_operators(), place_operators(), product_operators(), row_operators(),
-          reduce_operators(), window_operators(), attention_operators(), control_operators()})
-      made.insert(made.end(), room.begin(), room.end());
-    std::sort(made.begin(), made.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });
-    return made;
-  }();
-  return all;
+std::vector<Operator> operators() {
+  std::vector<Operator> made;
+  for (const auto& room :
+       {element_operators(), shape_operators(), place_operators(), product_operators(), row_operators(),
+        reduce_operators(), window_operators(), attention_operators(), control_operators()})
+    made.insert(made.end(), room.begin(), room.end());
+  std::sort(made.begin(), made.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });
+  return made;
 }
 
 const Operator* find_operator(std::string_view name) {
-  const std::span<const Operator> all = operators();
-  const auto found = std::lower_bound(all.begin(), all.end(), name,
-                                      [](const Operator& row, std::string_view n) { return row.name < n; });
-  return found != all.end() && found->name == name ? &*found : nullptr;
+  for (const auto& room :
+       {element_operators(), shape_operators(), place_operators(), product_operators(), row_operators(),
+        reduce_operators(), window_operators(), attention_operators(), control_operators()})
+    for (const Operator& row : room)
+      if (row.name == name) return &row;
+  return nullptr;
 }
 
 std::vector<Number> spread(const Known& known, std::span<const int64_t> dims) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/arith.hpp"
 #include "base/half.hpp"
 
 namespace heed::onnx {
@@ -16,8 +17,14 @@ bool Known::has_sizes() const {
 
 int64_t count(std::span<const int64_t> dims) {
   int64_t n = 1;
-  for (const int64_t dim : dims) n *= dim;
+  for (const int64_t dim : dims) n = product_of(n, dim);
   return n;
+}
+
+int64_t product_of(int64_t a, int64_t b) {
+  int64_t product = 0;
+  if (a < 0 || b < 0) return -1;
+  return checked_mul(a, b, &product) ? product : INT64_MAX;
 }
 
 Value known_value(ElementType type, Known known) {

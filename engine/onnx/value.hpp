@@ -41,6 +41,7 @@ struct Known {
   bool has_sizes() const;  // not all are constants
 };
 int64_t count(std::span<const int64_t> dims);
+int64_t product_of(int64_t a, int64_t b);  // INT64_MAX at most; -1 if one is negative
 
 // Each number of a tensor is `first` plus its index along an axis, which is counted from the end.
 struct Ramp {

@@ -15,6 +15,7 @@
 #include <heed/initial.hpp>
 #include <heed/lora.hpp>
 #include <heed/nn.hpp>
+#include <heed/onnx.hpp>
 #include <heed/optimizer.hpp>
 #include <heed/plan.hpp>
 #include <heed/reproducible.hpp>

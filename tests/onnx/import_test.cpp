@@ -259,10 +259,10 @@ TEST_CASE("onnx: what cannot be imported is named with its node", "[onnx]") {
 }
 
 TEST_CASE("onnx: each operator stands once in the table", "[onnx]") {
-  const std::span<const onnx::Operator> all = onnx::operators();
+  const std::vector<onnx::Operator> all = onnx::operators();
   CHECK(all.size() >= 110);
   for (size_t i = 1; i < all.size(); ++i) CHECK(all[i - 1].name < all[i].name);
-  for (const onnx::Operator& row : all) CHECK(onnx::find_operator(row.name) == &row);
+  for (const onnx::Operator& row : all) CHECK(onnx::find_operator(row.name)->import == row.import);
 }
 
 TEST_CASE("hostile: changed ONNX models become graphs, or are refused", "[hostile][onnx]") {

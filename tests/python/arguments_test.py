@@ -64,7 +64,7 @@ class Things:
         """A right argument for a parameter of the call of this name."""
         if str(p.annotation).strip("'") in ("Tensor", "Operand"):
             return self.x
-        special = {("Plan.run", "inputs"): {"in": np.ones((2, 3, 4), np.float32)}, ("Graph.split", "parts"): 2,
+        special = {("Plan.run", "inputs"): {"in": np.ones((2, 3, 4), np.float32)}, ("Graph.split", "parts"): 2, ("Graph.pool", "kind"): "max",
                    ("State.read", "name"): "kept", ("Graph.reduce", "kind"): "sum", ("heed.train.gradients", "outputs"): self.x.sum([0, 1, 2]),
                    ("heed.nn.decoder", "config"): heed.DecoderConfig(layers=1, width=4, heads=1, vocabulary=5)}
         return special.get((name.replace("start", "run"), p.name), self.given.get(p.name, 1))

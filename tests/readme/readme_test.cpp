@@ -7,11 +7,14 @@
 #include <heed/heed.hpp>
 
 #include "harness/catch.hpp"
+#include "harness/files.hpp"
 #include "harness/source_path.hpp"
+#include "onnx/models.hpp"
 
 heed::Status attend(std::vector<float>* y);
 bool agrees_with_cpu(std::string_view name, const heed::Graph& g, std::span<const heed::HostTensor> tensors,
                      const std::vector<float>& x, size_t y_size);
+heed::Status act(std::string_view file, const std::vector<float>& seen, int64_t agents, std::vector<float>* choices);
 heed::Status speak(std::string_view device_name, const heed::DecoderConfig& config,
                    std::span<const heed::HostTensor> tensors, std::span<const int32_t> prompt, size_t count,
                    std::vector<int32_t>* said);
@@ -87,7 +90,8 @@ TEST_CASE("README: the examples are the compiled files", "[readme]") {
   const Example examples[] = {
       {"README.md", "engine_short.cpp", false},           {"include/heed/README.md", "engine_developer.cpp", true},
       {"include/heed/README.md", "any_device.cpp", true}, {"include/heed/README.md", "validator.cpp", true},
-      {"include/heed/README.md", "speaker.cpp", true},    {"include/heed/README.md", "learner.cpp", true}};
+      {"include/heed/README.md", "policy.cpp", true},     {"include/heed/README.md", "speaker.cpp", true},
+      {"include/heed/README.md", "learner.cpp", true}};
   size_t next = 0;
   for (const std::filesystem::path& page : pages()) {
     for (const std::string& block : cpp_blocks(read(kRoot / page))) {
@@ -128,6 +132,22 @@ TEST_CASE("README: every relative link of every page leads somewhere", "[readme]
 TEST_CASE("README: the first page fits 120 lines", "[readme]") {
   const std::string text = read(kRoot / "README.md");
   CHECK(std::count(text.begin(), text.end(), '\n') <= 120);
+}
+
+TEST_CASE("README: a policy from an ONNX file", "[readme][onnx]") {
+  using namespace heed::test;
+  const float weight[] = {1, 2, 3, 4, 5, 6};
+  Proto graph;
+  graph.message(11, value_proto("seen", ElementType::F32, {"agents", "3"}))
+      .message(12, value_proto("choices", ElementType::F32, {"agents", "2"}));
+  graph.message(
+      5, tensor_proto("w", ElementType::F32, {3, 2}).text(9, {reinterpret_cast<const char*>(weight), sizeof weight}));
+  graph.message(1, node_proto("head", "MatMul", {"seen", "w"}, {"choices"}));
+  const ScratchFolder folder;
+  folder.write("policy.onnx", model_proto(graph).bytes());
+  std::vector<float> choices(4);
+  REQUIRE(act(folder.path() + "/policy.onnx", {1, 0, 0, 1, 1, 1}, 2, &choices) == heed::Status::Ok);
+  CHECK(choices == std::vector<float>{1, 2, 9, 12});
 }
 
 TEST_CASE("README: attention on any device", "[readme]") {
