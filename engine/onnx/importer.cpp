@@ -14,6 +14,8 @@ namespace {
 constexpr int kDeepest = 16;            // of functions and branches within each other
 constexpr int64_t kMostNumbers = 4096;  // of an initializer that is read into memory to compute with it
 constexpr int64_t kLargestIota = 1 << 24;
+constexpr int64_t kMostNodes = 1 << 20;  // with those of functions as often as they are called
+constexpr int64_t kFirstOpset = 7, kLastOpset = 25;
 
 }  // namespace
 
@@ -83,7 +85,7 @@ const Known* Call::need_known(size_t i) {
 
 bool Call::are_known(size_t most) {
   for (size_t i = 0; i < inputs_.size(); ++i)
-    if (inputs_[i].valid() && importer_.known_of(&inputs_[i], most) == nullptr) return false;
+    if (!inputs_[i].valid() || importer_.known_of(&inputs_[i], most) == nullptr) return false;
   return !inputs_.empty();
 }
 
@@ -96,8 +98,7 @@ bool Call::integers(size_t i, std::vector<int64_t>* numbers) {
       fail("input %zu ('%s') differs from run to run; constants are needed", i, node.inputs[i].c_str());
       return false;
     }
-    constexpr double kLimit = 9.2e18;
-    numbers->push_back(static_cast<int64_t>(std::clamp(number.value, -kLimit, kLimit)));
+    numbers->push_back(number.whole());
   }
   return true;
 }
@@ -175,8 +176,7 @@ std::string Importer::new_name(std::string_view base) {
   return "onnx/" + std::to_string(names_++) + "/" + std::string(base);
 }
 
-// Terms of the symbol, if it stands for others; null if it is a size of its own.
-static const SameSize* find_same(std::span<const SameSize> same, std::string_view symbol) {
+const SameSize* find_same(std::span<const SameSize> same, std::string_view symbol) {
   const auto found = std::find_if(same.begin(), same.end(), [&](const SameSize& s) { return s.symbol == symbol; });
   return found != same.end() ? &*found : nullptr;
 }
@@ -245,8 +245,9 @@ const Known* Importer::known_of(Value* value, size_t most) {
   if (value->known == nullptr && value->file != nullptr) {
     const FileTensor& file = *value->file;
     const bool is_small = file.elements() <= (is_whole(file.type) ? int64_t{1} << 20 : kMostNumbers);
+    const bool is_empty = file.elements() == 0 && file.dims.size() != 1;
     Known known;
-    if (!is_small || !read_numbers(file, &known)) return nullptr;
+    if (!is_small || is_empty || !read_numbers(file, &known)) return nullptr;
     value->known = std::make_shared<const Known>(std::move(known));
   }
   return value->known != nullptr && value->known->numbers.size() <= most ? value->known.get() : nullptr;
@@ -267,8 +268,8 @@ std::vector<Dim> Importer::dims_of(const Value& value) {
 }
 
 Tensor Importer::iota(const Dim& n) {
-  if (n.value > kLargestIota) {
-    fail(Status::Unsupported, "a range is too long");
+  if (n.value < 1 || n.value > kLargestIota) {
+    fail(Status::Unsupported, format("a range of %lld numbers", static_cast<long long>(n.value)));
     return {};
   }
   const std::string name = "onnx/range/" + std::to_string(n.value);
@@ -402,6 +403,7 @@ void Importer::run_node(const FileNode& node, int64_t opset, Scope* scope, const
 void Importer::run_nodes(std::span<const FileNode> nodes, int64_t opset, Scope* scope, const Arguments* arguments) {
   if (++depth_ > kDeepest) fail(Status::Unsupported, "functions and branches lie too deep within each other");
   for (const FileNode& node : nodes) {
+    if (++nodes_ > kMostNodes) fail(Status::Unsupported, "functions call each other too often");
     if (failed()) break;
     run_node(node, opset, scope, arguments);
     if (!message_.empty() && !message_.starts_with("node ")) {
@@ -467,6 +469,11 @@ bool Importer::add_inputs() {
       fail(Status::Unsupported, format("input '%s' has no shape", input.name.c_str()));
       return false;
     }
+    if (input.dims.size() > static_cast<size_t>(kMaxRank)) {
+      fail(Status::Unsupported,
+           format("input '%s' has %zu dims; %d are the most", input.name.c_str(), input.dims.size(), kMaxRank));
+      return false;
+    }
     Shape shape;
     for (size_t i = 0; i < input.dims.size(); ++i) shape.push_back(dim_of(input.dims[i], input.name, i));
     Value value;
@@ -503,7 +510,10 @@ bool Importer::add_outputs() {
 
 Status Importer::run() {
   const int64_t opset = opset_of("", file_.opsets);
-  if (add_inputs()) run_nodes(file_.graph.nodes, opset, &scope_, nullptr);
+  if (opset != 0 && (opset < kFirstOpset || opset > kLastOpset))
+    fail(Status::Unsupported, format("operators of opset %lld; %lld to %lld are known", static_cast<long long>(opset),
+                                     static_cast<long long>(kFirstOpset), static_cast<long long>(kLastOpset)));
+  if (!failed() && add_inputs()) run_nodes(file_.graph.nodes, opset, &scope_, nullptr);
   if (!failed()) add_outputs();
   return status_;
 }

@@ -28,14 +28,17 @@ struct ImportOptions {
   int64_t largest_otherwise = 0;                        // 0: every symbol must be in `largest`
 };
 
-class Importer;
-
 // A symbol of the file that stands for another one, or for the sum of two, as the length of a mask over past and new tokens does.
 struct SameSize {
   std::string symbol;
   std::vector<std::string> terms;
   std::string node;  // that shows it
 };
+
+// Null: the symbol is a size of its own.
+const SameSize* find_same(std::span<const SameSize> same, std::string_view symbol);
+
+class Importer;
 
 // One node while it is imported. The first failure is kept; what is asked for afterwards is empty, and what is made does not count.
 class Call {
@@ -146,10 +149,11 @@ class Importer {
   std::map<std::string, Tensor, std::less<>> tensors_;  // of known values, by a name and what they are
   std::vector<std::shared_ptr<const Known>> kept_;
   size_t names_ = 0;
+  int64_t nodes_ = 0;  // that were run
   int depth_ = 0;
 };
 
-// A row of the table: a function for an operator of ONNX, from the opset on in which heed knows it.
+// A row of the table: the function that imports an operator of ONNX, of any opset.
 struct Operator {
   std::string_view name;
   void (*import)(Call& call);

@@ -21,14 +21,9 @@ struct OnnxModel::Contents {
   std::vector<std::pair<std::string, int64_t>> operators;
   std::vector<onnx::SameSize> same;  // found when a graph was built last
 
-  const onnx::SameSize* find_same(std::string_view symbol) const {
-    for (const onnx::SameSize& one : same)
-      if (one.symbol == symbol) return &one;
-    return nullptr;
-  }
-  // Of the extents that graphs have: the sum that a symbol stands for; nothing if one is not known.
+  // The size of a symbol, where these extents are known: its own, or the sum that it stands for. Nothing if one is not known.
   std::optional<int64_t> size_of(std::string_view symbol, std::span<const ExtentValue> known) const {
-    if (const onnx::SameSize* stands = find_same(symbol)) {
+    if (const onnx::SameSize* stands = onnx::find_same(same, symbol)) {
       int64_t sum = 0;
       for (const std::string& term : stands->terms) {
         const std::optional<int64_t> size = size_of(term, known);
@@ -186,7 +181,7 @@ Status OnnxModel::find_extents(std::span<const OnnxShape> shapes, const Log& log
       for (size_t i = 0; i < input.dims.size(); ++i) {
         const OnnxDim& dim = input.dims[i];
         if (!checks) {
-          const bool is_own = !dim.symbol.empty() && contents_->find_same(dim.symbol) == nullptr;
+          const bool is_own = !dim.symbol.empty() && onnx::find_same(contents_->same, dim.symbol) == nullptr;
           if (is_own && !contents_->size_of(dim.symbol, found)) found.push_back({dim.symbol, shape->dims[i]});
           continue;
         }

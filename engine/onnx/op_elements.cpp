@@ -10,19 +10,19 @@ namespace {
 using Unary = Tensor (Graph::*)(Tensor);
 using Binary = Tensor (Graph::*)(Tensor, Tensor);
 
-bool give_scalar(Call& call) {
+// Whether the result has rank 0, as all operands do.
+bool is_scalar(Call& call) {
   for (size_t i = 0; i < call.count(); ++i)
     if (call.has(i) && call.rank(i) > 0) return false;
   return true;
 }
 
-// The second operand of an elementwise function as the first one's type, since a file may have double beside float.
 template <Binary call_of>
 void two(Call& call, ElementType result) {
   if (fold(call, call.node.op, result)) return;
   (void)call.broadcast(call.dims(0), call.dims(1));
   const Tensor a = call.tensor(0), b = call.tensor(1);
-  if (!call.failed()) call.give((call.g.*call_of)(a, b), result, give_scalar(call));
+  if (!call.failed()) call.give((call.g.*call_of)(a, b), result, is_scalar(call));
 }
 template <Binary call_of>
 void arithmetic(Call& call) {
@@ -43,7 +43,7 @@ void several(Call& call) {
     dims = call.broadcast(dims, call.dims(i));
     sum = (call.g.*call_of)(sum, call.tensor(i));
   }
-  call.give(sum, type, give_scalar(call));
+  call.give(sum, type, is_scalar(call));
 }
 
 template <class F>
@@ -51,7 +51,7 @@ void one(Call& call, const F& f) {
   const ElementType type = call.type(0);
   if (fold(call, call.node.op, type)) return;
   const Tensor x = call.tensor(0);
-  if (!call.failed()) call.give(f(call.g, x), type, give_scalar(call));
+  if (!call.failed()) call.give(f(call.g, x), type, is_scalar(call));
 }
 template <Unary call_of>
 void function(Call& call) {
@@ -65,7 +65,7 @@ void activation(Call& call) {
 void logical_not(Call& call) {
   if (fold(call, "Not", ElementType::Bool)) return;
   const Tensor x = call.tensor(0);
-  if (!call.failed()) call.give(call.g.logical_not(x), ElementType::Bool, give_scalar(call));
+  if (!call.failed()) call.give(call.g.logical_not(x), ElementType::Bool, is_scalar(call));
 }
 
 void pow(Call& call) {
@@ -79,11 +79,11 @@ void pow(Call& call) {
   if (exponent != nullptr && exponent->numbers.size() == 1 &&
       (exponent->numbers[0].is(2) || exponent->numbers[0].is(3))) {
     const Tensor square = g.mul(x, x);
-    return call.give(exponent->numbers[0].is(2) ? square : g.mul(square, x), type, give_scalar(call));
+    return call.give(exponent->numbers[0].is(2) ? square : g.mul(square, x), type, is_scalar(call));
   }
   (void)call.broadcast(call.dims(0), call.dims(1));
   const Tensor y = call.tensor(1);
-  if (!call.failed()) call.give(g.pow(x, cast_to(call, y, call.type(1), type)), type, give_scalar(call));
+  if (!call.failed()) call.give(g.pow(x, cast_to(call, y, call.type(1), type)), type, is_scalar(call));
 }
 
 void mod(Call& call) {
@@ -91,7 +91,7 @@ void mod(Call& call) {
   Graph& g = call.g;
   (void)call.broadcast(call.dims(0), call.dims(1));
   const Tensor a = call.tensor(0), b = call.tensor(1);
-  if (!call.failed()) call.give(g.mul(g.sign(a), g.mod(g.abs(a), g.abs(b))), call.type(0), give_scalar(call));
+  if (!call.failed()) call.give(g.mul(g.sign(a), g.mod(g.abs(a), g.abs(b))), call.type(0), is_scalar(call));
 }
 
 void gelu(Call& call) {
@@ -142,11 +142,11 @@ void clip(Call& call) {
   if (call.opset < 11) {
     const float low = call.number("min", std::numeric_limits<float>::lowest()),
                 high = call.number("max", std::numeric_limits<float>::max());
-    return call.give(g.clamp(x, low, high), type, give_scalar(call));
+    return call.give(g.clamp(x, low, high), type, is_scalar(call));
   }
   if (call.has(1)) x = g.maximum(x, call.tensor(1));
   if (call.has(2)) x = g.minimum(x, call.tensor(2));
-  call.give(x, type, give_scalar(call));
+  call.give(x, type, is_scalar(call));
 }
 
 void where(Call& call) {
@@ -156,9 +156,8 @@ void where(Call& call) {
     for (size_t i = 0; i < 3; ++i) dims = call.broadcast(dims, call.dims(i));
     const Known* condition = call.known(0);
     if (call.failed()) return;
-    if (!condition->has_sizes()) {
-      Known made;
-      for (const Dim& dim : dims) made.dims.push_back(dim.value);
+    Known made;
+    if (!condition->has_sizes() && is_small(dims, &made.dims)) {
       const std::vector<Number> chosen = spread(*condition, made.dims), a = spread(*call.known(1), made.dims),
                                 b = spread(*call.known(2), made.dims);
       for (size_t i = 0; i < chosen.size(); ++i) made.numbers.push_back(chosen[i].is(0) ? b[i] : a[i]);
@@ -167,7 +166,7 @@ void where(Call& call) {
   }
   (void)call.broadcast(call.broadcast(call.dims(0), call.dims(1)), call.dims(2));
   const Tensor condition = call.tensor(0), a = call.tensor(1), b = call.tensor(2);
-  if (!call.failed()) call.give(call.g.where(condition, a, b), type, give_scalar(call));
+  if (!call.failed()) call.give(call.g.where(condition, a, b), type, is_scalar(call));
 }
 
 void cast(Call& call, ElementType to) {
@@ -190,7 +189,7 @@ void cast_like(Call& call) { cast(call, call.type(1)); }
 
 void is_nan(Call& call) {
   const Tensor x = call.tensor(0);
-  if (!call.failed()) call.give(call.g.ne(x, x), ElementType::Bool, give_scalar(call));
+  if (!call.failed()) call.give(call.g.ne(x, x), ElementType::Bool, is_scalar(call));
 }
 void is_inf(Call& call) {
   Graph& g = call.g;
@@ -203,7 +202,7 @@ void is_inf(Call& call) {
             : above        ? is_above
             : below        ? is_below
                            : g.ne(x, x),
-            ElementType::Bool, give_scalar(call));
+            ElementType::Bool, is_scalar(call));
 }
 
 void tan(Call& call) {

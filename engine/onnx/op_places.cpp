@@ -18,7 +18,7 @@ Known gathered(const Known& x, const Known& at, size_t axis) {
   const int64_t length = x.dims[axis];
   for (int64_t o = 0; o < outer; ++o)
     for (const Number& number : at.numbers) {
-      const auto index = static_cast<int64_t>(number.value);
+      const int64_t index = number.whole();
       const int64_t from = index < 0 ? index + length : index;
       for (int64_t k = 0; k < inner; ++k)
         made.numbers.push_back(
@@ -59,8 +59,7 @@ void gather(Call& call) {
   if (at != nullptr && at->numbers.size() == 1) {
     // One place: a slice.
     const Number number = at->numbers[0];
-    const Tensor one =
-        number.is_size() ? g.slice(x, axis, number.dim(), 1) : g.slice(x, axis, static_cast<int64_t>(number.value), 1);
+    const Tensor one = number.is_size() ? g.slice(x, axis, number.dim(), 1) : g.slice(x, axis, number.whole(), 1);
     std::vector<Dim> shape(dims.begin(), dims.begin() + axis);
     shape.insert(shape.end(), places.begin(), places.end());
     shape.insert(shape.end(), dims.begin() + axis + 1, dims.end());
@@ -172,10 +171,12 @@ void scatter_nd(Call& call) {
   if (depth == 0 || depth > made.dims.size()) return call.fail("places of %zu dims", depth);
   int64_t inner = 1;
   for (size_t i = depth; i < made.dims.size(); ++i) inner *= made.dims[i];
+  if (updates->numbers.size() != at->numbers.size() / depth * static_cast<size_t>(inner))
+    return call.fail("%zu values for these places", updates->numbers.size());
   for (size_t row = 0; row * depth < at->numbers.size(); ++row) {
     int64_t to = 0;
     for (size_t i = 0; i < depth; ++i) {
-      auto index = static_cast<int64_t>(at->numbers[row * depth + i].value);
+      int64_t index = at->numbers[row * depth + i].whole();
       if (index < 0) index += made.dims[i];
       if (index < 0 || index >= made.dims[i]) return call.fail("place %lld is outside", static_cast<long long>(index));
       to = to * made.dims[i] + index;

@@ -1,4 +1,4 @@
-// Operators that see, repeat, cut and join, and those that make tensors of shapes.
+// Operators that see elements in other shapes, and repeat or pad them.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,20 +8,6 @@
 namespace heed::onnx {
 namespace {
 
-// The known numbers as they are, in another shape.
-void give_seen(Call& call, const Known& known, std::vector<int64_t> dims) {
-  call.give(call.type(0), Known{std::move(dims), known.numbers});
-}
-
-bool are_constant(std::span<const Dim> dims) {
-  return std::all_of(dims.begin(), dims.end(), [](const Dim& dim) { return dim.is_constant(); });
-}
-std::vector<int64_t> values_of(std::span<const Dim> dims) {
-  std::vector<int64_t> values;
-  for (const Dim& dim : dims) values.push_back(dim.value);
-  return values;
-}
-
 void shape(Call& call) {
   const std::vector<Dim> dims = call.dims(0);
   const auto rank = static_cast<int64_t>(dims.size());
@@ -29,8 +15,6 @@ void shape(Call& call) {
   Known made;
   for (int64_t i = bounded(call.integer("start", 0)); i < bounded(call.integer("end", rank)); ++i)
     made.numbers.push_back(Number(dims[static_cast<size_t>(i)]));
-  for (Number& number : made.numbers)
-    if (!number.is_size()) number = Number(number.value);
   made.dims = {static_cast<int64_t>(made.numbers.size())};
   call.give(ElementType::I64, std::move(made));
 }
@@ -106,9 +90,13 @@ void give_empty(Call& call, std::vector<Dim> dims) {
 void give_reshaped(Call& call, const std::vector<Dim>& dims) {
   if (call.failed()) return;
   if (call.in(0).is_empty) return give_empty(call, dims);
-  if (const Known* known = call.known(0);
-      known != nullptr && are_constant(dims) && std::find(dims.begin(), dims.end(), Dim(-1)) == dims.end())
-    return give_seen(call, *known, values_of(dims));
+  std::vector<int64_t> small;
+  const bool has_rest = std::find(dims.begin(), dims.end(), Dim(-1)) != dims.end();
+  if (const Known* known = call.known(0); known != nullptr && !has_rest && is_small(dims, &small)) {
+    if (count(small) != static_cast<int64_t>(known->numbers.size()))
+      return call.fail("%zu numbers for a shape of %lld", known->numbers.size(), static_cast<long long>(count(small)));
+    return call.give(call.type(0), Known{std::move(small), known->numbers});
+  }
   if (!unite_elements(call, call.dims(0), dims)) return;
   const Tensor x = call.tensor(0);
   if (call.failed()) return;
@@ -119,11 +107,7 @@ void give_reshaped(Call& call, const std::vector<Dim>& dims) {
 void reshape(Call& call) {
   std::vector<Dim> from = call.dims(0), dims;
   std::vector<Number> wanted;
-  if (call.opset < 5) {
-    for (const int64_t size : call.integers("shape")) wanted.push_back(static_cast<double>(size));
-  } else if (const Known* known = call.need_known(1); known != nullptr) {
-    wanted = known->numbers;
-  }
+  if (const Known* known = call.need_known(1)) wanted = known->numbers;
   if (call.failed()) return;
   const bool keeps_0 = call.integer("allowzero", 0) != 0;
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -135,16 +119,11 @@ void reshape(Call& call) {
     }
   }
   const auto rest = std::find(dims.begin(), dims.end(), Dim(-1));
-  if (rest != dims.end() && are_constant(from)) {
-    int64_t all = 1, others = 1;
-    for (const Dim& dim : from) all = product_of(all, dim.value);
-    bool known = true;
-    for (const Dim& dim : dims) {
-      known = known && dim.is_constant();
-      if (dim != Dim(-1)) others = product_of(others, dim.value);
-    }
-    if (known && others > 0) *rest = all / others;
-  }
+  std::vector<int64_t> all, others;
+  std::vector<Dim> given = dims;
+  std::erase(given, Dim(-1));
+  if (rest != dims.end() && is_small(from, &all) && is_small(given, &others) && count(others) > 0)
+    *rest = count(all) / count(others);
   give_reshaped(call, dims);
 }
 
@@ -197,7 +176,10 @@ void transpose(Call& call) {
     for (size_t i = rank; i-- > 0;) order.push_back(static_cast<int64_t>(i));
   if (order.size() != rank) return call.fail("%zu axes for a tensor of rank %zu", order.size(), rank);
   std::vector<int> axes;
-  for (const int64_t axis : order) axes.push_back(call.axis(axis, static_cast<int>(rank)));
+  for (const int64_t axis : order) {
+    axes.push_back(call.axis(axis, static_cast<int>(rank)));
+    if (std::count(axes.begin(), axes.end(), axes.back()) > 1) call.fail("axis %d is named twice", axes.back());
+  }
   if (call.failed()) return;
   if (call.in(0).is_empty) {
     std::vector<Dim> turned;
@@ -231,216 +213,13 @@ void expand(Call& call) {
   for (const Number& number : wanted->numbers) to.push_back(number.dim());
   const std::vector<Dim> dims = call.broadcast(call.dims(0), to);
   if (call.failed()) return;
-  if (const Known* known = call.known(0); known != nullptr && are_constant(dims) && count(values_of(dims)) <= 1 << 16)
-    return call.give(call.type(0), Known{values_of(dims), spread(*known, values_of(dims))});
+  std::vector<int64_t> small;
+  if (const Known* known = call.known(0); known != nullptr && is_small(dims, &small))
+    return call.give(call.type(0), Known{small, spread(*known, small)});
   const Tensor x = call.tensor(0);
   if (call.failed()) return;
   call.give(call.g.expand(x, shape_of(dims)), call.type(0), dims.empty());
   if (call.in(0).ramps.size() == 1) call.out.back().ramps = call.in(0).ramps;
-}
-
-void concat(Call& call) {
-  const ElementType type = call.type(0);
-  const int axis = call.axis(call.integer("axis", 0), call.rank(0));
-  if (call.failed()) return;
-  if (call.are_known()) {
-    Known made = *call.known(0);
-    made.numbers.clear();
-    made.dims[static_cast<size_t>(axis)] = 0;
-    int64_t outer = 1;
-    for (int i = 0; i < axis; ++i) outer *= made.dims[static_cast<size_t>(i)];
-    for (size_t i = 0; i < call.count(); ++i)
-      made.dims[static_cast<size_t>(axis)] += call.known(i)->dims[static_cast<size_t>(axis)];
-    for (int64_t row = 0; row < outer; ++row)
-      for (size_t i = 0; i < call.count(); ++i) {
-        const std::vector<Number>& numbers = call.known(i)->numbers;
-        const auto each = static_cast<ptrdiff_t>(numbers.size()) / outer;
-        made.numbers.insert(made.numbers.end(), numbers.begin() + row * each, numbers.begin() + (row + 1) * each);
-      }
-    return call.give(type, std::move(made));
-  }
-  std::vector<Tensor> parts;
-  std::vector<Dim> first;
-  for (size_t i = 0; i < call.count(); ++i) {
-    if (call.in(i).is_empty) continue;
-    const std::vector<Dim> dims = call.dims(i);
-    if (first.empty()) first = dims;
-    for (size_t d = 0; d < dims.size() && d < first.size(); ++d)
-      if (static_cast<int>(d) != axis && !call.agree(dims[d], first[d]))
-        call.fail("axis %zu of input %zu differs from the others", d, i);
-    parts.push_back(call.tensor(i));
-  }
-  if (call.failed()) return;
-  // A node has room for so many.
-  constexpr size_t kMost = 8;
-  while (parts.size() > kMost) {
-    const Tensor joined = call.g.concat(std::span(parts).first(kMost), axis);
-    parts.erase(parts.begin(), parts.begin() + kMost);
-    parts.insert(parts.begin(), joined);
-  }
-  call.give(parts.size() == 1 ? parts[0] : call.g.concat(parts, axis), type);
-  std::vector<Ramp> ramps;
-  for (size_t i = 0; i < call.count() && axis == static_cast<int>(first.size()) - 1; ++i)
-    if (call.in(i).ramps.size() == 1 && call.dims(i).back() == Dim(1)) ramps.push_back(call.in(i).ramps[0]);
-  if (ramps.size() == call.count()) call.out.back().ramps = std::move(ramps);
-}
-
-void split(Call& call) {
-  const std::vector<Dim> dims = call.dims(0);
-  const int axis = call.axis(call.integer("axis", 0), static_cast<int>(dims.size()));
-  const size_t parts = call.node.outputs.size();
-  if (call.failed()) return;
-  const Dim whole = dims[static_cast<size_t>(axis)];
-  std::vector<Dim> sizes;
-  if (call.has(1)) {
-    const Known* known = call.need_known(1);
-    if (known == nullptr) return;
-    for (const Number& number : known->numbers) sizes.push_back(number.dim());
-  } else if (const std::vector<int64_t> given = call.integers("split"); !given.empty()) {
-    sizes.assign(given.begin(), given.end());
-  } else if (!whole.is_constant()) {
-    sizes.assign(parts, call.g.dim_quotient(whole, static_cast<int64_t>(parts)));
-  } else {
-    const int64_t each = (whole.value + static_cast<int64_t>(parts) - 1) / static_cast<int64_t>(parts);
-    for (size_t i = 0; i < parts; ++i) sizes.push_back(std::min(each, whole.value - static_cast<int64_t>(i) * each));
-  }
-  if (const Known* known = call.known(0); known != nullptr && known->dims.size() == 1 && are_constant(sizes)) {
-    int64_t at = 0;
-    for (const Dim& size : sizes) {
-      if (at + size.value > static_cast<int64_t>(known->numbers.size()))
-        return call.fail("the sizes are more than the axis has");
-      call.give(call.type(0),
-                Known{{size.value}, {known->numbers.begin() + at, known->numbers.begin() + at + size.value}});
-      at += size.value;
-    }
-    return;
-  }
-  const Tensor x = call.tensor(0);
-  if (call.failed()) return;
-  for (const Tensor part : call.g.split(x, axis, std::span<const Dim>(sizes))) call.give(part, call.type(0));
-}
-
-// --- Slices
-
-struct Range {
-  Dim begin = 0, size = 0;
-  int64_t step = 1;
-  bool is_whole = false;
-};
-
-// Where a slice of `length` begins, and how long it is. Negative numbers count from the end.
-std::optional<Number> clamped(Graph& g, const Number& at, const Dim& length) {
-  const Number all{length};
-  if (at == all) return at;
-  // A size is 1 or more, and what is behind the end does not count.
-  if (at.is_size()) return length == Dim(1) ? Number(1.0) : at;
-  if (at.value >= static_cast<double>(length.value))
-    return length.is_constant() ? Number(static_cast<double>(length.value)) : all;
-  if (at.value >= 0) return at;  // of an axis that some runs make shorter, a bound refuses those
-  if (length.is_constant()) return Number(std::max(static_cast<double>(length.value) + at.value, 0.0));
-  const Number pair[] = {all, at};
-  return compute(g, "Add", ElementType::I64, pair);
-}
-
-bool find_range(Call& call, const Number& start, const Number& end, const Number& step, const Dim& length,
-                Range* range) {
-  if (step.is_size() || step.value == 0) {
-    call.fail("the step is no constant");
-    return false;
-  }
-  range->step = static_cast<int64_t>(step.value);
-  if (range->step < 0) {  // all in reverse, or a part of that
-    if (!length.is_constant() || start.is_size() || end.is_size()) {
-      call.fail("a negative step along an axis whose size differs from run to run");
-      return false;
-    }
-    const double n = static_cast<double>(length.value);
-    const double first = std::clamp(start.value < 0 ? start.value + n : start.value, -1.0, n - 1);
-    const double last = std::clamp(end.value < 0 ? end.value + n : end.value, -1.0, n - 1);
-    range->begin = static_cast<int64_t>(n - 1 - first);
-    range->size = static_cast<int64_t>(std::max(first - last, 0.0));
-    return true;
-  }
-  const std::optional<Number> first = clamped(call.g, start, length), last = clamped(call.g, end, length);
-  if (!first || !last) {
-    call.fail("the slice's place is not known");
-    return false;
-  }
-  const Number all = length.is_constant() ? Number(static_cast<double>(length.value)) : Number{length};
-  range->is_whole = first->is(0) && *last == all;
-  range->begin = first->dim();
-  if (!first->is_size() && !last->is_size()) {
-    range->size = static_cast<int64_t>(std::max(last->value - first->value, 0.0));
-  } else {
-    const Number pair[] = {*last, *first};
-    const std::optional<Number> size = compute(call.g, "Sub", ElementType::I64, pair);
-    if (!size) {
-      call.fail("the slice's size is not known");
-      return false;
-    }
-    range->size = size->dim();
-  }
-  return true;
-}
-
-Known cut(const Known& known, size_t axis, const Range& range) {
-  Known made;
-  made.dims = known.dims;
-  const int64_t length = known.dims[axis], step = range.step < 0 ? -range.step : range.step;
-  made.dims[axis] = (range.size.value + step - 1) / step;
-  int64_t outer = 1, inner = 1;
-  for (size_t i = 0; i < known.dims.size(); ++i) (i < axis ? outer : inner) *= i == axis ? 1 : known.dims[i];
-  for (int64_t o = 0; o < outer; ++o)
-    for (int64_t i = 0; i < made.dims[axis]; ++i) {
-      const int64_t counted = range.begin.value + i * step, at = range.step < 0 ? length - 1 - counted : counted;
-      for (int64_t k = 0; k < inner; ++k)
-        made.numbers.push_back(known.numbers[static_cast<size_t>((o * length + at) * inner + k)]);
-    }
-  return made;
-}
-
-void slice(Call& call) {
-  const std::vector<Dim> dims = call.dims(0);
-  std::vector<Number> starts, ends, axes, steps;
-  const auto take = [&](size_t i, const char* attribute, std::vector<Number>* numbers) {
-    if (call.opset < 10) {
-      for (const int64_t number : call.integers(attribute)) numbers->push_back(static_cast<double>(number));
-    } else if (call.has(i)) {
-      if (const Known* known = call.need_known(i)) *numbers = known->numbers;
-    }
-  };
-  take(1, "starts", &starts);
-  take(2, "ends", &ends);
-  take(3, "axes", &axes);
-  if (call.opset >= 10) take(4, "", &steps);
-  if (call.failed()) return;
-  Value seen = call.in(0);
-  const Known* known = call.known(0);
-  std::optional<Known> left = known != nullptr ? std::optional(*known) : std::nullopt;
-  Tensor x = left ? Tensor{} : call.tensor(0);
-  for (size_t i = 0; i < starts.size() && i < ends.size() && !call.failed(); ++i) {
-    const int axis = call.axis(axes.empty() ? static_cast<int64_t>(i) : static_cast<int64_t>(axes[i].value),
-                               static_cast<int>(dims.size()));
-    if (call.failed()) return;
-    const Dim length = dims[static_cast<size_t>(axis)];
-    Range range;
-    if (!find_range(call, starts[i], ends[i], steps.empty() ? Number(1.0) : steps[i], length, &range)) return;
-    if (left && range.begin.is_constant() && range.size.is_constant()) {
-      left = cut(*left, static_cast<size_t>(axis), range);
-      continue;
-    }
-    if (left) {
-      x = call.importer().tensor_of(known_value(call.type(0), *left), call.node.inputs[0]);
-      left.reset();
-    }
-    if (range.size == Dim(0)) return call.fail("the slice along axis %d has no elements", axis);
-    if (range.step < 0) x = call.g.flip(x, axis);
-    if (!range.is_whole) x = call.g.slice(x, axis, range.begin, range.size);
-    const int64_t step = range.step < 0 ? -range.step : range.step;
-    if (step != 1) x = call.g.stride(x, axis, step);
-  }
-  if (left) return call.give(call.type(0), std::move(*left));
-  call.give(x, call.type(0));
 }
 
 void tile(Call& call) {
@@ -460,7 +239,7 @@ void tile(Call& call) {
     } else if (number.is_size()) {
       return call.fail("axis %zu is repeated as often as a run says", i);
     } else {
-      x = call.g.tile(x, static_cast<int>(i), static_cast<int64_t>(number.value));
+      x = call.g.tile(x, static_cast<int>(i), number.whole());
     }
   }
   call.give(x, call.type(0));
@@ -495,122 +274,11 @@ void pad(Call& call) {
   call.give(x, call.type(0));
 }
 
-// --- Made of shapes
-
-void constant_of_shape(Call& call) {
-  const Known* wanted = call.need_known(0);
-  if (wanted == nullptr) return;
-  ElementType type = ElementType::F32;
-  Number value = 0.0;
-  if (const FileAttribute* given = call.find("value"); given != nullptr) {
-    Known known;
-    if (!read_numbers(given->tensor, &known) || known.numbers.empty()) return call.fail("the value is no number");
-    type = given->tensor.type;
-    value = known.numbers[0];
-  }
-  std::vector<Dim> dims;
-  for (const Number& number : wanted->numbers) dims.push_back(number.dim());
-  if (are_constant(dims) && count(values_of(dims)) <= 1 << 16) {
-    const std::vector<int64_t> shape = values_of(dims);
-    return call.give(type, Known{shape, std::vector<Number>(static_cast<size_t>(count(shape)), value)});
-  }
-  const Tensor one = call.importer().tensor_of(known_value(type, Known{{1}, {value}}), "value");
-  if (!call.failed()) call.give(call.g.expand(one, shape_of(dims)), type);
-}
-
-void range(Call& call) {
-  const Known *start = call.need_known(0), *limit = call.need_known(1), *step = call.need_known(2);
-  if (call.failed()) return;
-  const ElementType type = call.type(0);
-  const Number first = start->numbers[0], last = limit->numbers[0], each = step->numbers[0];
-  if (!first.is_size() && !last.is_size() && !each.is_size()) {
-    if (each.value == 0) return call.fail("the step is 0");
-    Known made;
-    const double n = std::max(std::ceil((last.value - first.value) / each.value), 0.0);
-    if (n > 1 << 20) return call.fail("the range has %.0f numbers", n);
-    for (double i = 0; i < n; ++i) made.numbers.push_back(first.value + i * each.value);
-    made.dims = {static_cast<int64_t>(made.numbers.size())};
-    return call.give(type, std::move(made));
-  }
-  if (!each.is(1)) return call.fail("a step other than 1 between sizes");
-  const Number pair[] = {last, first};
-  const std::optional<Number> n = compute(call.g, "Sub", ElementType::I64, pair);
-  if (!n) return call.fail("how many numbers the range has is not known");
-  Graph& g = call.g;
-  Tensor numbers = call.importer().iota(n->dim());
-  if (first.is_size())  // those of a longer range
-    numbers = g.slice(call.importer().iota(Dim(last.size.value)), 0, first.dim(), n->dim());
-  else if (!first.is(0))
-    numbers = g.add(numbers, g.number(first.value, DType::I32));
-  if (call.failed()) return;
-  call.give(cast_to(call, numbers, ElementType::I64, type), type);
-  call.out.back().ramps = {{0, first}};
-}
-
-void triangle(Call& call) {
-  Graph& g = call.g;
-  const std::vector<Dim> dims = call.dims(0);
-  const Known* offset = call.has(1) ? call.need_known(1) : nullptr;
-  if (call.failed() || dims.size() < 2) return call.fail("a matrix is needed");
-  const double k = offset != nullptr && !offset->numbers.empty() ? offset->numbers[0].value : 0.0;
-  const bool upper = call.integer("upper", 1) != 0;
-  const Dim rows = dims[dims.size() - 2], columns = dims.back();
-  if (const Known* known = call.known(0)) {
-    Known made = *known;
-    for (size_t i = 0; i < made.numbers.size(); ++i) {
-      const auto row = static_cast<double>(static_cast<int64_t>(i) / columns.value % rows.value);
-      const auto column = static_cast<double>(static_cast<int64_t>(i) % columns.value);
-      if (upper ? column - row < k : column - row > k) made.numbers[i] = 0.0;
-    }
-    return call.give(call.type(0), std::move(made));
-  }
-  const Tensor x = call.tensor(0);
-  if (call.failed()) return;
-  const Tensor row = g.add(g.reshape(call.importer().iota(rows), {rows, 1}), g.number(k, DType::I32));
-  const Tensor column = g.reshape(call.importer().iota(columns), {1, columns});
-  const Tensor keeps = upper ? g.ge(column, row) : g.le(column, row);
-  call.give(g.where(keeps, x, number_like(g, 0, x)), call.type(0));
-}
-
-void constant(Call& call) {
-  const FileAttribute* found = nullptr;
-  for (const char* name : {"value", "value_float", "value_int", "value_floats", "value_ints"})
-    if (found == nullptr) found = call.find(name);
-  if (found == nullptr) return call.fail("the value is of a kind that heed has not");
-  switch (found->kind) {
-    case FileAttribute::Kind::Tensor: {
-      Value value;
-      value.type = found->tensor.type;
-      value.file = &found->tensor;
-      Known known;
-      // A constant of the graph itself has no name that a weight could have.
-      if (!read_numbers(found->tensor, &known))
-        return call.fail("a constant of type %s", to_string(found->tensor.type));
-      return call.give(found->tensor.type, std::move(known));
-    }
-    case FileAttribute::Kind::Float:
-      return call.give(ElementType::F32, Known{{}, {Number(static_cast<double>(found->number))}});
-    case FileAttribute::Kind::Int:
-      return call.give(ElementType::I64, Known{{}, {Number(static_cast<double>(found->integer))}});
-    case FileAttribute::Kind::Floats: {
-      Known known{{static_cast<int64_t>(found->numbers.size())}, {}};
-      for (const float number : found->numbers) known.numbers.push_back(static_cast<double>(number));
-      return call.give(ElementType::F32, std::move(known));
-    }
-    case FileAttribute::Kind::Ints: {
-      Known known{{static_cast<int64_t>(found->integers.size())}, {}};
-      for (const int64_t number : found->integers) known.numbers.push_back(static_cast<double>(number));
-      return call.give(ElementType::I64, std::move(known));
-    }
-    default: return call.fail("the value is of a kind that heed has not");
-  }
-}
-
 void depth_to_space(Call& call) {
   Graph& g = call.g;
   const std::vector<Dim> d = call.dims(0);
   const int64_t size = call.integer("blocksize", 1);
-  if (d.size() != 4 || size < 1 || !d[1].is_constant() || d[1].value % (size * size) != 0)
+  if (d.size() != 4 || size < 1 || size > 1 << 15 || !d[1].is_constant() || d[1].value % (size * size) != 0)
     return call.fail("[N, C, H, W] with C a multiple of the squared blocksize is needed");
   const Dim c = d[1].value / (size * size);
   const Tensor x = call.tensor(0);
@@ -625,7 +293,7 @@ void space_to_depth(Call& call) {
   Graph& g = call.g;
   const std::vector<Dim> d = call.dims(0);
   const int64_t size = call.integer("blocksize", 1);
-  if (d.size() != 4 || size < 1 || !d[1].is_constant()) return call.fail("[N, C, H, W] is needed");
+  if (d.size() != 4 || size < 1 || size > 1 << 15 || !d[1].is_constant()) return call.fail("[N, C, H, W] is needed");
   const Dim h = g.dim_quotient(d[2], size), w = g.dim_quotient(d[3], size);
   const Tensor x = call.tensor(0);
   if (call.failed()) return;
@@ -634,24 +302,17 @@ void space_to_depth(Call& call) {
 }
 
 constexpr Operator kOperators[] = {
-    {"Concat", concat},
-    {"Constant", constant},
-    {"ConstantOfShape", constant_of_shape},
     {"DepthToSpace", depth_to_space},
     {"Expand", expand},
     {"Flatten", flatten},
     {"Pad", pad},
-    {"Range", range},
     {"Reshape", reshape},
     {"Shape", shape},
     {"Size", size},
-    {"Slice", slice},
     {"SpaceToDepth", space_to_depth},
-    {"Split", split},
     {"Squeeze", squeeze},
     {"Tile", tile},
     {"Transpose", transpose},
-    {"Trilu", triangle},
     {"Unsqueeze", unsqueeze},
 };
 

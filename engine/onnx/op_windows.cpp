@@ -37,7 +37,17 @@ bool find_windows(Call& call, std::span<const int64_t> sizes, Windows* windows) 
     call.fail("windows of one or two axes are supported, with a number for each");
     return false;
   }
+  // Further checks are Graph's; these numbers can be computed with.
+  constexpr int64_t kMost = int64_t{1} << 31;
+  for (const std::span<const int64_t> numbers :
+       {sizes, std::span<const int64_t>(strides), std::span<const int64_t>(dilations)})
+    for (const int64_t number : numbers)
+      if (number < 1 || number >= kMost)
+        call.fail("a size, stride or dilation of %lld", static_cast<long long>(number));
+  for (const int64_t number : pads)
+    if (number < 0 || number >= kMost) call.fail("%lld elements of padding", static_cast<long long>(number));
   for (size_t i = 0; i < count; ++i) {
+    if (call.failed()) return false;
     const Dim length = dims[i + 2];
     const int64_t span = (sizes[i] - 1) * dilations[i] + 1;
     WindowOptions window{strides[i], pads[i], pads[i + count], dilations[i]};

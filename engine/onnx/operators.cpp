@@ -1,26 +1,45 @@
 #include "onnx/operators.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace heed::onnx {
 
+namespace {
+
+std::array<std::span<const Operator>, 11> rooms() {
+  return {element_operators(), shape_operators(),     slice_operators(),  made_operators(),
+          place_operators(),   product_operators(),   row_operators(),    reduce_operators(),
+          window_operators(),  attention_operators(), control_operators()};
+}
+
+constexpr int64_t kMostFolded = 1 << 16;  // numbers of a result that is computed when the graph is built
+
+}  // namespace
+
 std::vector<Operator> operators() {
   std::vector<Operator> made;
-  for (const auto& room :
-       {element_operators(), shape_operators(), place_operators(), product_operators(), row_operators(),
-        reduce_operators(), window_operators(), attention_operators(), control_operators()})
-    made.insert(made.end(), room.begin(), room.end());
+  for (const auto& room : rooms()) made.insert(made.end(), room.begin(), room.end());
   std::sort(made.begin(), made.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });
   return made;
 }
 
 const Operator* find_operator(std::string_view name) {
-  for (const auto& room :
-       {element_operators(), shape_operators(), place_operators(), product_operators(), row_operators(),
-        reduce_operators(), window_operators(), attention_operators(), control_operators()})
+  for (const auto& room : rooms())
     for (const Operator& row : room)
       if (row.name == name) return &row;
   return nullptr;
+}
+
+bool is_small(std::span<const Dim> dims, std::vector<int64_t>* values) {
+  values->clear();
+  for (const Dim& dim : dims) {
+    if (!dim.is_constant()) return false;
+    values->push_back(dim.value);
+  }
+  const int64_t n = count(*values);
+  // Of nothing, lists alone: shapes and axes may be empty.
+  return n <= kMostFolded && (n > 0 || (n == 0 && values->size() == 1));
 }
 
 std::vector<Number> spread(const Known& known, std::span<const int64_t> dims) {
@@ -50,7 +69,7 @@ bool fold(Call& call, std::string_view op, ElementType result) {
   for (size_t i = 0; i < call.count(); ++i) dims = call.broadcast(dims, call.dims(i));
   if (call.failed()) return false;
   Known made;
-  for (const Dim& dim : dims) made.dims.push_back(dim.value);
+  if (!is_small(dims, &made.dims)) return false;
   std::vector<std::vector<Number>> operands;
   for (size_t i = 0; i < call.count(); ++i) operands.push_back(spread(*call.known(i), made.dims));
   const ElementType type = call.type(0);
@@ -81,8 +100,6 @@ Tensor reshaped(Call& call, Tensor x, std::span<const Dim> dims) {
   for (int i = 0; same && i < shape.rank; ++i) same = shape[i] == from[i];
   return same ? x : call.g.reshape(x, shape);
 }
-
-Tensor negated(Graph& g, Tensor x) { return g.logical_not(x); }
 
 Tensor number_like(Graph& g, double value, Tensor x) {
   const DType dtype = g.dtype(x);

@@ -7,6 +7,8 @@ namespace heed::onnx {
 
 // Computes an elementwise operator whose inputs are all known. False if one is not; then nothing has happened.
 bool fold(Call& call, std::string_view op, ElementType result);
+// Whether dims are constants, of which *values are a copy, with few enough elements to compute them when the graph is built.
+bool is_small(std::span<const Dim> dims, std::vector<int64_t>* values);
 // Numbers at the places of a shape that they broadcast to.
 std::vector<Number> spread(const Known& known, std::span<const int64_t> dims);
 
@@ -20,16 +22,16 @@ Tensor along(Call& call, Tensor x, int axis, const F& f) {
   if (axis == last || call.failed()) return f(x);
   return call.g.transpose(f(call.g.transpose(x, axis, last)), axis, last);
 }
-// Booleans as U8 of 0 and 1, which all importers keep them.
-Tensor negated(Graph& g, Tensor x);
-// A number beside a tensor: of its type.
+// A number beside a tensor, of its type.
 Tensor number_like(Graph& g, double value, Tensor x);
-// A tensor of another type on the device.
+// Casts a tensor; a bool is a U8 of 0 or 1.
 Tensor cast_to(Call& call, Tensor x, ElementType from, ElementType to);
 
 // Rooms of the table; operators.cpp joins them.
 std::span<const Operator> element_operators();
 std::span<const Operator> shape_operators();
+std::span<const Operator> slice_operators();
+std::span<const Operator> made_operators();
 std::span<const Operator> place_operators();
 std::span<const Operator> product_operators();
 std::span<const Operator> row_operators();

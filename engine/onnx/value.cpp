@@ -11,6 +11,11 @@
 
 namespace heed::onnx {
 
+int64_t Number::whole() const {
+  constexpr double kLimit = 9.2e18;
+  return std::isnan(value) ? 0 : static_cast<int64_t>(std::clamp(value, -kLimit, kLimit));
+}
+
 bool Known::has_sizes() const {
   return std::any_of(numbers.begin(), numbers.end(), [](const Number& number) { return number.is_size(); });
 }
@@ -165,13 +170,13 @@ std::optional<Number> compute_sizes(Graph& g, std::string_view op, ElementType t
   const bool same = a == b;
   if (op == "Identity") return a;
   if (op == "Add") {
-    if (!a.is_size() && a.value < 0) return Number(g.dim_difference(b.dim(), static_cast<int64_t>(-a.value)));
-    if (!b.is_size() && b.value < 0) return Number(g.dim_difference(a.dim(), static_cast<int64_t>(-b.value)));
+    if (!a.is_size() && a.value < 0) return Number(g.dim_difference(b.dim(), -a.whole()));
+    if (!b.is_size() && b.value < 0) return Number(g.dim_difference(a.dim(), -b.whole()));
     return Number(g.sum(a.dim(), b.dim()));
   }
   if (op == "Sub") {
     if (same) return Number(0.0);
-    if (!b.is_size() && b.value < 0) return Number(g.sum(a.dim(), static_cast<int64_t>(-b.value)));
+    if (!b.is_size() && b.value < 0) return Number(g.sum(a.dim(), -b.whole()));
     if (!a.is_size() && a.value <= 0) return std::nullopt;
     return Number(g.dim_difference(a.dim(), b.dim()));
   }

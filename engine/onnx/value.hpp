@@ -27,7 +27,8 @@ struct Number {
   explicit Number(const Dim& dim) : value(static_cast<double>(dim.value)), size(dim) {}
   bool is_size() const { return !size.is_constant(); }
   bool is(double constant) const { return !is_size() && value == constant; }
-  Dim dim() const { return is_size() ? size : Dim(static_cast<int64_t>(value)); }
+  int64_t whole() const;  // of a constant: the nearest whole number that int64_t holds towards zero; 0 for NaN
+  Dim dim() const { return is_size() ? size : Dim(whole()); }
   friend bool operator==(const Number& a, const Number& b) {
     return a.is_size() == b.is_size() && (a.is_size() ? a.size == b.size : a.value == b.value);
   }

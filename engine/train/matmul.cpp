@@ -24,11 +24,8 @@ Tensor widened(Backflow& flow, Tensor b, DType dtype) {
   const SizeId width = info.dims[static_cast<size_t>(rank - 1)];
   const int64_t rows = build.max_elements(info) / build.max_of(width);
   const Tensor table = flow.graph().reshape(stored, {rows, build.dim_of(width)});
-  const Tensor ids = build.shared_table(format("places/%lld", static_cast<long long>(rows)), {rows}, DType::I32, rows,
-                                        [&](std::byte* memory) {
-                                          auto* const numbers = reinterpret_cast<int32_t*>(memory);
-                                          for (int64_t i = 0; i < rows; ++i) numbers[i] = static_cast<int32_t>(i);
-                                        });
+  const Tensor ids =
+      build.shared_places(format("%lld", static_cast<long long>(rows)), rows, [](int64_t i) { return i; });
   const Tensor made = flow.graph().embedding(table, ids, dtype);
   return reshaped(flow, made, {info.dims.data(), static_cast<size_t>(rank)});
 }

@@ -85,7 +85,7 @@ class HEED_API OnnxModel {
   // All of it: build, upload, Device::compile.
   Status compile(Device& device, const OnnxOptions& options, const Log& log, Plan* plan,
                  const CompileOptions& compile_options = {}) const;
-  // The numbers that a run needs, of a graph that was built, from the shapes of its inputs. ShapeMismatch: they do not fit together, or an
+  // The extents of a run of the graph that build() or compile() made last, from the shapes of its inputs. ShapeMismatch: they do not fit together, or an
   // input is missing.
   Status find_extents(std::span<const OnnxShape> shapes, const Log& log, std::vector<ExtentValue>* extents) const;
 

@@ -58,14 +58,14 @@ struct VerifyOptions {
 };
 int verify(const VerifyOptions& options);
 
-struct OnnxOptionsOfProgram {
+struct OnnxFileOptions {
   std::string path, device;
   std::string check;                                     // an .npz file of inputs and outputs; empty: none
   std::vector<std::pair<std::string, int64_t>> largest;  // of dims
   bool passes = false;                                   // print each
   bool brief = false;                                    // print the checks alone
 };
-int onnx(const OnnxOptionsOfProgram& options);
+int onnx(const OnnxFileOptions& options);
 
 struct BitsOptions {
   std::string device;

@@ -88,7 +88,7 @@ void add_bits(CLI::App& app, int* exit_code) {
 }
 
 void add_onnx(CLI::App& app, int* exit_code) {
-  auto options = std::make_shared<OnnxOptionsOfProgram>();
+  auto options = std::make_shared<OnnxFileOptions>();
   CLI::App* command = app.add_subcommand("onnx", "Show what an ONNX file holds, and check what heed makes of it");
   command->footer(
       "--check compares with the arrays of a file that numpy.savez wrote, in.CASE.INPUT and out.CASE.OUTPUT:\n"

@@ -75,7 +75,7 @@ double value_at(const std::vector<std::byte>& bytes, DType dtype, size_t i) {
 
 class Command {
  public:
-  explicit Command(const OnnxOptionsOfProgram& options) : options_(options) {}
+  explicit Command(const OnnxFileOptions& options) : options_(options) {}
 
   int run() {
     Status status = OnnxModel::open(options_.path, messages_.log(), &model_);
@@ -231,7 +231,7 @@ class Command {
     return exit_code;
   }
 
-  const OnnxOptionsOfProgram& options_;
+  const OnnxFileOptions& options_;
   Messages messages_;
   OnnxModel model_;
   Graph graph_;
@@ -242,6 +242,6 @@ class Command {
 
 }  // namespace
 
-int onnx(const OnnxOptionsOfProgram& options) { return Command(options).run(); }
+int onnx(const OnnxFileOptions& options) { return Command(options).run(); }
 
 }  // namespace heed::program

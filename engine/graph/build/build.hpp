@@ -100,7 +100,7 @@ class Build {
     if (memory != nullptr) fill(memory);
     return table;
   }
-  // Such a constant of places along an axis: of(0) .. of(count - 1), I32.
+  // A constant of the numbers of(0) .. of(count - 1), I32 [count], which graph calls with the same name share.
   template <class Of>
   Tensor shared_places(const std::string& name, int64_t count, const Of& of) {
     return shared_table("places/" + name, {count}, DType::I32, count, [&](std::byte* memory) {

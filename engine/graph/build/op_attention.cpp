@@ -60,7 +60,8 @@ bool check_scores(Build& build, const AttentionOptions& options) {
     return build.refuse(Status::InvalidArgument, format("softcap is %g; it must be 0, or a normal number above",
                                                         static_cast<double>(options.softcap)));
   return options.return_scores <= Scores::Masked ||
-         build.refuse(Status::InvalidArgument, "return_scores is none of those there are");
+         build.refuse(Status::InvalidArgument,
+                      format("there is no return_scores %d", static_cast<int>(options.return_scores)));
 }
 
 bool check_row_numbers(Build& build, const char* what, Tensor numbers, const TensorInfo& query) {
@@ -81,7 +82,7 @@ bool check_rows(Build& build, const AttentionOptions& options, const TensorInfo&
          check_row_numbers(build, "positions", options.positions, query);
 }
 
-// Which keys queries see, as masks and numbers, for what no kernel does: windows without causal, and masked scores.
+// Makes masks of the keys that queries see, by graph calls. Kernels do not know windows without causal, nor scores that are masked.
 class Sight {
  public:
   Sight(Graph& graph, Build& build, const AttentionOptions& options, const TensorInfo& scores)

@@ -70,9 +70,7 @@ Tensor tap(Build& build, Tensor x, int axis, Dim count, int64_t at, const Window
 }
 
 // x, padded, seen as [.., windows, elements of each, ..]. Its rank is below kMaxRank.
-Tensor all_taps(Graph& g, Build& build, Tensor x, int axis, int64_t size, const WindowOptions& window) {
-  const Dim count = count_windows(g, build, x, axis, size, window);
-  if (build.failed()) return {};
+Tensor all_taps(Build& build, Tensor x, int axis, Dim count, int64_t size, const WindowOptions& window) {
   const auto i = static_cast<size_t>(axis);
   SizeTable& sizes = build.data().sizes;
   TensorInfo view = build.info(x);
@@ -153,8 +151,7 @@ class Convolution {
         x = tap(build_, x, axis, counts_[i], at[i], windows_[i]);
         continue;
       }
-      const Tensor all = all_taps(g_, build_, x, axis, size(i), windows_[i]);
-      if (!all.valid()) return {};
+      const Tensor all = all_taps(build_, x, axis, counts_[i], size(i), windows_[i]);
       Shape shape = build_.shape_of(build_.info(all));
       shape[axis + 1] = size(i) * shape[axis + 2].value;
       --shape.rank;
@@ -186,8 +183,7 @@ class Convolution {
     const bool joins = windows_[last()].dilation == 1 && channels_ == weight_channels_;
     if (joins) x = build_.contiguous(x);
     Tensor sum;
-    const std::array<int64_t, 2> first{};
-    for_elements(joins, first, [&](std::span<const int64_t> at) {
+    for_elements(joins, [&](std::span<const int64_t> at) {
       Tensor part = weight;
       for (size_t i = 0; i < windows_.size(); ++i)
         if (i < last() || !joins) part = g_.select(part, 1, at[i]);
@@ -205,7 +201,8 @@ class Convolution {
 
   // Calls each(at) for the elements of a window, row by row; of the last axis for the first alone if it `joins`.
   template <class Each>
-  void for_elements(bool joins, std::array<int64_t, 2> at, const Each& each) {
+  void for_elements(bool joins, const Each& each) {
+    std::array<int64_t, 2> at{};
     for (at[0] = 0; at[0] < (last() == 0 && joins ? 1 : size(0)); ++at[0])
       for (at[1] = 0; at[1] < (last() == 0 || joins ? 1 : size(1)); ++at[1]) each(at);
   }
@@ -219,7 +216,7 @@ class Convolution {
     const Tensor weights = build_.contiguous(by_element.valid() ? by_element : weight_);
     Tensor sum = bias.valid() ? g_.cast(g_.reshape(bias, each), DType::F32) : Tensor{};
     int64_t next = 0;
-    for_elements(false, {}, [&](std::span<const int64_t> at) {
+    for_elements(false, [&](std::span<const int64_t> at) {
       Tensor row = rows_of(x_, at, false);
       if (times > 1) {
         Shape apart = build_.shape_of(build_.info(row));
@@ -247,7 +244,7 @@ class Convolution {
 
 // --- Pools
 
-// What padding is, so that it does not count.
+// The value that leaves a reduction as it is: padding of pools has it.
 double neutral(Reduction kind, DType dtype) {
   const bool is_whole = dtype == DType::I32;
   const double infinity = std::numeric_limits<double>::infinity();
@@ -278,7 +275,9 @@ Tensor Graph::windows(Tensor x, int axis, int64_t size, const WindowOptions& opt
     return build.fail(Status::ShapeMismatch,
                       format("%s has no room for an axis more; %d are the most", build.text(x).c_str(), kMaxRank));
   const Tensor padded = pad(x, counted, options.before, options.behind);
-  return padded.valid() ? all_taps(*this, build, padded, counted, size, options) : Tensor{};
+  if (!padded.valid()) return {};
+  const Dim count = count_windows(*this, build, padded, counted, size, options);
+  return build.failed() ? Tensor{} : all_taps(build, padded, counted, count, size, options);
 }
 
 Tensor Graph::conv1d(Tensor x, Tensor weight, Tensor bias, const WindowOptions& options) {
@@ -298,25 +297,25 @@ Tensor Graph::pool(Tensor x, int axis, int64_t size, Reduction kind, const Windo
   const int counted = build.axis_of(axis, from.rank);
   if (counted < 0) return {};
   if (kind > Reduction::L2)
-    return build.fail(Status::InvalidArgument, format("the reduction is %d, which is none", static_cast<int>(kind)));
+    return build.fail(Status::InvalidArgument, format("there is no reduction %d", static_cast<int>(kind)));
   const bool keeps_whole = kind == Reduction::Max || kind == Reduction::Min || kind == Reduction::Sum;
   if (!is_float(from.dtype) && !(from.dtype == DType::I32 && keeps_whole))
     return build.fail(Status::DTypeMismatch,
                       format("%s: f32, f16, bf16 or, for sums, max and min, i32 is needed", build.text(x).c_str()));
   const Tensor padded = pad(x, counted, options.before, options.behind, {.value = neutral(kind, from.dtype)});
   if (!padded.valid()) return {};
+  const Dim count = count_windows(*this, build, padded, counted, size, options);
+  if (build.failed()) return {};
   const bool sums = kind == Reduction::Sum || kind == Reduction::Mean, is_padded = padded != x;
   if (!is_chain(kind) || size > kMostTaps) {
     if (from.rank == kMaxRank)
       return build.fail(Status::ShapeMismatch,
                         format("%s has no room for an axis more, of this reduction's windows", build.text(x).c_str()));
     const bool counts = is_padded && kind == Reduction::Mean;
-    const Tensor all = all_taps(*this, build, padded, counted, size, options);
+    const Tensor all = all_taps(build, padded, counted, count, size, options);
     if (!counts) return reduce(all, kind, {counted + 1});
     x = reduce(cast(all, DType::F32), Reduction::Sum, {counted + 1});
   } else {
-    const Dim count = count_windows(*this, build, padded, counted, size, options);
-    if (build.failed()) return {};
     const bool widens = sums && from.dtype != DType::I32;
     x = {};
     for (int64_t i = 0; i < size; ++i) {

@@ -160,7 +160,7 @@ class Expansion {
 
   float softcap() const { return attention_.as<AttentionAttrs>().softcap; }
 
-  // Of the logits, which with a softcap are still to be multiplied by it.
+  // The softmax behind logits(). With a softcap these are tanh(scores / softcap), and the softmax multiplies them by it.
   SoftmaxAttrs softmax_of_logits() const {
     SoftmaxAttrs softmax = attention_.as<AttentionAttrs>().softmax;
     softmax.scale = softcap() > 0.0f ? softcap() : 1.0f;

@@ -120,7 +120,7 @@ class Recognition {
     return results[attrs.count - size_t{1}];
   }
 
-  // A tensor that one node alone reads is a step on the way; the others are x, of which there must be one.
+  // A tensor that only one node reads is a step of the formula. Any other tensor is x, and there may be only one such tensor.
   std::optional<double> value_of(Tensor tensor, double place) {
     const uint32_t storage = build_.info(tensor).storage;
     const int64_t maker = flow_.producer[storage];

@@ -36,7 +36,7 @@ class WeightsImpl {
 
   std::vector<Entry> entries;  // sorted by name
 
-  // Which entries graphs have declared, for all plans. The first compile with these weights makes it.
+  // Tells which entries the compiled graphs have asked for. All plans share it; the first compile with these weights makes it.
   std::mutex uses_mutex;
   std::shared_ptr<WeightUses> uses;
 };

@@ -105,7 +105,7 @@ View per_row(View view);
 // Takes an axis from a view, and gives its stride. A view whose rank is not `rank` has lost the axis already: it stays, and 0 is given.
 int64_t take_axis(View* view, int axis, int rank);
 
-// Fills `sizes` (schedule.sizes.count() values) from named extents, all of which must be given; positions are 0 otherwise.
+// Fills `sizes` (schedule.sizes.count() values) from named extents. All extents must be given; a position that is not given is 0.
 // Fails, naming the extent and both values, without touching memory outside `sizes`. `extent_values` is scratch of
 // schedule.extents.size(). Allocates only to log a failure.
 template <class ExtentValues>

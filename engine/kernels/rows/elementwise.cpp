@@ -155,7 +155,8 @@ Status select_program(const Select& select) {
   const auto& attrs = select.node.as<ElementwiseAttrs>();
   const auto count = static_cast<uint32_t>(select.node.input_count());
   if (attrs.rank - 1 + attrs.rank * (count + 1) + attrs.scalar_count > ElementwiseAttrs::kWords)
-    return select.unsupported(format("%u operands along %d dims, none of which can be one", count, attrs.rank));
+    return select.unsupported(
+        format("%u operands have no room for strides of %d dims, of which no two can be merged", count, attrs.rank));
   Vec4 known = vec4_of(select, select.node.outputs[0]);
   uint32_t types = type_number(select.out().dtype) << 24;
   for (uint32_t i = 0; i < count; ++i) {

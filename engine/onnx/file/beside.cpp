@@ -48,7 +48,7 @@ std::string path_in_folder(std::string_view path) {
   return joined;
 }
 
-// Decimal, as all values of these fields are text. `absent` if there is none.
+// Reads a decimal number, since these fields are text. Gives `absent` if the field is not there.
 uint64_t number_of(std::string_view text, const char* what, uint64_t absent) {
   if (text.data() == nullptr) return absent;
   uint64_t number = 0;

@@ -13,7 +13,7 @@
 
 namespace heed::onnx::file {
 
-// What a tensor says of where its values lie; null data: nothing.
+// Where a tensor says that its values lie. Members that it does not say are null.
 struct Elsewhere {
   std::string_view location, offset, length;
 };

@@ -144,7 +144,7 @@ void read_shape(Message message, FileValue* value) {
   }
 }
 
-// Of a tensor's type.
+// Reads TypeProto.Tensor: an element type and a shape.
 void read_tensor_type(Message message, FileValue* value) {
   while (message.next()) {
     if (message.field() == 1) {
@@ -160,7 +160,7 @@ void read_tensor_type(Message message, FileValue* value) {
   }
 }
 
-// Of any type; those of sequences, maps, optional and sparse values stay undefined.
+// Reads TypeProto. The type of sequences, maps, optional and sparse values stays undefined.
 void read_type(Message message, FileValue* value) {
   while (message.next()) {
     if (message.field() == 1)
@@ -205,7 +205,8 @@ void read_fields(Message message, FilesBeside* beside, FileFunction* function) {
       case 10: function->domain = domain_of(message.name()); break;
       case 11: read_attribute_in_place(message.message(), 0, beside, &function->defaults.emplace_back()); break;
       case 13:
-        if (!message.name().empty()) stop("is one of several of its name, which is not supported", Status::Unsupported);
+        if (!message.name().empty())
+          stop("is overloaded: functions that share a name are not supported", Status::Unsupported);
         break;
       default: message.skip();
     }
