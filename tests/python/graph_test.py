@@ -196,7 +196,7 @@ def mistakes(g, x):
         "negative": (lambda: g.input("z", [-1]), heed.Error),
         "bare mask": (lambda: g.softmax(x, mask=x), TypeError),
         "zero in a name": (lambda: g.input("a\0b", [2]), ValueError),
-        "six sizes": (lambda: g.input("z", [1] * 6), heed.Error),
+        "seven sizes": (lambda: g.input("z", [1] * 7), heed.Error),
         "twice": (lambda: g.input("x", [2]), heed.Error),
         "float64": (lambda: g.constant("z", np.ones(3)), heed.Error),
         "unknown option": (lambda: heed.nn.self_attention(x, "a", head=2), TypeError),
