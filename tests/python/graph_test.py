@@ -114,13 +114,15 @@ def test_attention_gives_what_is_asked_for(device):
     g = heed.Graph()
     x = g.input("x", q.shape)
     plain = g.attention(x, x, x, causal="top_left")
-    assert plain.weights is None and plain.log_sum_exp is None
-    full = g.attention(x, x, x, causal="top_left", return_weights=True, return_log_sum_exp=True)
+    assert plain.weights is None and plain.log_sum_exp is None and plain.scores is None
+    full = g.attention(x, x, x, causal="top_left", return_weights=True, return_log_sum_exp=True, return_scores="masked")
     for name, tensor in full._asdict().items():
         g.output(name, tensor)
     y = device.compile(g).run({"x": q})
     scores = np.where(np.tri(3, dtype=bool), q @ q.swapaxes(2, 3) / 2, -np.inf)
     assert close(y["weights"], softmax(scores)) and close(y["output"], softmax(scores) @ q)
+    seen = np.isfinite(scores)
+    assert close(y["scores"][seen], scores[seen]) and (y["scores"][~seen] == -np.inf).all()
     assert close(y["log_sum_exp"], np.log(np.exp(scores).sum(-1)))
 
 
