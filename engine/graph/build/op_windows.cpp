@@ -74,9 +74,10 @@ Tensor all_taps(Build& build, Tensor x, int axis, Dim count, int64_t size, const
   const auto i = static_cast<size_t>(axis);
   SizeTable& sizes = build.data().sizes;
   TensorInfo view = build.info(x);
-  std::copy_backward(view.dims.begin() + axis, view.dims.begin() + view.rank, view.dims.begin() + view.rank + 1);
-  std::copy_backward(view.strides.begin() + axis, view.strides.begin() + view.rank,
-                     view.strides.begin() + view.rank + 1);
+  for (size_t d = kMaxRank - 1; d > i; --d) {
+    view.dims[d] = view.dims[d - 1];
+    view.strides[d] = view.strides[d - 1];
+  }
   ++view.rank;
   view.name.clear();
   view.dims[i] = build.id_of(count);
