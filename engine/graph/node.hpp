@@ -37,6 +37,7 @@ struct Node {
   Tensor workspace;
   Attrs attrs;
   std::string label;
+  std::string note;  // for PassInfo::why: what kept it from being a part of another operation
 
   // Inputs before the first that is absent.
   size_t input_count() const {

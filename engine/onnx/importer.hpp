@@ -144,6 +144,7 @@ class Importer {
   Scope scope_;
   Status status_ = Status::Ok;
   std::string message_, where_;
+  std::string label_;  // of the graph's nodes: the names of the functions' calls around, and of the node
   bool must_retry_ = false;
   std::map<int32_t, std::string> symbols_;              // by the index of an extent
   std::map<std::string, Tensor, std::less<>> tensors_;  // of known values, by a name and what they are

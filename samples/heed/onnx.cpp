@@ -168,6 +168,8 @@ class Command {
     std::map<std::string, int64_t> ops;
     for (const PassInfo& pass : plan.passes()) ++ops[pass.op];
     std::printf("passes     %s (%s)\n", counts_of({ops.begin(), ops.end()}).c_str(), word.c_str());
+    for (const PassInfo& pass : plan.passes())
+      if (pass.op == "softmax") std::printf("unfused    %s: %s\n", pass.label.c_str(), pass.why.c_str());
     if (!options_.passes) return;
     for (const PassInfo& pass : plan.passes())
       std::printf("  %-24s %-28s %s\n", pass.op.c_str(), pass.kernel.c_str(), pass.label.c_str());

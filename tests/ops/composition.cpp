@@ -227,6 +227,37 @@ class Operations : private Composer {
                         {b, heads * repeat, s, d});
   }
 
+  // Heads [B, G, S, d], each `repeat` times.
+  Tensor repeated(Tensor heads, int64_t repeat) {
+    const Shape s = g().shape(heads);
+    if (repeat == 1) return heads;
+    const Tensor apart = g().expand(g().reshape(heads, {s[0], s[1], 1, s[2], s[3]}), {s[0], s[1], repeat, s[2], s[3]});
+    return g().reshape(apart, {s[0], s[1].value * repeat, s[2], s[3]});
+  }
+  // As models from other tools have it: products and a softmax, the products perhaps of rows and heads as one dim.
+  AttentionResult spelled_attention(Tensor query, Tensor key, Tensor value, float factor, const Masking& m) {
+    const Shape q = g().shape(query), k = g().shape(key), v = g().shape(value);
+    const bool joins = random_.coin();
+    const Dim rows = g().dim_product(q[0], q[1]);
+    if (joins) {
+      query = g().reshape(query, {rows, q[2], q[3]});
+      key = g().reshape(key, {rows, k[2], k[3]});
+      value = g().reshape(value, {rows, v[2], v[3]});
+    }
+    const bool scales_first = random_.coin();
+    if (scales_first) query = g().scale(query, factor);
+    Tensor scores = g().matmul(query, g().transpose(key, -1, -2));
+    if (!scales_first) scores = g().scale(scores, factor);
+    if (joins) scores = g().reshape(scores, {q[0], q[1], q[2], k[2]});
+    SoftmaxOptions o;
+    set(m, &o);
+    AttentionResult y;
+    y.weights = g().softmax(scores, o);
+    y.output = g().matmul(joins ? g().reshape(y.weights, {rows, q[2], k[2]}) : y.weights, value);
+    if (joins) y.output = g().reshape(y.output, {q[0], q[1], q[2], v[3]});
+    return y;
+  }
+
   void attention() {
     const auto found = pick([&](int v) { return rank(v) == 3 && last(v).is_constant() && dtype(v) == t().dtype; });
     const int x = found ? *found : source({batch_, tokens_, random_.pick({8, 16, 48, 64})});
@@ -258,9 +289,13 @@ class Operations : private Composer {
     if (drops) o.dropout = 0.25f;
     const uint32_t stream = drops ? streams_++ : 0;
     o.return_weights = random_.one_in(5), o.return_log_sum_exp = random_.one_in(3);
-    const AttentionResult y = g().attention(heads_of(x, heads), heads_of(k, groups), heads_of(v, groups), o);
     const DType type = dtype(x);
     const auto factor = static_cast<double>(static_cast<float>(1.0 / std::sqrt(static_cast<double>(d_k))));
+    const bool is_spelled = !drops && !o.return_log_sum_exp && random_.coin();
+    const AttentionResult y =
+        is_spelled ? spelled_attention(heads_of(x, heads), repeated(heads_of(k, groups), heads / groups),
+                                       repeated(heads_of(v, groups), heads / groups), static_cast<float>(factor), m)
+                   : g().attention(heads_of(x, heads), heads_of(k, groups), heads_of(v, groups), o);
     const auto scores = [=](Evaluation& e) {
       return stored(type, ops::matmul(heads_of(of(e, x), heads, 1),
                                       transposed(heads_of(of(e, k), groups, heads / groups)), factor));
@@ -271,8 +306,8 @@ class Operations : private Composer {
       const Array kept = on ? stored(type, ops::dropout(p, 0.25, e.run.options.seed, stream)) : p;
       return ops::matmul(kept, heads_of(of(e, v), groups, heads / groups));
     };
-    const std::string text =
-        std::to_string(heads) + " heads, " + std::to_string(groups) + " of keys" + (drops ? " dropout" : "") + m.text;
+    const std::string text = std::to_string(heads) + " heads, " + std::to_string(groups) + " of keys" +
+                             (drops ? " dropout" : "") + (is_spelled ? " spelled out" : "") + m.text;
     if (random_.one_in(4)) {
       operation("attention", {x, k, v, m.bias}, text, y.output, output);
     } else {

@@ -336,6 +336,7 @@ std::vector<PassInfo> CpuPlan::passes() const {
     pass.op = to_string(node.op);
     pass.kernel = "cpu";
     pass.why = why(node);
+    if (!node.note.empty()) pass.why += "; " + node.note;
     pass.dtype = schedule_.info(node.outputs[0]).dtype;
     pass.dispatches = 1;
     pass.flops = cost.flops;

@@ -29,6 +29,11 @@ class ReproducibleDevice final : public PlanningDevice {
 void remove_idle_dropout(GraphData* graph, bool training);
 // Drops nodes whose results no output and no state needs.
 void remove_dead_nodes(GraphData* graph);
+// Has one node for each attention that the graph spells out as products and a softmax, with what masks them, where nobody else reads what
+// lies between.
+void recognize_attention(GraphData* graph);
+// Has one node for each LayerNorm and RMSNorm that the graph spells out.
+void recognize_norms(GraphData* graph);
 // Replaces Op::Attention by matmul, softmax, dropout, matmul, except where the device fuses it, perhaps with lengths and
 // positions joined; in reproducible plans Op::AttentionBackward likewise.
 void lower_attention(GraphData* graph, const PlanningDevice& device, bool reproducible);

@@ -39,8 +39,12 @@ class Planner {
       return fail(log_, Status::InvalidGraph, "compile: the graph has no output, and writes no state");
     detail::remove_idle_dropout(&graph_, asked_.training);
     detail::remove_dead_nodes(&graph_);
-    detail::lower_attention(&graph_, device_, asked_.reproducible);
     detail::isolate_outputs(&graph_);
+    if (!asked_.reproducible) {
+      detail::recognize_norms(&graph_);
+      detail::recognize_attention(&graph_);
+    }
+    detail::lower_attention(&graph_, device_, asked_.reproducible);
     if (asked_.reproducible)
       detail::widen_activations(&graph_);
     else

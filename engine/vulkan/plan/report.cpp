@@ -114,6 +114,7 @@ std::vector<PassInfo> VulkanPlan::passes() const {
     // Kernels that run at the maxima are named first.
     for (uint32_t d = 0; d < list.count; ++d) append_use(&pass, kernels.uses[list.dispatches[d].kernel]);
     for (uint32_t k = 0; k < kernels.count; ++k) append_use(&pass, kernels.uses[k]);
+    append_new(&pass.why, "; ", node.note);
     pass.dtype = schedule_.info(node.outputs[0]).dtype;
     for (uint32_t d = 0; d < list.count; ++d)
       pass.dispatches +=

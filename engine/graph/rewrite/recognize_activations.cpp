@@ -4,8 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "graph/build/build.hpp"
-#include "graph/rewrite/rewrites.hpp"
+#include "graph/rewrite/formula.hpp"
 
 namespace heed::detail {
 namespace {
@@ -25,25 +24,6 @@ double compute(Activation kind, double x) {
     case Activation::Silu: return x / (1.0 + std::exp(-x));
     case Activation::Tanh: return std::tanh(x);
     default: return x;
-  }
-}
-
-// None for functions that are not analytic, or that no activation is made of.
-std::optional<double> compute(Function function, double a, double b) {
-  switch (function) {
-    case Function::Copy: return a;
-    case Function::Add: return a + b;
-    case Function::Sub: return a - b;
-    case Function::Mul: return a * b;
-    case Function::Div: return a / b;
-    case Function::Pow: return std::pow(a, b);
-    case Function::Neg: return -a;
-    case Function::Reciprocal: return 1.0 / a;
-    case Function::Exp: return std::exp(a);
-    case Function::Erf: return std::erf(a);
-    case Function::Sigmoid: return 1.0 / (1.0 + std::exp(-a));
-    case Function::Tanh: return std::tanh(a);
-    default: return std::nullopt;
   }
 }
 
@@ -113,7 +93,7 @@ class Recognition {
           values[k] = *value;
         }
       }
-      const std::optional<double> result = compute(step.function, values[0], values[1]);
+      const std::optional<double> result = function_at(step.function, values[0], values[1]);
       if (!result) return std::nullopt;
       results[i] = *result;
     }

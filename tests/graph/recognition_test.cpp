@@ -1,0 +1,330 @@
+// Operations that graphs spell out: which become one node, and that their results stay what they were.
+#include <cmath>
+#include <limits>
+
+#include "harness/catch.hpp"
+#include "harness/devices.hpp"
+
+#include "support.hpp"
+
+using namespace heed;
+using namespace heed::test;
+
+namespace {
+
+constexpr double kEps = 1e-5;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// --- Norms
+
+struct Row {
+  Graph g;
+  Tensor x = g.input("x", {2, g.extent("n", 7), 8});
+  Tensor gamma = g.weight("gamma", {8}), beta = g.weight("beta", {8});
+
+  Tensor number(double value) { return g.number(value); }
+  Tensor mean(Tensor t) { return g.reduce(t, Reduction::Mean, {-1}, true); }
+  Tensor centred() { return g.sub(x, mean(x)); }
+  Tensor deviation(Tensor d, double eps = kEps) { return g.sqrt(g.add(mean(g.mul(d, d)), number(eps))); }
+};
+
+struct Recognized {
+  std::vector<Op> ops;
+  float eps = -1.0f;
+  bool of_x = false, gamma = false, beta = false;
+};
+
+Recognized recognized(Tensor (*formula)(Row&), bool reproducible = false) {
+  Row r;
+  r.g.output("y", formula(r));
+  const Scheduled s = schedule_of(r.g, {.asked = {.reproducible = reproducible}});
+  REQUIRE(s.status == Status::Ok);
+  Recognized made{ops_of(s.schedule)};
+  const Node& node = s.schedule.passes.back();
+  if (node.op == Op::LayerNorm || node.op == Op::RmsNorm) {
+    made.eps = node.as<NormAttrs>().eps;
+    made.gamma = node.inputs[in::kGamma].valid();
+    made.beta = node.inputs[in::kBeta].valid();
+    made.of_x = s.schedule.info(node.inputs[in::kX]).storage == r.x.id;
+  }
+  return made;
+}
+
+// --- Attention
+
+struct Heads {
+  static constexpr int64_t kHeads = 2, kWidth = 8;
+  Graph g;
+  Dim batch = g.extent("batch", 2), tokens = g.extent("tokens", 5), keys = g.extent("keys", 6);
+  Tensor query = g.input("query", {batch, kHeads, tokens, kWidth}), key = g.input("key", {batch, kHeads, keys, kWidth}),
+         value = g.input("value", {batch, kHeads, keys, kWidth}),
+         kept = g.input("kept", {batch, 1, tokens, keys}, DType::U8), bias = g.input("bias", {batch, 1, tokens, keys});
+
+  Tensor product() { return g.matmul(query, g.transpose(key, 2, 3)); }
+  Tensor scores() { return g.div(product(), g.number(std::sqrt(static_cast<double>(kWidth)))); }
+  Tensor attend(Tensor logits) { return g.matmul(g.softmax(logits), value); }
+};
+
+using Form = Tensor (*)(Heads&);
+struct NamedForm {
+  const char* name;
+  Form form;
+};
+
+// Each gives the same values whether it is recognized or not. Every query sees a key.
+constexpr NamedForm kForms[] = {
+    {"plain", [](Heads& h) { return h.attend(h.scores()); }},
+    {"queries are scaled",
+     [](Heads& h) {
+       h.query = h.g.scale(h.query, 0.5f);
+       return h.attend(h.product());
+     }},
+    {"where it is kept", [](Heads& h) { return h.attend(h.g.where(h.kept, h.scores(), h.g.number(-kInfinity))); }},
+    {"where it is not kept",
+     [](Heads& h) { return h.attend(h.g.where(h.g.logical_not(h.kept), h.g.number(-1e9), h.scores())); }},
+    {"masked before the scale",
+     [](Heads& h) { return h.attend(h.g.scale(h.g.where(h.kept, h.product(), h.g.number(-1e9)), 0.25f)); }},
+    {"a bias", [](Heads& h) { return h.attend(h.g.add(h.bias, h.scores())); }},
+    {"a bias that is taken away, before the scale",
+     [](Heads& h) { return h.attend(h.g.scale(h.g.sub(h.product(), h.bias), 0.25f)); }},
+    {"a mask that is added",
+     [](Heads& h) {
+       const Tensor hidden = h.g.sub(h.g.number(1.0), h.g.cast(h.kept, DType::F32));
+       const Tensor low = h.g.mul(hidden, h.g.number(-3.4e38));
+       return h.attend(h.g.maximum(h.g.add(h.g.add(h.scores(), h.bias), low), h.g.number(-3.4e38)));
+     }},
+    {"rows and heads as one dim",
+     [](Heads& h) {
+       Graph& g = h.g;
+       const Dim all = g.dim_product(h.batch, Heads::kHeads);
+       const Tensor q = g.reshape(h.query, {all, h.tokens, Heads::kWidth}),
+                    k = g.reshape(h.key, {all, h.keys, Heads::kWidth}),
+                    v = g.reshape(h.value, {all, h.keys, Heads::kWidth});
+       Tensor logits = g.reshape(g.matmul(q, g.transpose(k, 1, 2)), {h.batch, Heads::kHeads, h.tokens, h.keys});
+       logits = g.reshape(g.add(logits, h.bias), {all, h.tokens, h.keys});
+       return g.reshape(g.matmul(g.softmax(logits), v), {h.batch, Heads::kHeads, h.tokens, Heads::kWidth});
+     }},
+    {"NaN becomes 0",
+     [](Heads& h) {
+       const Tensor weights = h.g.softmax(h.g.where(h.kept, h.scores(), h.g.number(-kInfinity)));
+       return h.g.matmul(h.g.where(h.g.ne(weights, weights), h.g.number(0.0), weights), h.value);
+     }},
+    {"softmax with a mask, and other shapes of the result",
+     [](Heads& h) {
+       const Tensor weights =
+           h.g.softmax(h.product(), {.scale = 0.3f, .causal = Causal::TopLeft, .mask = keep(h.kept)});
+       const Tensor tokens = h.g.permute(h.g.matmul(weights, h.value), {2, 0, 1, 3});
+       return h.g.reshape(tokens, {h.tokens, h.batch, Heads::kHeads * Heads::kWidth});
+     }},
+};
+
+// Has somebody else read the weights, so that the graph is left as it is.
+void give_weights(Heads& h) {
+  const std::vector<Node>& nodes = h.g.data().nodes;
+  const auto softmax =
+      std::find_if(nodes.begin(), nodes.end(), [](const Node& node) { return node.op == Op::Softmax; });
+  REQUIRE(softmax != nodes.end());
+  h.g.output("weights", softmax->outputs[0]);
+}
+
+// The passes of a form on a device that fuses every attention.
+std::vector<Op> ops_of_form(Form form, bool reads_weights = false) {
+  Heads h;
+  h.g.output("y", form(h));
+  if (reads_weights) give_weights(h);
+  const FusingDevice device;
+  const Scheduled s = schedule_of(h.g, {.device = &device});
+  REQUIRE(s.status == Status::Ok);
+  return ops_of(s.schedule);
+}
+
+int count(const std::vector<Op>& ops, Op op) { return static_cast<int>(std::count(ops.begin(), ops.end(), op)); }
+
+std::vector<float> run_form(const Device& device, Form form, bool reads_weights) {
+  Heads h;
+  const Tensor y = form(h);
+  h.g.output("y", y);
+  if (reads_weights) give_weights(h);
+  Plan plan = compiled(device, h.g);
+  constexpr int64_t kBatch = 2, kTokens = 4, kKeys = 6;
+  std::vector<float> query = pattern(kBatch * 2 * kTokens * 8, 1), key = pattern(kBatch * 2 * kKeys * 8, 2),
+                     value = pattern(kBatch * 2 * kKeys * 8, 3), bias = pattern(kBatch * kTokens * kKeys, 4),
+                     result(kBatch * 2 * kTokens * 8), weights(kBatch * 2 * kTokens * kKeys);
+  std::vector<uint8_t> kept(kBatch * kTokens * kKeys);
+  for (size_t i = 0; i < kept.size(); ++i) kept[i] = i % 6 == 0 || i % 3 == 1;
+  std::vector<HostBuffer> buffers = {{"query", query}, {"key", key},   {"value", value},
+                                     {"kept", kept},   {"bias", bias}, {"y", result}};
+  if (reads_weights) buffers.emplace_back("weights", weights);
+  const ExtentValue extents[] = {{"batch", kBatch}, {"tokens", kTokens}, {"keys", kKeys}};
+  REQUIRE(plan.run(buffers, extents) == Status::Ok);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("recognition: norms that are spelled out", "[graph]") {
+  using Formula = Tensor (*)(Row&);
+  SECTION("of both kinds, in many ways") {
+    struct Case {
+      Formula formula;
+      Op op;
+      double eps;
+      bool gamma, beta;
+    };
+    constexpr Case kCases[] = {
+        {[](Row& r) {
+           const Tensor d = r.centred();
+           return r.g.add(r.g.mul(r.g.div(d, r.deviation(d)), r.gamma), r.beta);
+         },
+         Op::LayerNorm, kEps, true, true},
+        {[](Row& r) {
+           const Tensor d = r.centred();
+           return r.g.div(r.g.mul(r.gamma, d), r.deviation(d, 1e-12));
+         },
+         Op::LayerNorm, 1e-12, true, false},
+        {[](Row& r) {
+           const Tensor d = r.centred(), square = r.g.pow(d, r.number(2.0));
+           const Tensor sum = r.g.scale(r.g.reduce(square, Reduction::Sum, {-1}, true), 0.125f);
+           return r.g.mul(d, r.g.rsqrt(r.g.add(sum, r.number(0.01))));
+         },
+         Op::LayerNorm, 0.01, false, false},
+        {[](Row& r) { return r.g.mul(r.g.mul(r.x, r.g.reciprocal(r.deviation(r.x))), r.gamma); }, Op::RmsNorm, kEps,
+         true, false},
+        {[](Row& r) {
+           const Tensor mean =
+               r.g.reshape(r.g.reduce(r.g.mul(r.x, r.x), Reduction::Mean, {-1}), {2, r.g.extent("n", 7), 1});
+           return r.g.mul(r.gamma, r.g.mul(r.x, r.g.pow(r.g.add(mean, r.number(kEps)), r.number(-0.5))));
+         },
+         Op::RmsNorm, kEps, true, false},
+    };
+    for (const Case& c : kCases) {
+      INFO("case " << (&c - kCases));
+      const Recognized made = recognized(c.formula);
+      CHECK(made.ops == std::vector<Op>{c.op});
+      CHECK(made.eps == static_cast<float>(c.eps));
+      CHECK(made.of_x);
+      CHECK(made.gamma == c.gamma);
+      CHECK(made.beta == c.beta);
+      CHECK(recognized(c.formula, true).ops.size() > 1);  // reproducible plans compute what is written
+    }
+  }
+  SECTION("but not what is nearly one") {
+    constexpr Formula kOthers[] = {
+        [](Row& r) {  // the deviation of a sample
+          const Tensor d = r.centred();
+          const Tensor sum = r.g.reduce(r.g.mul(d, d), Reduction::Sum, {-1}, true);
+          return r.g.div(d, r.g.sqrt(r.g.add(r.g.scale(sum, 1.0f / 7.0f), r.number(kEps))));
+        },
+        [](Row& r) {  // eps outside of the root
+          const Tensor d = r.centred();
+          return r.g.div(d, r.g.add(r.g.sqrt(r.mean(r.g.mul(d, d))), r.number(kEps)));
+        },
+        [](Row& r) { return r.g.div(r.x, r.g.add(r.mean(r.g.abs(r.x)), r.number(kEps))); },
+        [](Row& r) {  // the mean of another axis
+          const Tensor d = r.g.sub(r.x, r.g.reduce(r.x, Reduction::Mean, {0}, true));
+          return r.g.div(d, r.deviation(d));
+        },
+        [](Row& r) {  // two sources
+          const Tensor d = r.centred();
+          return r.g.div(d, r.deviation(r.g.input("other", {2, r.g.extent("n", 7), 8})));
+        },
+    };
+    for (const Formula& formula : kOthers) {
+      INFO("formula " << (&formula - kOthers));
+      const std::vector<Op> ops = recognized(formula).ops;
+      CHECK(count(ops, Op::LayerNorm) == 0);
+      CHECK(count(ops, Op::RmsNorm) <= 1);  // of d, as far as that is one
+    }
+  }
+  SECTION("nor where somebody else reads what lies between") {
+    const Recognized made = recognized([](Row& r) {
+      const Tensor d = r.centred();
+      r.g.output("deviation", r.deviation(d));
+      return r.g.div(d, r.deviation(d));
+    });
+    CHECK(made.ops.size() > 1);
+  }
+}
+
+TEST_CASE("recognition: attention that is spelled out", "[graph]") {
+  for (const auto& [name, form] : kForms) {
+    INFO(name);
+    const std::vector<Op> ops = ops_of_form(form);
+    CHECK(count(ops, Op::Attention) == 1);
+    CHECK(count(ops, Op::Softmax) + count(ops, Op::Matmul) == 0);
+    CHECK(count(ops_of_form(form, true), Op::Attention) == 0);
+  }
+}
+
+TEST_CASE("recognition: copies in front of an attention are left out", "[graph]") {
+  Graph g;
+  const Dim batch = g.extent("batch", 3), tokens = g.extent("tokens", 5);
+  // As PyTorch exports nn.MultiheadAttention: tokens come first, and one product makes queries, keys and values.
+  const Tensor x = g.input("x", {tokens, batch, 48});
+  const auto heads = [&](int part) {
+    return g.transpose(g.reshape(g.slice(x, 2, part * 16, 16), {tokens, g.dim_product(batch, 4), 4}), 0, 1);
+  };
+  const Tensor weights = g.softmax(g.matmul(g.scale(heads(0), 0.5f), g.transpose(heads(1), 1, 2)));
+  const Tensor attended = g.matmul(weights, heads(2));
+  g.output("y", g.reshape(g.transpose(attended, 0, 1), {tokens, batch, 16}));
+  FusingDevice device;
+  const Scheduled s = schedule_of(g, {.device = &device});
+  REQUIRE(s.status == Status::Ok);
+  CHECK(ops_of(s.schedule) == std::vector<Op>{Op::Attention, Op::Elementwise});
+  CHECK(s.schedule.passes[0].as<AttentionAttrs>().softmax.scale == 0.5f);
+  device.traits.strided_attention = true;
+  CHECK(ops_of(schedule_of(g, {.device = &device}).schedule) == std::vector<Op>{Op::Attention});
+}
+
+TEST_CASE("recognition: heads that are repeated are read once", "[graph]") {
+  Graph g;
+  const Dim tokens = g.extent("tokens", 5);
+  const Tensor q = g.input("q", {2, 6, tokens, 4});
+  const auto repeated = [&](const char* name) {
+    const Tensor x = g.input(name, {2, 2, tokens, 4});
+    return g.reshape(g.expand(g.reshape(x, {2, 2, 1, tokens, 4}), {2, 2, 3, tokens, 4}), {2, 6, tokens, 4});
+  };
+  const Tensor weights = g.softmax(g.matmul(q, g.transpose(repeated("k"), 2, 3)));
+  g.output("y", g.transpose(g.matmul(weights, repeated("v")), 1, 2));
+  const FusingDevice device;
+  const Scheduled s = schedule_of(g, {.device = &device});
+  REQUIRE(s.status == Status::Ok);
+  REQUIRE(ops_of(s.schedule) == std::vector<Op>{Op::Attention});
+  CHECK(g.data().sizes.evaluate(s.schedule.info(s.schedule.passes[0].inputs[in::kKey]).dims[1], {}) == 2);
+}
+
+TEST_CASE("recognition: a softmax that stays tells why", "[graph]") {
+  const auto note_of = [](const Graph& g) {
+    const Scheduled s = schedule_of(g);
+    REQUIRE(s.status == Status::Ok);
+    for (const Node& node : s.schedule.passes)
+      if (node.op == Op::Softmax) return node.note;
+    return std::string("none");
+  };
+  SECTION("somebody else reads the weights") {
+    Heads h;
+    const Tensor weights = h.g.softmax(h.scores());
+    h.g.output("y", h.g.matmul(weights, h.value));
+    h.g.output("weights", weights);
+    CHECK_THAT(note_of(h.g), holds("its weights are not read by a product alone"));
+  }
+  SECTION("what makes the scores is no part of an attention") {
+    Heads h;
+    h.g.output("y", h.attend(h.g.abs(h.scores())));
+    CHECK_THAT(note_of(h.g), holds("abs makes its scores"));
+  }
+  SECTION("a classifier is none") {
+    Heads h;
+    h.g.output("y", h.g.softmax(h.product()));
+    CHECK(note_of(h.g).empty());
+  }
+}
+
+TEST_CASE("recognition: what is spelled out gives the same on every device", "[ops]") {
+  for (const ops::TestDevice& device : ops::test_devices())
+    for (const auto& [name, form] : kForms) {
+      INFO(device.word << ": " << name);
+      const std::vector<float> want = run_form(device.device, form, true), got = run_form(device.device, form, false);
+      CHECK(difference(got.data(), want).empty());
+    }
+}
