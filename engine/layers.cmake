@@ -134,7 +134,7 @@ heed_layer(models SMALL SEES base io)
 if(HEED_ONNX)
   # Debian libprotozero-dev, vcpkg and Conan protozero; only headers, which no public header includes.
   find_path(HEED_PROTOZERO_INCLUDE protozero/pbf_reader.hpp REQUIRED)
-  heed_layer(onnx SMALL ROOMS file SEES base io INCLUDES ${HEED_PROTOZERO_INCLUDE})
+  heed_layer(onnx SMALL ROOMS file SEES base graph io INCLUDES ${HEED_PROTOZERO_INCLUDE})
   if(NOT MSVC)
     # protozero throws; nothing of it leaves this room.
     file(GLOB throwing ${PROJECT_SOURCE_DIR}/engine/onnx/file/*.cpp)

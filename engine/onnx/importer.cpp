@@ -25,6 +25,10 @@ const Value* Scope::find(std::string_view name) const {
   return nullptr;
 }
 
+std::string symbol_of(const FileDim& dim, std::string_view input, size_t axis) {
+  return dim.symbol.empty() ? std::string(input) + "." + std::to_string(axis) : dim.symbol;
+}
+
 // --- Call
 
 Call::Call(Importer& importer, const FileNode& file_node, int64_t version, const Scope& scope,
@@ -195,7 +199,7 @@ Dim Importer::symbol_dim(const std::string& symbol, std::string_view input) {
                                          std::string(input).c_str()));
     return 1;
   }
-  const Dim extent = g_.extent(symbol, largest);
+  const Dim extent = positions_.contains(symbol) ? g_.position(symbol, largest) : g_.extent(symbol, largest);
   if (!extent.is_constant()) symbols_.emplace(extent.expr, symbol);
   return extent;
 }
@@ -203,7 +207,7 @@ Dim Importer::symbol_dim(const std::string& symbol, std::string_view input) {
 Dim Importer::dim_of(const FileDim& dim, std::string_view input, size_t axis) {
   if (dim.symbol.empty() && dim.size >= 0) return dim.size;
   // A dim without a name is a size of its own.
-  return symbol_dim(dim.symbol.empty() ? std::string(input) + "." + std::to_string(axis) : dim.symbol, input);
+  return symbol_dim(symbol_of(dim, input, axis), input);
 }
 
 bool Importer::stand_for(const std::string& symbol, std::vector<std::string> terms) {
@@ -309,6 +313,18 @@ Tensor Importer::tensor_of(const Value& value, std::string_view name) {
   if (!dtype) {
     fail(Status::Unsupported,
          format("'%s' is of type %s, which heed has not", std::string(name).c_str(), to_string(value.type)));
+    return {};
+  }
+  if (value.cache >= 0) {
+    fail(Status::Unsupported,
+         format("'%s' stays in a State; all that can be done with it is to join it with what comes behind it, once, by "
+                "Concat or Attention",
+                std::string(name).c_str()));
+    return {};
+  }
+  if (value.filled) {
+    fail(Status::Unsupported,
+         format("'%s' is as long as a cache, and may have no elements", std::string(name).c_str()));
     return {};
   }
   if (value.is_empty || (value.file != nullptr && value.file->elements() == 0)) {
@@ -465,6 +481,7 @@ bool Importer::add_inputs() {
   }
   for (const FileValue& input : file_.graph.inputs) {
     if (scope_.find(input.name) != nullptr) continue;  // an initializer is its default
+    const auto cache = std::find_if(caches_.begin(), caches_.end(), [&](const Cache& c) { return c.past == &input; });
     const std::optional<DType> dtype = device_type(input.type);
     if (!dtype || input.type == ElementType::F64) {
       fail(Status::Unsupported,
@@ -486,6 +503,11 @@ bool Importer::add_inputs() {
     value.type = input.type;
     value.is_scalar = shape.rank == 0;
     if (failed()) return false;
+    if (cache != caches_.end()) {
+      cache->dims.assign(shape.dims.begin(), shape.dims.begin() + shape.rank);
+      if (!add_past(static_cast<int>(cache - caches_.begin()))) return false;
+      continue;
+    }
     for (int i = 0; i < shape.rank; ++i) value.is_empty = value.is_empty || shape[i] == Dim(0);
     if (value.is_empty) {  // no input of the graph
       value.dims.assign(shape.dims.begin(), shape.dims.begin() + shape.rank);
@@ -501,6 +523,7 @@ bool Importer::add_inputs() {
 
 bool Importer::add_outputs() {
   for (const FileValue& output : file_.graph.outputs) {
+    if (std::any_of(caches_.begin(), caches_.end(), [&](const Cache& c) { return c.present == output.name; })) continue;
     const Value* value = scope_.find(output.name);
     if (value == nullptr) {
       fail(Status::InvalidFile, format("output '%s' is made by no node", output.name.c_str()));
@@ -510,6 +533,9 @@ bool Importer::add_outputs() {
     if (failed()) return false;
     g_.output(output.name, tensor);
   }
+  // Outputs may show what memories were before.
+  for (const Cache& cache : caches_)
+    if (!add_present(cache)) return false;
   if (g_.status() != Status::Ok) fail(g_.status(), g_.error());
   return !failed();
 }
@@ -519,7 +545,7 @@ Status Importer::run() {
   if (opset != 0 && (opset < kFirstOpset || opset > kLastOpset))
     fail(Status::Unsupported, format("operators of opset %lld; %lld to %lld are known", static_cast<long long>(opset),
                                      static_cast<long long>(kFirstOpset), static_cast<long long>(kLastOpset)));
-  if (!failed() && add_inputs()) run_nodes(file_.graph.nodes, opset, &scope_, nullptr);
+  if (!failed() && find_caches() && add_inputs()) run_nodes(file_.graph.nodes, opset, &scope_, nullptr);
   if (!failed()) add_outputs();
   return status_;
 }

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <heed/onnx.hpp>
 
 #include "onnx/value.hpp"
 
@@ -26,6 +30,7 @@ using Arguments = std::map<std::string, const FileAttribute*, std::less<>>;
 struct ImportOptions {
   std::map<std::string, int64_t, std::less<>> largest;  // of symbols
   int64_t largest_otherwise = 0;                        // 0: every symbol must be in `largest`
+  std::vector<OnnxState> states;
 };
 
 // A symbol of the file that stands for another one, or for the sum of two, as the length of a mask over past and new tokens does.
@@ -37,6 +42,18 @@ struct SameSize {
 
 // Null: the symbol is a size of its own.
 const SameSize* find_same(std::span<const SameSize> same, std::string_view symbol);
+
+// An input and an output that are a state of the graph.
+struct Cache {
+  const FileValue* past = nullptr;
+  std::string_view present;
+  std::optional<int> axis;  // along which it grows; nothing: its shape stays the same
+  std::vector<Dim> dims;    // of what lies there already
+  Tensor tensor;            // the state, or of one that grows: all its rows, once new ones were added
+};
+
+// The name of a dim of an input: its own, or one that no other dim has.
+std::string symbol_of(const FileDim& dim, std::string_view input, size_t axis);
 
 class Importer;
 
@@ -120,6 +137,9 @@ class Importer {
   bool unite_multiple(const Dim& symbol, const Dim& product, int64_t times);
   // Numbers 0 .. n - 1 as a tensor [n] of I32.
   Tensor iota(const Dim& n);
+  // A cache with these rows behind those that lie there.
+  Value append(const Value& past, Tensor rows, int axis);
+  bool may_be_0(const Dim& dim) const;  // the length of a cache
   // A name for a constant that no other has.
   std::string new_name(std::string_view base);
   Tensor constant(const Known& known, DType dtype, std::string_view name);
@@ -129,8 +149,13 @@ class Importer {
   const FileFunction* find_function(std::string_view domain, std::string_view name) const;
 
  private:
+  bool find_caches();
+  bool find_axis(Cache* cache);
   bool add_inputs();
+  bool add_past(int cache);
   bool add_outputs();
+  bool add_present(const Cache& cache);
+  Tensor state_of(const Cache& cache, const Shape& whole);
   void run_nodes(std::span<const FileNode> nodes, int64_t opset, Scope* scope, const Arguments* arguments);
   void run_node(const FileNode& node, int64_t opset, Scope* scope, const Arguments* arguments);
   Dim dim_of(const FileDim& dim, std::string_view input, size_t axis);
@@ -146,6 +171,8 @@ class Importer {
   std::string message_, where_;
   std::string label_;  // of the graph's nodes: the names of the functions' calls around, and of the node
   bool must_retry_ = false;
+  std::vector<Cache> caches_;
+  std::set<std::string, std::less<>> positions_;        // symbols of how many rows caches have
   std::map<int32_t, std::string> symbols_;              // by the index of an extent
   std::map<std::string, Tensor, std::less<>> tensors_;  // of known values, by a name and what they are
   std::vector<std::shared_ptr<const Known>> kept_;

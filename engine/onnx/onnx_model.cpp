@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <optional>
 
 #include <heed/onnx.hpp>
 
 #include "base/logging.hpp"
 #include "io/mapped_file.hpp"
+#include "onnx/extents.hpp"
 #include "onnx/importer.hpp"
 
 namespace heed {
@@ -19,23 +19,7 @@ struct OnnxModel::Contents {
   onnx::ModelFile file;
   std::vector<OnnxTensor> inputs, outputs;
   std::vector<std::pair<std::string, int64_t>> operators;
-  std::vector<onnx::SameSize> same;  // found when a graph was built last
-
-  // The size of a symbol, where these extents are known: its own, or the sum that it stands for. Nothing if one is not known.
-  std::optional<int64_t> size_of(std::string_view symbol, std::span<const ExtentValue> known) const {
-    if (const onnx::SameSize* stands = onnx::find_same(same, symbol)) {
-      int64_t sum = 0;
-      for (const std::string& term : stands->terms) {
-        const std::optional<int64_t> size = size_of(term, known);
-        if (!size) return std::nullopt;
-        sum += *size;
-      }
-      return sum;
-    }
-    for (const ExtentValue& extent : known)
-      if (extent.name == symbol) return extent.value;
-    return std::nullopt;
-  }
+  std::vector<OnnxState> states;  // views of the names of inputs and outputs
 };
 
 namespace {
@@ -57,6 +41,28 @@ void count_operators(const onnx::FileGraph& graph, std::map<std::string, int64_t
     for (const onnx::FileAttribute& attribute : node.attributes)
       if (attribute.graph != nullptr) count_operators(*attribute.graph, counts);
   }
+}
+
+// What the name of a cache may begin with.
+constexpr std::string_view kPast[] = {"past_key_values", "past_key_value", "past"},
+                           kPresent[] = {"present_key_values", "present_key_value", "present"};
+
+// Pairs whose names are the same behind that. The longest beginning comes first.
+std::vector<OnnxState> usual_states(std::span<const OnnxTensor> inputs, std::span<const OnnxTensor> outputs) {
+  std::vector<OnnxState> states;
+  for (const OnnxTensor& input : inputs) {
+    const auto begin = std::find_if(std::begin(kPast), std::end(kPast),
+                                    [&](std::string_view past) { return input.name.starts_with(past); });
+    if (begin == std::end(kPast)) continue;
+    const std::string_view rest = std::string_view(input.name).substr(begin->size());
+    const auto output = std::find_if(outputs.begin(), outputs.end(), [&](const OnnxTensor& o) {
+      return o.name.ends_with(rest) &&
+             std::find(std::begin(kPresent), std::end(kPresent),
+                       std::string_view(o.name).substr(0, o.name.size() - rest.size())) != std::end(kPresent);
+    });
+    if (output != outputs.end()) states.push_back({input.name, output->name});
+  }
+  return states;
 }
 
 }  // namespace
@@ -96,6 +102,7 @@ Status OnnxModel::finish(std::unique_ptr<Contents> contents, const Log&, OnnxMod
   std::map<std::string, int64_t> counts;
   count_operators(graph, &counts);
   contents->operators.assign(counts.begin(), counts.end());
+  contents->states = usual_states(contents->inputs, contents->outputs);
   model->contents_ = std::move(contents);
   return Status::Ok;
 }
@@ -111,11 +118,16 @@ std::span<const std::pair<std::string, int64_t>> OnnxModel::operators() const {
                               : std::span<const std::pair<std::string, int64_t>>();
 }
 
+std::span<const OnnxState> OnnxModel::states() const {
+  return contents_ != nullptr ? std::span<const OnnxState>(contents_->states) : std::span<const OnnxState>();
+}
+
 Status OnnxModel::build(const OnnxOptions& options, const Log& log, Graph* g) const {
   if (!valid() || g == nullptr) return refuse("OnnxModel::build: no file is open, or the graph is null");
   onnx::ImportOptions import;
   for (const OnnxExtent& extent : options.extents) import.largest.emplace(extent.symbol, extent.largest);
   import.largest_otherwise = options.largest;
+  for (const OnnxState& state : options.states) import.states.push_back({state.past, state.present});
   std::vector<onnx::SameSize> same;
   while (true) {
     Graph made;
@@ -132,7 +144,6 @@ Status OnnxModel::build(const OnnxOptions& options, const Log& log, Graph* g) co
                 format("%s: '%s' is %s, as node '%s' shows", contents_->name.c_str(), one.symbol.c_str(), sum.c_str(),
                        one.node.c_str()));
     }
-    contents_->same = std::move(same);
     *g = std::move(made);
     return Status::Ok;
   }
@@ -162,41 +173,11 @@ Status OnnxModel::compile(Device& device, const OnnxOptions& options, const Log&
   return status == Status::Ok ? device.compile(g, weights, plan, compile_options) : status;
 }
 
-Status OnnxModel::find_extents(std::span<const OnnxShape> shapes, const Log& log,
+Status OnnxModel::find_extents(const Graph& g, std::span<const OnnxShape> shapes, const Log& log,
                                std::vector<ExtentValue>* extents) const {
   if (!valid() || extents == nullptr) return refuse("OnnxModel::find_extents: no file is open, or extents is null");
-  std::vector<ExtentValue> found;
-  // Symbols that are extents of their own come first, then those that stand for sums of them.
-  for (const bool checks : {false, true})
-    for (const OnnxTensor& input : contents_->inputs) {
-      const auto shape =
-          std::find_if(shapes.begin(), shapes.end(), [&](const OnnxShape& s) { return s.name == input.name; });
-      if (shape == shapes.end())
-        return fail(log, Status::ShapeMismatch,
-                    format("%s: input '%s' is missing", contents_->name.c_str(), input.name.c_str()));
-      if (shape->dims.size() != input.dims.size())
-        return fail(log, Status::ShapeMismatch,
-                    format("%s: input '%s' has %zu dims; it must have %zu", contents_->name.c_str(), input.name.c_str(),
-                           shape->dims.size(), input.dims.size()));
-      for (size_t i = 0; i < input.dims.size(); ++i) {
-        const OnnxDim& dim = input.dims[i];
-        if (!checks) {
-          const bool is_own = !dim.symbol.empty() && onnx::find_same(contents_->same, dim.symbol) == nullptr;
-          if (is_own && !contents_->size_of(dim.symbol, found)) found.push_back({dim.symbol, shape->dims[i]});
-          continue;
-        }
-        const int64_t wanted =
-            dim.symbol.empty() ? dim.size : contents_->size_of(dim.symbol, found).value_or(shape->dims[i]);
-        if (shape->dims[i] != wanted)
-          return fail(
-              log, Status::ShapeMismatch,
-              format("%s: dim %zu of input '%s' is %lld; it must be %lld", contents_->name.c_str(), i,
-                     input.name.c_str(), static_cast<long long>(shape->dims[i]), static_cast<long long>(wanted)));
-      }
-    }
-  std::erase_if(found, [](const ExtentValue& extent) { return extent.value == 0; });
-  *extents = std::move(found);
-  return Status::Ok;
+  const std::string wrong = onnx::find_extents(g, contents_->inputs, shapes, extents);
+  return wrong.empty() ? Status::Ok : fail(log, Status::ShapeMismatch, contents_->name + ": " + wrong);
 }
 
 }  // namespace heed

@@ -19,7 +19,8 @@ Tensor heads_of(Call& call, size_t i, int64_t heads) {
 
 // What the node before has, and the new behind it.
 Tensor behind_past(Call& call, size_t past, Tensor fresh) {
-  if (!call.has(past) || call.in(past).is_empty) return fresh;
+  if (!call.has(past) || call.in(past).is_empty || call.failed()) return fresh;
+  if (call.in(past).cache >= 0) return call.importer().append(call.in(past), fresh, 2).tensor;
   const Tensor before = call.tensor(past);
   return call.failed() ? fresh : call.g.concat({before, fresh}, 2);
 }

@@ -7,12 +7,29 @@
 namespace heed::onnx {
 namespace {
 
+// Behind as many elements of one number as a cache has rows, perhaps none: a part of what has the most of them.
+Tensor behind_filled(Call& call, const Value& filled, Tensor x, int axis) {
+  Graph& g = call.g;
+  const Dim size = filled.dims[static_cast<size_t>(axis)], most = size.value;
+  const Tensor padded = g.pad(x, axis, most.value, 0, {.value = filled.filled->value});
+  return g.slice(padded, axis, g.dim_difference(most, size), g.sum(size, g.shape(x)[axis]));
+}
+
 void concat(Call& call) {
   const ElementType type = call.type(0);
   const int axis = call.axis(call.integer("axis", 0), call.rank(0));
   if (call.failed()) return;
   for (size_t i = 0; i < call.count(); ++i)
     if (call.rank(i) != call.rank(0)) return call.fail("input %zu is of another rank", i);
+  if (call.in(0).cache >= 0 && call.count() == 2) {
+    const std::vector<Dim> before = call.dims(0), rows = call.dims(1);
+    for (size_t d = 0; d < rows.size(); ++d)
+      if (static_cast<int>(d) != axis && !call.agree(rows[d], before[d]))
+        call.fail("axis %zu of input 1 differs from the other", d);
+    const Tensor fresh = call.tensor(1);
+    if (!call.failed()) call.give(call.importer().append(call.in(0), fresh, axis));
+    return;
+  }
   if (call.are_known()) {
     Known made = *call.known(0);
     made.numbers.clear();
@@ -38,6 +55,10 @@ void concat(Call& call) {
   for (size_t i = 0; i < call.count(); ++i) {
     if (call.in(i).is_empty) continue;
     const std::vector<Dim> dims = call.dims(i);
+    if (i == 0 && call.in(i).filled && !call.in(i).filled->is_size()) {
+      first = dims;
+      continue;
+    }
     if (first.empty()) first = dims;
     for (size_t d = 0; d < dims.size() && d < first.size(); ++d)
       if (static_cast<int>(d) != axis && !call.agree(dims[d], first[d]))
@@ -52,7 +73,10 @@ void concat(Call& call) {
     parts.erase(parts.begin(), parts.begin() + kMost);
     parts.insert(parts.begin(), joined);
   }
-  call.give(parts.size() == 1 ? parts[0] : call.g.concat(parts, axis), type);
+  if (parts.empty()) return call.fail("there are no elements");
+  Tensor joined = parts.size() == 1 ? parts[0] : call.g.concat(parts, axis);
+  if (call.in(0).filled) joined = behind_filled(call, call.in(0), joined, axis);
+  call.give(joined, type);
   std::vector<Ramp> ramps;
   for (size_t i = 0; i < call.count() && axis == static_cast<int>(first.size()) - 1; ++i)
     if (call.in(i).ramps.size() == 1 && call.dims(i).back() == Dim(1)) ramps.push_back(call.in(i).ramps[0]);

@@ -57,12 +57,16 @@ struct Value {
   Tensor tensor;                       // of the graph, once it was asked for
   bool is_scalar = false;              // a tensor [1] that has rank 0 in the file
   bool is_empty = false;               // no elements, as an empty cache
-  std::vector<Dim> dims;               // of such a one
+  int cache = -1;                      // of the importer's caches: what lies there already, which is no tensor
+  std::optional<Number> filled;        // each element is this number, and a run may have none of them
+  std::vector<Dim> dims;               // of these three
   // Of a tensor of places: what is known of it, as one ramp; or as one for each element of its last axis. Slices that are assigned to are
   // written so.
   std::vector<Ramp> ramps;
 
-  bool valid() const { return file != nullptr || known != nullptr || tensor.valid() || is_empty; }
+  bool valid() const {
+    return file != nullptr || known != nullptr || tensor.valid() || is_empty || cache >= 0 || filled;
+  }
 };
 Value known_value(ElementType type, Known known);
 

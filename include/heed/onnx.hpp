@@ -45,9 +45,15 @@ struct OnnxExtent {
   int64_t largest = 0;
 };
 
+// An input that a run takes as `past`, and an output that it leaves as `present` for the next run.
+struct OnnxState {
+  std::string_view past, present;
+};
+
 struct OnnxOptions {
   std::span<const OnnxExtent> extents = {};
-  int64_t largest = 0;  // of all others; 0: each must be among `extents`
+  int64_t largest = 0;                     // of all others; 0: each must be among `extents`
+  std::span<const OnnxState> states = {};  // those that stay on the device, in a State; see OnnxModel::build
 };
 
 // The dims of an input at a run.
@@ -76,18 +82,33 @@ class HEED_API OnnxModel {
   // The operators that the file uses, each once, and how often: ("MatMul", 24).
   std::span<const std::pair<std::string, int64_t>> operators() const;
 
+  // Pairs of an input and an output that are one cache by the names that exporters give them: "past_key_values.0.key" and
+  // "present.0.key", "past_key_0" and "present_key_0".
+  std::span<const OnnxState> states() const;
+
   // Fills *g with the file's inputs, nodes and outputs, by their names there. Where two names turn out to be one size, such as "batch" and
   // "batch_1" of tensors that are added, the graph has one of them (find_extents knows which).
-  // Unsupported: the message has the node, its operator, and what would be needed. InvalidArgument: the largest size of a dim is not given.
+  //
+  // Each pair of OnnxOptions::states is neither input nor output but a state of the graph, by the input's name. It is one of two kinds:
+  // - A cache, which the file makes longer: present = Concat(past, new), or what Attention gives. The dim of its length, such as "past",
+  //   becomes a position: how many rows are there, 0 at first. A run writes new rows behind them, and copies none. There is room for the
+  //   largest past and the largest of what is new together; plans of the same sum share a State.
+  // - A memory, whose shape stays the same: a run replaces it.
+  //
+  // Unsupported: the message has the node, its operator, and what would be needed. InvalidArgument: the largest size of a dim is not given,
+  // or a state names no input or output.
   Status build(const OnnxOptions& options, const Log& log, Graph* g) const;
   // Uploads the weights that a graph of build() asks for. Their names are those of the file.
   Status upload(Device& device, const Graph& g, const Log& log, Weights* weights) const;
   // All of it: build, upload, Device::compile.
   Status compile(Device& device, const OnnxOptions& options, const Log& log, Plan* plan,
                  const CompileOptions& compile_options = {}) const;
-  // The extents of a run of the graph that build() or compile() made last, from the shapes of its inputs. ShapeMismatch: they do not fit together, or an
-  // input is missing.
-  Status find_extents(std::span<const OnnxShape> shapes, const Log& log, std::vector<ExtentValue>* extents) const;
+  // The extents of a run of a graph of build(), from the shapes of its inputs; their names are valid until the graph changes. The length of
+  // a cache that is a state is among them if a dim is the sum of it and of what is new, as that of a mask is, or if the shape of the cache is
+  // given, too; otherwise the caller adds it.
+  // ShapeMismatch: shapes do not fit together, or an input is missing.
+  Status find_extents(const Graph& g, std::span<const OnnxShape> shapes, const Log& log,
+                      std::vector<ExtentValue>* extents) const;
 
  private:
   struct Contents;

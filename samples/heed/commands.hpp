@@ -64,6 +64,7 @@ struct OnnxFileOptions {
   std::vector<std::pair<std::string, int64_t>> largest;  // of dims
   bool passes = false;                                   // print each
   bool brief = false;                                    // print the checks alone
+  bool state = false;                                    // caches are states, and neither inputs nor outputs
 };
 int onnx(const OnnxFileOptions& options);
 

@@ -107,6 +107,7 @@ void add_onnx(CLI::App& app, int* exit_code) {
       ->type_name("DIM SIZE");
   command->add_flag("--passes", options->passes, "Print every pass");
   command->add_flag("--brief", options->brief, "Print the checks alone");
+  command->add_flag("--state", options->state, "Keep caches (past and present, by their usual names) in a State");
   command->callback([=] { *exit_code = onnx(*options); });
 }
 

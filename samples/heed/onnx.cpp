@@ -89,17 +89,22 @@ class Command {
 #endif
     cases_ = cases_of(arrays_);
     if (!options_.brief) describe();
-    find_largest();
+    find_largest(cases_);
     int exit_code = kSuccess;
-    // A graph for each choice of dims that are 0, as those of a cache before the first token are.
+    // A graph for each choice of dims that are 0, as those of a cache before the first token are. With states, one for each case, so that a
+    // state has the shape of what the case says is in it at the end.
     std::map<std::set<std::string>, std::vector<std::string>> groups;
-    for (const std::string& one : cases_) groups[empty_dims(one)].push_back(one);
+    for (const std::string& one : cases_)
+      groups[options_.state ? std::set<std::string>{one} : empty_dims(one)].push_back(one);
     if (groups.empty()) groups[{}] = {};
-    for (const auto& [empty, cases] : groups) {
+    if (options_.state) states_.assign(model_.states().begin(), model_.states().end());
+    for (const auto& [key, cases] : groups) {
+      if (options_.state && !cases.empty()) find_largest(cases);
+      const std::set<std::string> empty = cases.empty() ? std::set<std::string>{} : empty_dims(cases[0]);
       std::vector<OnnxExtent> extents;
       for (const auto& [symbol, size] : largest_)
         extents.push_back({symbol, empty.contains(symbol) ? 0 : std::max<int64_t>(size, 1)});
-      status = model_.build({.extents = extents, .largest = kLargest}, messages_.log(), &graph_);
+      status = model_.build({.extents = extents, .largest = kLargest, .states = states_}, messages_.log(), &graph_);
       if (status != Status::Ok) return bad(options_.path, status);
       for (const std::string& select : selections(options_.device))
         exit_code = std::max(exit_code, run_on(select, cases));
@@ -129,13 +134,16 @@ class Command {
   void describe() const {
     for (const OnnxTensor& input : model_.inputs()) std::printf("input      %s\n", text_of(input).c_str());
     for (const OnnxTensor& output : model_.outputs()) std::printf("output     %s\n", text_of(output).c_str());
+    for (const OnnxState& state : model_.states())
+      std::printf("state      %s, %s\n", std::string(state.past).c_str(), std::string(state.present).c_str());
     const auto operators = model_.operators();
     std::printf("operators  %s\n", counts_of({operators.begin(), operators.end()}).c_str());
   }
 
   // Of each symbol: what the command says, or the largest size among the cases.
-  void find_largest() {
-    for (const std::string& one : cases_)
+  void find_largest(const std::vector<std::string>& cases) {
+    largest_.clear();
+    for (const std::string& one : cases)
       for (const OnnxTensor& input : model_.inputs()) {
         const auto found = arrays_.find("in." + one + "." + input.name);
         if (found == arrays_.end()) continue;
@@ -175,38 +183,78 @@ class Command {
       std::printf("  %-24s %-28s %s\n", pass.op.c_str(), pass.kernel.c_str(), pass.label.c_str());
   }
 
+  // What a case says of an input or output; null, with a complaint, if it says nothing.
+  const NumpyArray* array_of(const char* prefix, const std::string& one, const std::string& name) const {
+    const std::string whole = prefix + one + "." + name;
+    const auto found = arrays_.find(whole);
+    if (found != arrays_.end()) return &found->second;
+    complain(options_.check + ": '" + whole + "' is missing");
+    return nullptr;
+  }
+
+  // Puts what a case says was there before into a State. A cache that grows has its length in *extents.
+  Status fill(State* state, const std::string& one, std::vector<ExtentValue>* extents) const {
+    Status status = Status::Ok;
+    for (const OnnxTensor& input : model_.inputs()) {
+      const auto pair =
+          std::find_if(states_.begin(), states_.end(), [&](const OnnxState& s) { return s.past == input.name; });
+      if (pair == states_.end() || status != Status::Ok) continue;
+      const NumpyArray &before = arrays_.at("in." + one + "." + input.name),
+                       &after = arrays_.at("out." + one + "." + std::string(pair->present));
+      StatePart part;
+      for (size_t i = 0; i < before.shape.size(); ++i)
+        if (before.shape[i] != after.shape[i]) part = {static_cast<int>(i), 0, before.shape[i]};
+      if (before.elements() == 0) continue;
+      status = state->write(input.name, bytes_of(before, input.dtype), part);
+      if (part.size == 0) continue;
+      const std::string& symbol = input.dims[static_cast<size_t>(part.axis)].symbol;
+      if (std::none_of(extents->begin(), extents->end(), [&](const ExtentValue& e) { return e.name == symbol; }))
+        extents->push_back({symbol, part.size});
+    }
+    return status;
+  }
+
+  bool is_past(const std::string& name) const {
+    return std::any_of(states_.begin(), states_.end(), [&](const OnnxState& s) { return s.past == name; });
+  }
+  const OnnxState* state_of(const std::string& output) const {
+    const auto found =
+        std::find_if(states_.begin(), states_.end(), [&](const OnnxState& s) { return s.present == output; });
+    return found != states_.end() ? &*found : nullptr;
+  }
+
   int check(Plan& plan, const std::string& one, const std::string& word) {
     std::vector<OnnxShape> shapes;
     std::vector<std::vector<std::byte>> memory;
     std::vector<HostBuffer> buffers;
     memory.reserve(model_.inputs().size() + model_.outputs().size());
     for (const OnnxTensor& input : model_.inputs()) {
-      const auto found = arrays_.find("in." + one + "." + input.name);
-      if (found == arrays_.end()) {
-        complain(options_.check + ": 'in." + one + "." + input.name + "' is missing");
-        return kBadInput;
-      }
-      shapes.push_back({input.name, found->second.shape});
-      memory.push_back(bytes_of(found->second, input.dtype));
-      if (found->second.elements() > 0) buffers.emplace_back(input.name, memory.back());
+      const NumpyArray* array = array_of("in.", one, input.name);
+      if (array == nullptr) return kBadInput;
+      shapes.push_back({input.name, array->shape});
+      memory.push_back(bytes_of(*array, input.dtype));
+      if (array->elements() > 0 && !is_past(input.name)) buffers.emplace_back(input.name, memory.back());
     }
     for (const OnnxTensor& output : model_.outputs()) {
-      const auto found = arrays_.find("out." + one + "." + output.name);
-      if (found == arrays_.end()) {
-        complain(options_.check + ": 'out." + one + "." + output.name + "' is missing");
-        return kBadInput;
-      }
-      buffers.emplace_back(output.name,
-                           memory.emplace_back(static_cast<size_t>(found->second.elements()) * size_of(output.dtype)));
+      const NumpyArray* array = array_of("out.", one, output.name);
+      if (array == nullptr) return kBadInput;
+      memory.emplace_back(static_cast<size_t>(array->elements()) * size_of(output.dtype));
+      if (state_of(output.name) == nullptr) buffers.emplace_back(output.name, memory.back());
     }
     std::vector<ExtentValue> extents;
-    Status status = model_.find_extents(shapes, messages_.log(), &extents);
+    RunOptions run_options;
+    Status status = model_.find_extents(graph_, shapes, messages_.log(), &extents);
+    if (status == Status::Ok && !states_.empty()) status = plan.make_state(&run_options.state);
+    if (status == Status::Ok && !states_.empty()) status = fill(&run_options.state, one, &extents);
     double milliseconds = 0;
     if (status == Status::Ok) {
       const auto begin = std::chrono::steady_clock::now();
-      status = plan.run(buffers, extents);
+      status = plan.run(buffers, extents, run_options);
       milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     }
+    for (size_t i = 0; i < model_.outputs().size() && status == Status::Ok; ++i)
+      if (const OnnxState* pair = state_of(model_.outputs()[i].name))
+        status = run_options.state.read(pair->past, memory[model_.inputs().size() + i]);
     const std::vector<std::string> said = messages_.take();
     if (status != Status::Ok) {
       std::printf("FAIL %s %s: %s\n", one.c_str(), word.c_str(),
@@ -240,6 +288,7 @@ class Command {
   Arrays arrays_;
   std::vector<std::string> cases_;
   std::map<std::string, int64_t> largest_;
+  std::vector<OnnxState> states_;
 };
 
 }  // namespace

@@ -1,50 +1,17 @@
 // Graphs of ONNX files: what they compute, which sizes they find, and what they refuse.
 #include <cmath>
-#include <cstring>
 
 #include <heed/onnx.hpp>
 
 #include "harness/setup.hpp"
 #include "hostile/hostile.hpp"
+#include "onnx/imported.hpp"
 #include "onnx/importer.hpp"
-#include "onnx/models.hpp"
 
 using namespace heed;
 using namespace heed::test;
 
 namespace {
-
-Proto floats_proto(std::string_view name, const std::vector<int64_t>& dims, const std::vector<float>& values) {
-  return tensor_proto(name, ElementType::F32, dims)
-      .text(9, {reinterpret_cast<const char*>(values.data()), 4 * values.size()});
-}
-Proto integers_proto(std::string_view name, const std::vector<int64_t>& dims, const std::vector<int64_t>& values) {
-  return tensor_proto(name, ElementType::I64, dims)
-      .text(9, {reinterpret_cast<const char*>(values.data()), 8 * values.size()});
-}
-// A node with attributes of whole numbers.
-Proto with(Proto node, std::string_view name, int64_t value) {
-  return node.message(5, attribute_proto(name, 2).integer(3, value));
-}
-Proto with(Proto node, std::string_view name, const std::vector<int64_t>& values) {
-  return node.message(5, attribute_proto(name, 7).integers(8, values));
-}
-
-struct Imported {
-  std::string bytes;
-  Messages messages;
-  OnnxModel model;
-  Graph graph;
-  Status status = Status::Ok;
-};
-
-std::unique_ptr<Imported> imported(const Proto& model, const OnnxOptions& options) {
-  auto made = std::make_unique<Imported>();
-  made->bytes = model.bytes();
-  made->status = OnnxModel::parse(std::as_bytes(std::span(made->bytes)), "memory", made->messages.log(), &made->model);
-  if (made->status == Status::Ok) made->status = made->model.build(options, made->messages.log(), &made->graph);
-  return made;
-}
 
 Plan plan_of(Imported& file) {
   INFO(file.messages.text);
@@ -95,7 +62,7 @@ TEST_CASE("onnx: shapes that a file computes run nowhere, at any size", "[onnx]"
     const int64_t dims[] = {batch, seq, 4};
     const OnnxShape shapes[] = {{"x", dims}};
     std::vector<ExtentValue> extents;
-    REQUIRE(file->model.find_extents(shapes, file->messages.log(), &extents) == Status::Ok);
+    REQUIRE(file->model.find_extents(file->graph, shapes, file->messages.log(), &extents) == Status::Ok);
     const HostBuffer buffers[] = {{"x", x}, {"y", y}};
     REQUIRE(plan.run(buffers, extents) == Status::Ok);
     for (size_t row = 0; row < y.size() / 2; ++row)
@@ -140,7 +107,7 @@ TEST_CASE("onnx: two names of one size become one, and a sum of sizes is known",
   const int64_t of_past[] = {2, 5}, of_x[] = {2, 2}, of_mask[] = {2, 7}, too_long[] = {2, 8};
   const OnnxShape shapes[] = {{"past", of_past}, {"x", of_x}, {"mask", of_mask}};
   std::vector<ExtentValue> extents;
-  REQUIRE(file->model.find_extents(shapes, file->messages.log(), &extents) == Status::Ok);
+  REQUIRE(file->model.find_extents(file->graph, shapes, file->messages.log(), &extents) == Status::Ok);
   CHECK(extents.size() == 3);
   const HostBuffer buffers[] = {{"past", past}, {"x", x}, {"mask", mask}, {"y", y}};
   REQUIRE(plan.run(buffers, extents) == Status::Ok);
@@ -149,10 +116,11 @@ TEST_CASE("onnx: two names of one size become one, and a sum of sizes is known",
     CHECK(y[i] == (at < 5 ? past[row * 5 + at] : x[row * 2 + at - 5]) * mask[i]);
   }
   const OnnxShape wrong[] = {{"past", of_past}, {"x", of_x}, {"mask", too_long}};
-  file->messages.refused(file->model.find_extents(wrong, file->messages.log(), &extents), Status::ShapeMismatch,
-                         "dim 1 of input 'mask' is 8; it must be 7");
-  file->messages.refused(file->model.find_extents(std::span(shapes).first(2), file->messages.log(), &extents),
-                         Status::ShapeMismatch, "'mask' is missing");
+  file->messages.refused(file->model.find_extents(file->graph, wrong, file->messages.log(), &extents),
+                         Status::ShapeMismatch, "dim 1 of input 'mask' is 8; it must be 7");
+  file->messages.refused(
+      file->model.find_extents(file->graph, std::span(shapes).first(2), file->messages.log(), &extents),
+      Status::ShapeMismatch, "'mask' is missing");
   // A graph of its own where nothing is before.
   const OnnxExtent none[] = {{"before", 0}};
   const auto first = imported(model_proto(graph), {.extents = none, .largest = 4});
@@ -160,7 +128,7 @@ TEST_CASE("onnx: two names of one size become one, and a sum of sizes is known",
   std::vector<float> made(4);
   const int64_t of_none[] = {2, 0}, of_short[] = {2, 2};
   const OnnxShape at_first[] = {{"past", of_none}, {"x", of_x}, {"mask", of_short}};
-  REQUIRE(first->model.find_extents(at_first, first->messages.log(), &extents) == Status::Ok);
+  REQUIRE(first->model.find_extents(first->graph, at_first, first->messages.log(), &extents) == Status::Ok);
   const std::vector<float> short_mask = pattern(4, 4);
   const HostBuffer first_buffers[] = {{"x", x}, {"mask", short_mask}, {"y", made}};
   REQUIRE(start.run(first_buffers, extents) == Status::Ok);

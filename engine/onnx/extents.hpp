@@ -1,0 +1,15 @@
+// The extents of a run, from the shapes of a graph's inputs.
+#pragma once
+
+#include <string>
+
+#include <heed/onnx.hpp>
+
+namespace heed::onnx {
+
+// Empty, or what is wrong with the shapes. `inputs` are those of the file: the graph has none that are empty or states, but may have
+// extents of their dims.
+std::string find_extents(const Graph& g, std::span<const OnnxTensor> inputs, std::span<const OnnxShape> shapes,
+                         std::vector<ExtentValue>* extents);
+
+}  // namespace heed::onnx
