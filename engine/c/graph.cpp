@@ -24,6 +24,23 @@ bool has_tensor(Call& call, const Pin<Graph>& graph, heed_tensor named, Tensor* 
   return false;
 }
 
+// Null if there is no such kind.
+const std::vector<heed::detail::NamedTensor>* named_of(const Graph& graph, int32_t kind) {
+  const heed::detail::GraphData& data = graph.it.data();
+  return kind == HEED_GRAPH_INPUTS    ? &data.inputs
+         : kind == HEED_GRAPH_OUTPUTS ? &data.outputs
+         : kind == HEED_GRAPH_STATES  ? &data.states
+                                      : nullptr;
+}
+
+// Those that runs give.
+std::vector<const heed::detail::ExtentInfo*> extents_of(const Graph& graph) {
+  std::vector<const heed::detail::ExtentInfo*> all;
+  for (const heed::detail::ExtentInfo& extent : graph.it.data().extents)
+    if (!extent.is_computed) all.push_back(&extent);
+  return all;
+}
+
 }  // namespace
 
 heed_status heed_graph_create(heed_graph** graph) {
@@ -107,6 +124,46 @@ heed_status heed_graph_get_weight(heed_graph* handle, size_t index, heed_weight_
   found.shape = graph->weight_shapes[index].data();
   found.dtype = to_c(weight.dtype);
   wanted.set(found);
+  return call.status();
+}
+
+size_t heed_graph_named_count(heed_graph* handle, int32_t kind) {
+  Call call(__func__);
+  const Pin<Graph> graph(call, handle);
+  const auto* all = graph ? named_of(*graph, kind) : nullptr;
+  return all != nullptr ? all->size() : 0;
+}
+
+heed_status heed_graph_get_named(heed_graph* handle, int32_t kind, size_t index, const char** name,
+                                 heed_tensor* tensor) {
+  Call call(__func__);
+  const Pin<Graph> graph(call, handle);
+  if (!call.has(name, "name") || !call.has(tensor, "tensor") || call.failed()) return call.status();
+  const auto* all = named_of(*graph, kind);
+  if (all == nullptr)
+    return call.fail(HEED_INVALID_ARGUMENT, heed::format("%d is no kind of tensor that has a name", kind));
+  if (!call.has_index(index, all->size())) return call.status();
+  *name = (*all)[index].name.c_str();
+  *tensor = graph->name(Tensor{(*all)[index].tensor});
+  return call.status();
+}
+
+size_t heed_graph_extent_count(heed_graph* handle) {
+  Call call(__func__);
+  const Pin<Graph> graph(call, handle);
+  return graph ? extents_of(*graph).size() : 0;
+}
+
+heed_status heed_graph_get_extent(heed_graph* handle, size_t index, const char** name, heed_dim* dim) {
+  Call call(__func__);
+  const Pin<Graph> graph(call, handle);
+  if (!call.has(name, "name") || !call.has(dim, "dim") || call.failed()) return call.status();
+  const std::vector<const heed::detail::ExtentInfo*> all = extents_of(*graph);
+  if (!call.has_index(index, all.size())) return call.status();
+  *name = all[index]->name.c_str();
+  heed::Dim found = all[index]->max;
+  found.expr = all[index]->size;
+  *dim = graph->name(found);
   return call.status();
 }
 

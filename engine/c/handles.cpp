@@ -92,6 +92,7 @@ const char* to_string(Kind kind) {
     case Kind::Conversation: return "conversation";
     case Kind::Submitter: return "submitter";
     case Kind::Optimizer: return "optimizer";
+    case Kind::OnnxModel: return "ONNX model";
     case Kind::BitsReport: return "bits report";
   }
   return "handle";

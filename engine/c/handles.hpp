@@ -31,6 +31,7 @@ enum class Kind : uint8_t {
   Conversation,
   Submitter,
   Optimizer,
+  OnnxModel,
   BitsReport,
 };
 const char* to_string(Kind kind);  // "device", for messages

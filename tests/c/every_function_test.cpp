@@ -89,8 +89,8 @@ struct Everything {
     done(heed_device_operation_bits(device, &bits));
     const int32_t ids[] = {1, 2};
     done(heed_text_generator_attention(generator, ids, 2, map.out()));
-    handles = {blob,       device, list,      weights, tested,  tuned,     graph,        plan,      run, state,
-               checkpoint, model,  tokenizer, map,     encoder, generator, conversation, optimizer, bits};
+    handles = {blob,       device, list,      weights, tested,  tuned,     graph,        plan,      run,  state,
+               checkpoint, model,  tokenizer, map,     encoder, generator, conversation, optimizer, bits, onnx};
   }
   ~Everything() {
     CHECK(heed_run_destroy(run) == HEED_OK);
@@ -118,6 +118,8 @@ struct Everything {
   heed_bits_report* bits = nullptr;
   KeptCheckpoint checkpoint{heed_checkpoint_open, source_path("tests/models/llama.gguf").c_str(), nullptr};
   KeptModel model{heed_decoder_model_open, source_path("tests/models/llama.gguf").c_str(), nullptr};
+  Kept<heed_onnx_model, heed_onnx_model_destroy> onnx{heed_onnx_model_open,
+                                                      source_path("tests/onnx/witness.onnx").c_str(), nullptr};
   KeptEncoder encoder{heed_text_encoder_open, device, tiny_folder().c_str(), nullptr};
   KeptGenerator generator{heed_text_generator_open, device, kTinySpeaker.c_str(), nullptr};
   KeptTokenizer tokenizer{heed_text_generator_tokenizer, generator};

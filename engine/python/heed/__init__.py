@@ -7,6 +7,7 @@
     plan = device.compile(g, device.upload(module.state_dict()))
     y = plan.run({"x": array})["y"]
 
+heed.onnx.load reads networks from ONNX files, as PyTorch exports them, and calls them with arrays.
 heed.nn has layers: self_attention, cross_attention, encoder_layer, encoder_stack, decoder_stack, transformer and others;
 heed.train gradients and optimizers. help(heed.nn) and help(heed.train) tell of them.
 
@@ -14,7 +15,7 @@ Failures are an heed.Error with a status; wrong types and words are a TypeError 
 devices, graphs and plans of its own.
 """
 
-from . import nn, train
+from . import nn, onnx, train
 from ._c import Error, Status, version
 from ._options import (AttentionResult, CompileOptions, DeviceOptions, TextConversationOptions, TextEncoderOptions, TextGeneratorOptions,
                        TopKResult, UploadOptions, WindowOptions)
@@ -33,4 +34,4 @@ __all__ = ["AttentionMap", "AttentionResult", "BertConfig", "Checkpoint", "Compi
            "DecoderModel", "Device", "DeviceInfo", "DeviceOptions", "Dim", "Error", "Graph", "Mask", "PassInfo", "Plan", "Run", "State",
            "Status", "Tensor", "TextConversationOptions", "TextEncoder", "TextEncoderOptions", "TextGenerator", "TextGeneratorOptions",
            "TextPiece", "TextSampling", "Tokenizer", "TopKResult", "UploadOptions", "Weights", "WindowOptions", "devices", "exclude", "grammar_of_json_schema", "keep",
-           "nn", "train", "version"]
+           "nn", "onnx", "train", "version"]

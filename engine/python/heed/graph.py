@@ -29,13 +29,31 @@ class Graph(Operations):
     """Operations on tensors. A graph holds no device and no memory except its constants."""
 
     def __init__(self) -> None:
-        self._own(_c.make(lib.heed_graph_create))
+        self._begin(_c.make(lib.heed_graph_create))
+
+    def _begin(self, pointer: Any) -> None:
+        self._own(pointer)
         self._names: Dict[int, str] = {}  # of extents and positions, by their numbers in C
         self._inputs: Dict[str, Port] = {}
         self._outputs: Dict[str, Port] = {}
         self._states: Dict[str, Port] = {}
         self._functions: List[HostFunction] = []  # of custom passes, which C calls
         self._gradients: List[GradientFunction] = []
+
+    @classmethod
+    def _made_in_c(cls, pointer: Any) -> "Graph":
+        """A graph that C has filled."""
+        g = cls.__new__(cls)
+        g._begin(pointer)
+        name, tensor, dim = ffi.new("char **"), ffi.new("heed_tensor *"), ffi.new("heed_dim *")
+        for i in range(lib.heed_graph_extent_count(g._c)):
+            _c.check(lib.heed_graph_get_extent(g._c, i, name, dim))
+            g._names[dim[0]] = _c.text(name[0])
+        for kind, ports in ((lib.HEED_GRAPH_INPUTS, g._inputs), (lib.HEED_GRAPH_OUTPUTS, g._outputs), (lib.HEED_GRAPH_STATES, g._states)):
+            for i in range(lib.heed_graph_named_count(g._c, kind)):
+                _c.check(lib.heed_graph_get_named(g._c, kind, i, name, tensor))
+                ports[_c.text(name[0])] = g._port(g._new(tensor[0]))
+        return g
 
     def _copy(self) -> "Graph":
         """Another graph with the same contents."""

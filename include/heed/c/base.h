@@ -73,6 +73,7 @@ typedef struct heed_run heed_run;                      // plan.h: a run that goe
 typedef struct heed_state heed_state;                  // state.h: tensors that stay from run to run
 typedef struct heed_checkpoint heed_checkpoint;        // files.h: named tensors in files
 typedef struct heed_decoder_model heed_decoder_model;  // models.h: a language model's network and weights in files
+typedef struct heed_onnx_model heed_onnx_model;        // onnx.h: a network in an ONNX file
 typedef struct heed_tokenizer heed_tokenizer;          // text.h
 typedef struct heed_attention_map heed_attention_map;  // text.h: what tokens looked at
 typedef struct heed_text_encoder heed_text_encoder;    // text.h: texts become vectors

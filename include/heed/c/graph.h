@@ -52,6 +52,14 @@ typedef struct heed_weight_info {
 } heed_weight_info;
 HEED_API size_t heed_graph_weight_count(heed_graph* graph);
 HEED_API heed_status heed_graph_get_weight(heed_graph* graph, size_t index, heed_weight_info* info);
+// Inputs, outputs and states of the graph with their names, in the order of the calls. Names are valid until the graph changes.
+enum { HEED_GRAPH_INPUTS = 0, HEED_GRAPH_OUTPUTS = 1, HEED_GRAPH_STATES = 2 };
+HEED_API size_t heed_graph_named_count(heed_graph* graph, int32_t kind);  // 0, too, if there is no such kind
+HEED_API heed_status heed_graph_get_named(heed_graph* graph, int32_t kind, size_t index, const char** name,
+                                          heed_tensor* tensor);
+// Extents and positions, which runs give, in the same way.
+HEED_API size_t heed_graph_extent_count(heed_graph* graph);
+HEED_API heed_status heed_graph_get_extent(heed_graph* graph, size_t index, const char** name, heed_dim* dim);
 // The largest value that a size can take; of a constant, itself.
 HEED_API heed_status heed_graph_dim_max(heed_graph* graph, heed_dim dim, int64_t* most);
 // The value of a size in a run with these extents, for the memory of outputs. Positions that are not given are 0.

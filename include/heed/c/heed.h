@@ -38,6 +38,7 @@
 #include <heed/c/graph.h>
 #include <heed/c/models.h>
 #include <heed/c/nn.h>
+#include <heed/c/onnx.h>
 #include <heed/c/plan.h>
 #include <heed/c/state.h>
 #include <heed/c/text.h>
