@@ -15,7 +15,7 @@ constexpr int kDeepest = 16;            // of functions and branches within each
 constexpr int64_t kMostNumbers = 4096;  // of an initializer that is read into memory to compute with it
 constexpr int64_t kLargestIota = 1 << 24;
 constexpr int64_t kMostNodes = 1 << 20;  // with those of functions as often as they are called
-constexpr int64_t kFirstOpset = 7, kLastOpset = 25;
+constexpr int64_t kFirstOpset = 7, kLastOpset = 28;
 
 }  // namespace
 

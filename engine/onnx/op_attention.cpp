@@ -1,4 +1,6 @@
 // Attention and RotaryEmbedding of opset 23 on.
+#include <limits>
+
 #include "onnx/operators.hpp"
 
 namespace heed::onnx {
@@ -25,6 +27,39 @@ Tensor behind_past(Call& call, size_t past, Tensor fresh) {
   return call.failed() ? fresh : call.g.concat({before, fresh}, 2);
 }
 
+// How many keys lie before the new ones.
+Dim length_of_past(Call& call) { return call.has(4) ? call.dims(4)[2] : Dim(0); }
+
+// Queries sit behind the past among the keys. BottomRight says so where there are as many new keys as queries; otherwise each row's place
+// does. Lengths say so themselves.
+void place_queries(Call& call, Tensor query, Tensor key, AttentionOptions* options) {
+  Graph& g = call.g;
+  const bool has_window = options->window > 0 || options->window_ahead > 0;
+  const bool is_causal = call.integer("is_causal", 0) != 0;
+  const Dim past = length_of_past(call);
+  const Shape queries = g.shape(query), keys = g.shape(key);
+  if (is_causal) options->causal = call.has(4) || call.has(6) ? Causal::BottomRight : Causal::TopLeft;
+  if (call.has(6) || !(has_window || (is_causal && call.has(4)))) return;
+  if (keys[2] == g.sum(past, queries[2])) return;
+  const Value place = known_value(ElementType::I32, Known{{1}, {Number(past)}});
+  options->positions = g.expand(call.importer().tensor_of(place, "past"), {queries[0]});
+}
+
+void take_mask(Call& call, Tensor key, AttentionOptions* options) {
+  Tensor mask = call.tensor(3);
+  if (call.failed()) return;
+  const bool is_kept = call.type(3) == ElementType::Bool;
+  // Keys behind the mask are left out.
+  const Dim keys = call.g.shape(key)[2], masked = call.dims(3).back();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (keys.is_constant() && masked.is_constant() && masked.value < keys.value)
+    mask = call.g.pad(mask, -1, 0, keys.value - masked.value, {.value = is_kept ? 0 : -kInfinity});
+  if (is_kept)
+    options->mask = keep(mask);
+  else
+    options->bias = mask;
+}
+
 void attention(Call& call) {
   Graph& g = call.g;
   const bool is_flat = call.rank(0) == 3;
@@ -33,29 +68,31 @@ void attention(Call& call) {
   const Tensor key = behind_past(call, 4, heads_of(call, 1, key_heads)),
                value = behind_past(call, 5, heads_of(call, 2, key_heads));
   if (call.failed()) return;
-  if (call.node.outputs.size() > 3 && !call.node.outputs[3].empty()) return call.fail("scores as an output");
-  if (call.number("softcap", 0.0f) != 0.0f) return call.fail("a softcap");
   AttentionOptions options;
   if (call.find("scale") != nullptr) options.scale = call.number("scale", 1.0f);
-  const bool has_past = call.has(4), has_lengths = call.has(6);
-  if (call.integer("is_causal", 0) != 0)
-    options.causal = has_past || has_lengths ? Causal::BottomRight : Causal::TopLeft;
-  if (has_lengths) options.lengths = call.tensor(6);
-  if (call.has(3)) {
-    const Tensor mask = call.tensor(3);
-    if (call.type(3) == ElementType::Bool)
-      options.mask = keep(mask);
-    else
-      options.bias = mask;
-  }
-  const Tensor made = g.attention(query, key, value, options).output;
+  options.softcap = call.number("softcap", 0.0f);
+  options.window = call.integer("left_window_size", -1) + 1;
+  options.window_ahead = call.integer("right_window_size", -1) + 1;
+  place_queries(call, query, key, &options);
+  if (call.has(6)) options.lengths = call.tensor(6);
+  if (call.has(3)) take_mask(call, key, &options);
+  const bool has_scores = call.node.outputs.size() > 3 && !call.node.outputs[3].empty();
+  constexpr Scores kSteps[] = {Scores::Scaled, Scores::Capped, Scores::Masked, Scores::None};
+  const int64_t step = call.integer("qk_matmul_output_mode", 0);
+  if (step < 0 || step > 3) return call.fail("scores of mode %lld", static_cast<long long>(step));
+  if (has_scores) options.return_scores = kSteps[step];
+  options.return_weights = has_scores && step == 3;
   if (call.failed()) return;
-  const Shape shape = g.shape(made);
-  const Tensor y =
-      is_flat ? g.reshape(g.transpose(made, 1, 2), {shape[0], shape[2], g.dim_product(shape[1], shape[3])}) : made;
+  const AttentionResult made = g.attention(query, key, value, options);
+  if (call.failed()) return;
+  const Shape shape = g.shape(made.output);
+  const Tensor y = is_flat ? g.reshape(g.transpose(made.output, 1, 2),
+                                       {shape[0], shape[2], g.dim_product(shape[1], shape[3])})
+                           : made.output;
   call.give(y, call.type(0));
   call.give(key, call.type(1));
   call.give(value, call.type(2));
+  if (has_scores) call.give(options.return_weights ? made.weights : made.scores, call.type(0));
 }
 
 // Tables of cosines and sines, [positions, width / 2], or [B, S, width / 2] without positions.

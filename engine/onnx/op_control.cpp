@@ -7,6 +7,11 @@ namespace {
 void identity(Call& call) { call.give(call.in(0)); }
 
 void dropout(Call& call) {
+  const auto is_0 = [&](size_t i) {
+    const Known* known = call.has(i) ? call.need_known(i) : nullptr;
+    return known != nullptr && known->numbers.size() == 1 && known->numbers[0].is(0);
+  };
+  if (call.has(2) && !is_0(2) && !(call.has(1) && is_0(1))) return call.fail("the training mode");
   call.give(call.in(0));
   if (call.node.outputs.size() < 2 || call.node.outputs[1].empty()) return;
   const Tensor x = call.tensor(0);

@@ -205,6 +205,59 @@ void is_inf(Call& call) {
             ElementType::Bool, is_scalar(call));
 }
 
+void acosh(Call& call) {
+  one(call,
+      [](Graph& g, Tensor x) { return g.log(g.add(x, g.sqrt(g.sub(g.mul(x, x), number_like(g, 1, x))))); });
+}
+void asinh(Call& call) {
+  one(call, [](Graph& g, Tensor x) {
+    return g.mul(g.sign(x), g.log(g.add(g.abs(x), g.sqrt(g.add(g.mul(x, x), number_like(g, 1, x))))));
+  });
+}
+void atanh(Call& call) {
+  one(call, [](Graph& g, Tensor x) {
+    const Tensor one = number_like(g, 1, x);
+    return g.scale(g.log(g.div(g.add(one, x), g.sub(one, x))), 0.5f);
+  });
+}
+void cosh(Call& call) {
+  one(call, [](Graph& g, Tensor x) { return g.scale(g.add(g.exp(x), g.exp(g.neg(x))), 0.5f); });
+}
+void sinh(Call& call) {
+  one(call, [](Graph& g, Tensor x) { return g.scale(g.sub(g.exp(x), g.exp(g.neg(x))), 0.5f); });
+}
+void celu(Call& call) {
+  const float alpha = call.number("alpha", 1.0f);
+  one(call, [&](Graph& g, Tensor x) { return g.scale(g.elu(g.scale(x, 1.0f / alpha)), alpha); });
+}
+void shrink(Call& call) {
+  const auto bias = static_cast<double>(call.number("bias", 0.0f)), most = static_cast<double>(call.number("lambd", 0.5f));
+  one(call, [&](Graph& g, Tensor x) {
+    const Tensor less = g.sub(x, number_like(g, bias, x)), more = g.add(x, number_like(g, bias, x));
+    return g.where(g.lt(x, number_like(g, -most, x)), more,
+                   g.where(g.gt(x, number_like(g, most, x)), less, number_like(g, 0, x)));
+  });
+}
+void thresholded_relu(Call& call) {
+  const auto alpha = static_cast<double>(call.number("alpha", 1.0f));
+  one(call, [&](Graph& g, Tensor x) { return g.where(g.gt(x, number_like(g, alpha, x)), x, number_like(g, 0, x)); });
+}
+void swiglu(Call& call) {
+  Graph& g = call.g;
+  const float alpha = call.number("alpha", 1.0f);
+  (void)call.broadcast(call.dims(0), call.dims(1));
+  const Tensor x = call.tensor(0), y = call.tensor(1);
+  if (!call.failed()) call.give(g.mul(g.mul(x, g.sigmoid(g.scale(x, alpha))), y), call.type(0), is_scalar(call));
+}
+void mean(Call& call) {
+  several<&Graph::add>(call);
+  if (call.failed() || call.out.empty()) return;
+  const Tensor sum = call.importer().tensor_of(call.out[0], "the sum");
+  if (call.failed()) return;
+  call.out.clear();
+  call.give(call.g.scale(sum, 1.0f / static_cast<float>(call.count())), call.type(0), is_scalar(call));
+}
+
 void tan(Call& call) {
   one(call, [](Graph& g, Tensor x) { return g.div(g.sin(x), g.cos(x)); });
 }
@@ -214,13 +267,18 @@ void ceil(Call& call) {
 
 constexpr Operator kOperators[] = {
     {"Abs", function<&Graph::abs>},
+    {"Acosh", acosh},
     {"Add", arithmetic<&Graph::add>},
     {"And", comparison<&Graph::logical_and>},
+    {"Asinh", asinh},
+    {"Atanh", atanh},
     {"Cast", cast_op},
     {"CastLike", cast_like},
     {"Ceil", ceil},
+    {"Celu", celu},
     {"Clip", clip},
     {"Cos", function<&Graph::cos>},
+    {"Cosh", cosh},
     {"Div", arithmetic<&Graph::div>},
     {"Elu", elu},
     {"Equal", comparison<&Graph::eq>},
@@ -239,6 +297,7 @@ constexpr Operator kOperators[] = {
     {"LessOrEqual", comparison<&Graph::le>},
     {"Log", function<&Graph::log>},
     {"Max", several<&Graph::maximum>},
+    {"Mean", mean},
     {"Min", several<&Graph::minimum>},
     {"Mish", mish},
     {"Mod", mod},
@@ -252,17 +311,21 @@ constexpr Operator kOperators[] = {
     {"Relu", activation<Activation::Relu>},
     {"Round", function<&Graph::round>},
     {"Selu", selu},
+    {"Shrink", shrink},
     {"Sigmoid", function<&Graph::sigmoid>},
     {"Sign", function<&Graph::sign>},
     {"Sin", function<&Graph::sin>},
+    {"Sinh", sinh},
     {"Softplus", function<&Graph::softplus>},
     {"Softsign", softsign},
     {"Sqrt", function<&Graph::sqrt>},
     {"Sub", arithmetic<&Graph::sub>},
     {"Sum", several<&Graph::add>},
+    {"SwiGLU", swiglu},
     {"Swish", swish},
     {"Tan", tan},
     {"Tanh", activation<Activation::Tanh>},
+    {"ThresholdedRelu", thresholded_relu},
     {"Where", where},
     {"Xor", comparison<&Graph::ne>},
 };

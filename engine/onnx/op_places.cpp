@@ -30,7 +30,7 @@ Known gathered(const Known& x, const Known& at, size_t axis) {
 // Places, of which negative ones count from the end.
 Tensor counted(Call& call, size_t i, const Dim& length) {
   Graph& g = call.g;
-  const Tensor at = call.tensor(i);
+  const Tensor at = cast_to(call, call.tensor(i), call.type(i), ElementType::I32);
   if (const Known* known = call.known(i); known != nullptr || call.failed()) {
     if (known == nullptr) return at;
     const auto negative = [](const Number& number) { return !number.is_size() && number.value < 0; };

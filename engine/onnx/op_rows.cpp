@@ -64,8 +64,17 @@ void norm(Call& call, float eps, const F& f) {
     if (shape.rank == 1 && shape[0] == width) return t;
     return g.reshape(g.expand(t, shape_of(std::span(dims).subspan(static_cast<size_t>(axis)))), {width});
   };
-  const Tensor y = f(reshaped(call, x, flat), factor(gamma), factor(beta), eps);
-  if (!call.failed()) call.give(reshaped(call, y, dims), call.type(0));
+  const Tensor whole = reshaped(call, x, flat), y = f(whole, factor(gamma), factor(beta), eps);
+  if (call.failed()) return;
+  call.give(reshaped(call, y, dims), call.type(0));
+  if (call.node.outputs.size() == 1) return;
+  // The mean, and what the rest was multiplied by.
+  const Tensor mean = g.reduce(whole, Reduction::Mean, {-1}, true), rest = g.sub(whole, mean);
+  const Tensor variance = g.reduce(g.mul(rest, rest), Reduction::Mean, {-1}, true);
+  std::vector<Dim> ones(dims.begin(), dims.begin() + axis);
+  ones.resize(dims.size(), Dim(1));
+  for (const Tensor t : {mean, g.rsqrt(g.add(variance, g.number(static_cast<double>(eps))))})
+    call.give(reshaped(call, t, ones), call.type(0));
 }
 
 void layernorm(Call& call) {
@@ -113,6 +122,17 @@ void groupnorm(Call& call) {
   if (!call.failed()) call.give(g.add(g.mul(y, factor), offset), call.type(0));
 }
 
+void mean_variance_norm(Call& call) {
+  Graph& g = call.g;
+  std::vector<int> axes;
+  for (const int64_t axis : call.integers("axes", {0, 2, 3})) axes.push_back(call.axis(axis, call.rank(0)));
+  const Tensor x = call.tensor(0);
+  if (call.failed()) return;
+  const Tensor rest = g.sub(x, g.reduce(x, Reduction::Mean, axes, true));
+  const Tensor variance = g.reduce(g.mul(rest, rest), Reduction::Mean, axes, true);
+  call.give(g.mul(rest, g.rsqrt(g.add(variance, g.number(1e-9)))), call.type(0));
+}
+
 void batchnorm(Call& call) {
   Graph& g = call.g;
   if (call.integer("training_mode", 0) != 0) return call.fail("the training mode");
@@ -143,6 +163,7 @@ constexpr Operator kOperators[] = {
     {"LayerNormalization", layernorm},
     {"LogSoftmax", log_softmax},
     {"LpNormalization", lpnorm},
+    {"MeanVarianceNormalization", mean_variance_norm},
     {"RMSNormalization", rmsnorm},
     {"Softmax", softmax},
 };

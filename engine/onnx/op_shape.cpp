@@ -297,7 +297,9 @@ void space_to_depth(Call& call) {
   const Dim h = g.dim_quotient(d[2], size), w = g.dim_quotient(d[3], size);
   const Tensor x = call.tensor(0);
   if (call.failed()) return;
-  const Tensor cut = g.permute(g.reshape(x, {d[0], d[1], h, size, w, size}), {0, 3, 5, 1, 2, 4});
+  const Tensor parts = g.reshape(x, {d[0], d[1], h, size, w, size});
+  const bool depth_first = call.text("mode", "DCR") == "DCR";
+  const Tensor cut = depth_first ? g.permute(parts, {0, 3, 5, 1, 2, 4}) : g.permute(parts, {0, 1, 3, 5, 2, 4});
   call.give(g.reshape(cut, {d[0], d[1].value * size * size, h, w}), call.type(0));
 }
 

@@ -7,10 +7,10 @@ namespace heed::onnx {
 
 namespace {
 
-std::array<std::span<const Operator>, 11> rooms() {
+std::array<std::span<const Operator>, 12> rooms() {
   return {element_operators(), shape_operators(),     slice_operators(),  made_operators(),
           place_operators(),   product_operators(),   row_operators(),    reduce_operators(),
-          window_operators(),  attention_operators(), control_operators()};
+          window_operators(),  attention_operators(), control_operators(), loss_operators()};
 }
 
 constexpr int64_t kMostFolded = 1 << 16;  // numbers of a result that is computed when the graph is built

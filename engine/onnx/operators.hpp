@@ -39,5 +39,6 @@ std::span<const Operator> reduce_operators();
 std::span<const Operator> window_operators();
 std::span<const Operator> attention_operators();
 std::span<const Operator> control_operators();
+std::span<const Operator> loss_operators();
 
 }  // namespace heed::onnx

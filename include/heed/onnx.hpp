@@ -8,7 +8,7 @@
 //   if (s == heed::Status::Ok) s = plan.run({{"input", x}, {"output", y}}, {{"batch", 3}, {"sequence", 17}});
 //
 // Each dim that the file names, such as "batch", is an extent of the graph, up to a size that the caller gives: one plan serves all sizes
-// up to it. Opsets 7 to 25. Whole numbers of 64 bits are I32 in heed, bools are U8 of 0 and 1. Parts of the file that only compute with
+// up to it. Opsets 7 to 28. Whole numbers of 64 bits are I32 in heed, bools are U8 of 0 and 1. Parts of the file that only compute with
 // shapes and constants are done when the graph is built; nothing of them runs on the device.
 #pragma once
 
