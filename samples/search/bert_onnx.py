@@ -1,19 +1,21 @@
 """A BERT encoder as an ONNX model, made from a Hugging Face directory: the reference for results and speed.
 
 build(directory) uses standard operators only, in the order of the published model. build(directory, fused=True) uses
-onnxruntime's own fused operators (com.microsoft), which are its fastest on a CPU."""
+onnxruntime's own fused operators (com.microsoft), which are its fastest on a CPU. make(config, weights) does the same with
+what was read elsewhere."""
 import json
 import pathlib
 
 import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from safetensors.numpy import load_file
 
 ACTIVATIONS = {"gelu", "relu", "tanh"}
 
 
 def load(directory):
+    from safetensors.numpy import load_file
+
     directory = pathlib.Path(directory)
     config = json.loads((directory / "config.json").read_text())
     index = directory / "model.safetensors.index.json"
@@ -167,9 +169,12 @@ class FusedEncoder(Encoder):
 
 
 def build(directory, fused=False, details=False):
+    return make(*load(directory), fused, details)
+
+
+def make(config, weights, fused=False, details=False):
     """ONNX bytes. Inputs ids, keep, types [B, S] int32; output sentence [B, C]. With details also the output of
     the last layer (tokens), the pooler (pooled) and, with plain operators, attention.0, attention.1, ..."""
-    config, weights = load(directory)
     encoder = (FusedEncoder if fused else Encoder)(config, weights)
     inputs = [helper.make_tensor_value_info(n, TensorProto.INT32, ["batch", "tokens"]) for n in ("ids", "keep", "types")]
     tokens = encoder.encode("ids", "keep", "types")

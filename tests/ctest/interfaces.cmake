@@ -52,6 +52,11 @@ heed_test(python.onnx_package LABELS all python COST 3 MAKES python.onnx_package
   COMMAND ${tests}/harness/or_skip.sh ${pip} --upgrade --target ${onnx} onnx==1.23.2)
 heed_test(python.onnx LABELS all python driver COST 100 COUNTED NEEDS python.onnx_package IF ${onnx}/onnx/__init__.py
   COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${onnx} ${tests}/python/run.sh ${venv} ${tests}/onnx/run.py)
+# Sentence vectors of a small BERT, and of a real one where it can be downloaded, as ONNX files beside heed::TextEncoder.
+set(minilm ${PROJECT_SOURCE_DIR}/.cache/all-MiniLM-L6-v2)
+heed_test(python.onnx_sentences LABELS all python driver COST 15 COUNTED NEEDS python.onnx_package model.minilm
+  IF ${onnx}/onnx/__init__.py ${minilm}/model.safetensors
+  COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${onnx} ${tests}/python/run.sh ${venv} ${tests}/onnx/sentences.py ${tests}/search/data/tiny ${minilm})
 
 # heed/glsl.hpp, where the system's libshaderc does not link, with Debian 13's.
 if(HEED_SHADERC_LINKS)
