@@ -23,11 +23,12 @@ bool Importer::find_caches() {
   for (const OnnxState& state : options_.states) {
     const auto past = std::find_if(graph.inputs.begin(), graph.inputs.end(), of_name(state.past));
     const auto present = std::find_if(graph.outputs.begin(), graph.outputs.end(), of_name(state.present));
+    const bool stays = state.present.empty();
     const bool has_default = std::any_of(graph.initializers.begin(), graph.initializers.end(), of_name(state.past));
     const bool is_taken = std::any_of(caches_.begin(), caches_.end(), [&](const Cache& c) {
-      return c.past->name == state.past || c.present == state.present;
+      return c.past->name == state.past || (!stays && c.present == state.present);
     });
-    if (past == graph.inputs.end() || present == graph.outputs.end() || has_default || is_taken) {
+    if (past == graph.inputs.end() || (present == graph.outputs.end() && !stays) || has_default || is_taken) {
       fail(Status::InvalidArgument,
            format("'%s' and '%s' cannot be a state: %s", std::string(state.past).c_str(),
                   std::string(state.present).c_str(),
@@ -37,7 +38,7 @@ bool Importer::find_caches() {
     Cache cache;
     cache.past = &*past;
     cache.present = state.present;
-    if (!find_axis(&cache)) return false;
+    if (!stays && !find_axis(&cache)) return false;
     caches_.push_back(std::move(cache));
   }
   return true;
@@ -120,6 +121,7 @@ bool Importer::may_be_0(const Dim& dim) const {
 }
 
 bool Importer::add_present(const Cache& cache) {
+  if (cache.present.empty()) return true;
   const Value* value = scope_.find(cache.present);
   const auto refuse = [&](const char* why) {
     fail(Status::Unsupported, format("'%s' and '%s' cannot be a state: %s", cache.past->name.c_str(),

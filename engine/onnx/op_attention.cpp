@@ -28,7 +28,13 @@ Tensor behind_past(Call& call, size_t past, Tensor fresh) {
 }
 
 // How many keys lie before the new ones.
-Dim length_of_past(Call& call) { return call.has(4) ? call.dims(4)[2] : Dim(0); }
+Dim length_of_past(Call& call) {
+  if (!call.has(4)) return 0;
+  const std::vector<Dim> dims = call.dims(4);
+  if (dims.size() == 4) return dims[2];
+  call.fail("a past of %zu dims; 4 are needed", dims.size());
+  return 0;
+}
 
 // Queries sit behind the past among the keys. BottomRight says so where there are as many new keys as queries; otherwise each row's place
 // does. Lengths say so themselves.
@@ -47,7 +53,7 @@ void place_queries(Call& call, Tensor query, Tensor key, AttentionOptions* optio
 
 void take_mask(Call& call, Tensor key, AttentionOptions* options) {
   Tensor mask = call.tensor(3);
-  if (call.failed()) return;
+  if (call.failed() || call.rank(3) == 0) return call.fail("a mask of no dims");
   const bool is_kept = call.type(3) == ElementType::Bool;
   // Keys behind the mask are left out.
   const Dim keys = call.g.shape(key)[2], masked = call.dims(3).back();

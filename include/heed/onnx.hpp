@@ -45,7 +45,8 @@ struct OnnxExtent {
   int64_t largest = 0;
 };
 
-// An input that a run takes as `past`, and an output that it leaves as `present` for the next run.
+// An input that a run takes as `past`, and an output that it leaves as `present` for the next run. Without `present` runs leave the input as
+// the host wrote it (State::write), such as keys and values of what a decoder attends to.
 struct OnnxState {
   std::string_view past, present;
 };

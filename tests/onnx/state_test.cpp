@@ -2,6 +2,7 @@
 #include <heed/onnx.hpp>
 
 #include "harness/devices.hpp"
+#include "hostile/hostile.hpp"
 #include "onnx/imported.hpp"
 
 using namespace heed;
@@ -214,6 +215,47 @@ TEST_CASE("onnx: a memory of the same shape is replaced by each run", "[onnx][st
     CHECK(was == memory);
     for (size_t k = 0; k < 12; ++k) memory[k] = std::max(0.0f, memory[k] + x[k]);
   }
+}
+
+TEST_CASE("onnx: what the host wrote into a state stays there", "[onnx][state]") {
+  Proto graph;
+  graph.message(11, value_proto("x", ElementType::F32, {"n", "4"}))
+      .message(11, value_proto("kept", ElementType::F32, {"4"}))
+      .message(12, value_proto("y", ElementType::F32, {"n", "4"}));
+  graph.message(1, node_proto("sum", "Add", {"x", "kept"}, {"y"}));
+  const OnnxState pairs[] = {{"kept", ""}};
+  const auto file = imported(model_proto(graph), {.largest = 5, .states = pairs});
+  INFO(file->messages.text);
+  REQUIRE(file->status == Status::Ok);
+  Plan plan = compiled(open_cpu(), file->graph);
+  State state = state_of(plan);
+  const std::vector<float> kept = {1, 2, 3, 4}, x(8, 0.5f);
+  std::vector<float> y(8);
+  REQUIRE(state.write("kept", std::as_bytes(std::span(kept))) == Status::Ok);
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(plan.run({{"x", x}, {"y", y}}, {{"n", 2}}, {.state = state}) == Status::Ok);
+    CHECK(y == std::vector<float>{1.5f, 2.5f, 3.5f, 4.5f, 1.5f, 2.5f, 3.5f, 4.5f});
+  }
+}
+
+TEST_CASE("hostile: changed ONNX models get states, or are refused", "[hostile][onnx]") {
+  const std::string models[] = {decoder_model().bytes(), attention_model().bytes()};
+  int64_t taken = 0;
+  const int64_t cases = hostile_cases("states of ONNX models", 2000, [&](ops::Random& r) {
+    std::string bytes = models[r.coin()];
+    for (int64_t edits = 1 + r.below(2); edits > 0; --edits) {
+      const auto at = static_cast<size_t>(r.below(static_cast<int64_t>(bytes.size())));
+      bytes[at] = r.coin() ? static_cast<char>(r.next()) : static_cast<char>(bytes[at] ^ (1 << r.below(8)));
+    }
+    OnnxModel model;
+    Graph graph;
+    Messages messages;
+    if (OnnxModel::parse(std::as_bytes(std::span(bytes)), "memory", messages.log(), &model) != Status::Ok) return;
+    const Status status = model.build({.largest = 16, .states = model.states()}, messages.log(), &graph);
+    CHECK(messages.count() == (status == Status::Ok ? 0 : 1));
+    taken += status == Status::Ok;
+  });
+  tell_sound(taken, cases);
 }
 
 TEST_CASE("onnx: what cannot be a state is named", "[onnx][state]") {

@@ -21,8 +21,8 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-DRIVERS = {"none": ("CPU", "cpu"), "lavapipe-256": ("lavapipe", "llvmpipe"), "swiftshader": ("SwiftShader", "SwiftShader"),
-           "interpreter": ("interpreter", "spirv:32")}
+DRIVERS = {"none": ("CPU", "cpu"), "lavapipe-256": ("lavapipe", "llvmpipe"), "swiftshader": ("SwiftShader", "swiftshader"),
+           "interpreter": ("interpreter", "spirv:nvidia")}
 TYPES = {"float32": ("F32", np.float32), "float64": ("F32", np.float32), "float16": ("F16", np.float16), "bool": ("U8", np.uint8),
          "uint8": ("U8", np.uint8), "int32": ("I32", np.int32), "int64": ("I32", np.int32)}
 

@@ -183,12 +183,11 @@ class Model(_c.Handle):
         if self._largest is None:
             if self._states:
                 raise ValueError("a model with states needs `largest`: how long its caches can be")
-            largest: Largest = sizes
+            largest: Dict[str, int] = sizes
         else:
-            empty = {dim: 0 for dim, size in sizes.items() if size == 0}
-            named = self._largest if isinstance(self._largest, Mapping) else {
+            named = dict(self._largest) if isinstance(self._largest, Mapping) else {
                 dim: self._largest for port in self.inputs.values() for dim in port.dims if isinstance(dim, str)}
-            largest = {**named, **empty}
+            largest = {**named, **{dim: 0 for dim, size in sizes.items() if size == 0}}
         key = tuple(sorted(largest.items()))
         if key not in self._plans:
             self._plans[key] = self._compile(largest)
@@ -239,7 +238,7 @@ def load(file: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview], dev
     - device: to run on. Without one the model tells what it holds, and builds graphs.
     - largest: the largest size of each dim that has a name, or one number for all. Without it, plans are made for the sizes that come.
     - states: pairs of an input and an output that stay on the device from run to run: a cache that grows, or a memory that each run
-      replaces. True takes Model.caches.
+      replaces. An input with "" for the output stays as State.write made it. True takes Model.caches.
     - options: of Device.compile."""
     if device is not None:
         Device._c_of(device, "device")

@@ -50,7 +50,8 @@ typedef struct heed_onnx_operator {
 HEED_API size_t heed_onnx_model_operator_count(heed_onnx_model* model);
 HEED_API heed_status heed_onnx_model_operator(heed_onnx_model* model, size_t index, heed_onnx_operator* found);
 
-// An input that a run takes as `past`, and an output that it leaves as `present` for the next run.
+// An input that a run takes as `past`, and an output that it leaves as `present` for the next run; "": runs leave the input as the host
+// wrote it.
 typedef struct heed_onnx_state {
   const char* past;
   const char* present;
