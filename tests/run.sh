@@ -5,6 +5,7 @@
 #   tests/run.sh --all      the label all: everything but the label slow
 #   tests/run.sh WORD...    tests that have one of these labels or names, and what they need
 #   tests/run.sh --list     all labels and tests
+#   tests/run.sh [--all] -- OPTION...   with these options of ctest, too, as `-- -E interpreter`
 # Two tests run side by side where there are two processors. What a failed test printed is printed; what all of them printed stays in
 # build/Testing/Temporary/LastTest.log. tests/README.md tells what each label finds, and all environment variables.
 set -euo pipefail
@@ -15,6 +16,10 @@ exec </dev/null
 build=$root/build
 
 preset=release packages=all-tests targets=(all heed_c_tests)
+words=() options=()
+while [[ $# -gt 0 && $1 != -- ]]; do words+=("$1") && shift; done
+[[ $# -eq 0 ]] || options=("${@:2}")
+set -- "${words[@]}"
 case ${1:-} in
   -h | --help) sed -n '2,/^set /s/^# //p' "${BASH_SOURCE[0]}"; exit ;;
   --list) packages=tests ;;
@@ -64,7 +69,7 @@ at_once=$(($(nproc) > 1 ? 2 : 1))
 export CMAKE_BUILD_PARALLEL_LEVEL=$(($(nproc) / at_once)) CTEST_PARALLEL_LEVEL=$(($(nproc) / at_once))
 log=$build/ctest.log
 set +e
-ctest --preset "$preset" --parallel "$at_once" "${chosen[@]}" 2>&1 | tee "$log" | grep --line-buffered -a -v -E '^[0-9]+% tests passed, '
+ctest --preset "$preset" --parallel "$at_once" "${chosen[@]}" "${options[@]}" 2>&1 | tee "$log" | grep --line-buffered -a -v -E '^[0-9]+% tests passed, '
 code=${PIPESTATUS[0]}
 set -e
 # Why something was skipped, and CTest's closing line at the end.

@@ -57,6 +57,8 @@ check() {
   local system=$1 command=$2 log=$folder/debian-$1-$2.log code seconds last
   local -a run=("/heed/$command/run.sh")
   [[ $command != wheel ]] || run=(bash -ec "$wheel")
+  # The interpreter of the tests says the same of the same kernels on all systems.
+  [[ $command != tests ]] || run+=(-- -E '^interpreter')
   checked=1
   rm -rf --one-file-system "$folder/run"
   cp -a "$folder/base" "$folder/run"

@@ -44,7 +44,7 @@ std::string random_text(GrammarStates& states, uint32_t seed) {
 
 }  // namespace
 
-TEST_CASE("a schema's grammar accepts JSON that is valid for it", "[grammar]") {
+TEST_CASE("a schema's grammar accepts JSON that is valid for it", "[grammar][text]") {
   struct Case {
     const char* schema;
     std::vector<std::string> yes, no;
@@ -134,7 +134,7 @@ TEST_CASE("a schema's grammar accepts JSON that is valid for it", "[grammar]") {
   }
 }
 
-TEST_CASE("what is not understood of a schema is named", "[grammar]") {
+TEST_CASE("what is not understood of a schema is named", "[grammar][text]") {
   const auto deep = [](int depth) {
     std::string all = "1";
     for (int i = 0; i < depth; ++i) all = "{\"items\":" + all + "}";

@@ -11,7 +11,7 @@
 
 namespace heed::test {
 
-TEST_CASE("a grammar accepts the texts that its rules write", "[grammar]") {
+TEST_CASE("a grammar accepts the texts that its rules write", "[grammar][text]") {
   struct Case {
     const char* grammar;
     std::vector<std::string> yes, no;
@@ -57,7 +57,7 @@ TEST_CASE("a grammar accepts the texts that its rules write", "[grammar]") {
   }
 }
 
-TEST_CASE("what is no grammar is refused with its place", "[grammar]") {
+TEST_CASE("what is no grammar is refused with its place", "[grammar][text]") {
   const auto many = [](const std::string& one, int times) {
     std::string all;
     for (int i = 0; i < times; ++i) all += one;
@@ -162,7 +162,7 @@ bool leads_to_end(GrammarStates& states, uint32_t from) {
 
 }  // namespace
 
-TEST_CASE("grammars at random accept what a slow reader of their rules accepts", "[grammar][slow]") {
+TEST_CASE("grammars at random accept what a slow reader of their rules accepts", "[grammar][slow][text]") {
   std::vector<std::string> texts = {""};
   for (size_t i = 0; i < texts.size() && texts[i].size() < 6; ++i)
     for (const char c : {'a', 'b'}) texts.push_back(texts[i] + c);
@@ -198,7 +198,7 @@ TEST_CASE("grammars at random accept what a slow reader of their rules accepts",
   CHECK(accepted > 4000);
 }
 
-TEST_CASE("ambiguous and deeply nested texts take little time and memory", "[grammar]") {
+TEST_CASE("ambiguous and deeply nested texts take little time and memory", "[grammar][text]") {
   struct Case {
     const char *grammar, *again, *end;
     size_t times;
@@ -225,7 +225,7 @@ TEST_CASE("ambiguous and deeply nested texts take little time and memory", "[gra
   }
 }
 
-TEST_CASE("a mask has the tokens that the grammar lets come, and the end where it may end", "[grammar]") {
+TEST_CASE("a mask has the tokens that the grammar lets come, and the end where it may end", "[grammar][text]") {
   const std::pair<const char*, const char*> cases[] = {
       {"root ::= [^\"]* \"\\\"\"", "hello w\xC3"},
       {"root ::= (\"the\" | \" sword\" | \"e\")+", "the sw"},
@@ -267,7 +267,7 @@ TEST_CASE("a mask has the tokens that the grammar lets come, and the end where i
   }
 }
 
-TEST_CASE("where no token goes on as the grammar wants, the mask is empty", "[grammar]") {
+TEST_CASE("where no token goes on as the grammar wants, the mask is empty", "[grammar][text]") {
   Bpe bpe;
   BpeVocabulary vocabulary;
   vocabulary.tokens = {"a", "b", "ab", "<e>"};
