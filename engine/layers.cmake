@@ -130,6 +130,10 @@ heed_layer(nn SMALL)
 heed_layer(train SMALL SEES base graph)
 heed_layer(cases SMALL SEES base graph)
 heed_layer(io SEES base LIBRARIES nlohmann_json::nlohmann_json)
+if(NOT MSVC)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/io/ctranslate2.cpp PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>
+                                                                                     SKIP_PRECOMPILE_HEADERS ON)
+endif()
 heed_layer(models SMALL SEES base io)
 if(HEED_ONNX)
   # Debian libprotozero-dev, vcpkg and Conan protozero; only headers, which no public header includes.
@@ -145,6 +149,7 @@ include(${PROJECT_SOURCE_DIR}/engine/models/models.cmake)
 heed_list_families(heed_models)
 if(HEED_TEXT)
   heed_layer(text ROOMS bpe generator grammar sentences wordpiece SEES base io models LIBRARIES heed::utf8proc)
+  heed_layer(speech SMALL SEES base io models)
 endif()
 if(HEED_SANITIZE)
   # The tests sanitize.* compile in half the time without optimization, which makes loops over vectors and characters many times slower.

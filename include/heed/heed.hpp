@@ -21,6 +21,7 @@
 #include <heed/reproducible.hpp>
 #include <heed/safetensors.hpp>
 #include <heed/self_test.hpp>
+#include <heed/speech.hpp>
 #include <heed/state.hpp>
 #include <heed/status.hpp>
 #include <heed/text_encoder.hpp>

@@ -1,0 +1,218 @@
+// The network, from samples to logits.
+#include "models/whisper.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include <heed/nn.hpp>
+
+#include "base/logging.hpp"
+
+namespace heed::models {
+
+namespace {
+
+constexpr int64_t kFrame = WhisperConfig::kFrame, kBins = kFrame / 2 + 1;
+
+std::string layer_name(const char* side, int index) { return format("%s.layer_%d", side, index); }
+
+// The weights that a window's keys and values of cross attention are made with.
+bool makes_memory(std::string_view name) { return name.find(".attention.linear_1.") != std::string_view::npos; }
+
+// Cosines, then sines, of each bin, [2 kBins, kFrame]. Frames fade in and out as Hann has it, which is a part of them.
+std::vector<float> spectrum_basis() {
+  std::vector<float> basis(static_cast<size_t>(2 * kBins * kFrame));
+  for (int64_t bin = 0; bin < kBins; ++bin)
+    for (int64_t i = 0; i < kFrame; ++i) {
+      const double turn = 2 * std::numbers::pi / static_cast<double>(kFrame);
+      const double fade = 0.5 - 0.5 * std::cos(turn * static_cast<double>(i));
+      const double angle = turn * static_cast<double>(bin * i % kFrame);
+      basis[static_cast<size_t>(bin * kFrame + i)] = static_cast<float>(fade * std::cos(angle));
+      basis[static_cast<size_t>((kBins + bin) * kFrame + i)] = static_cast<float>(fade * std::sin(angle));
+    }
+  return basis;
+}
+
+nn::MultiHeadOptions self_attention(const WhisperSide& side) {
+  nn::MultiHeadOptions options;
+  options.heads = side.heads;
+  options.names = nn::AttentionNames{.qkv = "linear_0", .out = "linear_1"};
+  return options;
+}
+
+nn::FeedForwardOptions feed_forward(const WhisperSide& side) {
+  return {.hidden = side.hidden, .activation = Activation::GeluErf, .first = "linear_0", .second = "linear_1"};
+}
+
+constexpr nn::AttentionBlockNames kSelfNames = {.attention = "self_attention", .norm = "self_attention.layer_norm"};
+constexpr nn::FeedForwardBlockNames kFeedForwardNames = {.feed_forward = "ffn", .norm = "ffn.layer_norm"};
+constexpr nn::NormOptions kPreNorm = {.placement = nn::NormPlacement::Pre};
+
+Tensor table(Graph& g, const char* name, int64_t rows, int64_t width) {
+  const Tensor known = g.find_weight(name);
+  return g.weight(name, {rows, width}, known.valid() ? g.dtype(known) : DType::F32);
+}
+
+// Rows [S, heads width] -> heads [1, heads, S, width].
+Tensor apart(Graph& g, Tensor x, int64_t heads) {
+  const Shape shape = g.shape(x);
+  if (shape.rank != 3) return {};
+  return g.transpose(g.reshape(x, {shape[0], shape[1], heads, shape[2].value / heads}), 1, 2);
+}
+
+Tensor memory(Graph& g, const std::string& attention, const char* what, const WhisperConfig& config,
+              const WhisperOptions& options) {
+  const int64_t heads = config.decoder.heads;
+  return g.state(attention + what, {1, heads, config.encoder.positions, config.width / heads},
+                 options.cache_dtype.value_or(DType::F32));
+}
+
+// Attention over what is heard, whose keys and values are there.
+Tensor cross_attention(Graph& g, Tensor x, const std::string& layer, const WhisperConfig& config,
+                       const WhisperOptions& options) {
+  const std::string name = layer + ".attention";
+  const Tensor query = nn::linear(g, nn::layernorm(g, x, name + ".layer_norm"), name + ".linear_0", config.width);
+  const AttentionResult heard =
+      g.attention(apart(g, query, config.decoder.heads), memory(g, name, ".keys", config, options),
+                  memory(g, name, ".values", config, options));
+  const Shape shape = g.shape(x);
+  if (g.status() != Status::Ok) return {};
+  const Tensor rows = g.reshape(g.transpose(heard.output, 1, 2), {shape[0], shape[1], config.width});
+  return g.add(x, nn::linear(g, rows, name + ".linear_2", config.width));
+}
+
+}  // namespace
+
+std::vector<double> mel_triangles(int64_t bands) {
+  const double step = std::log(6.4) / 27.0, rate = static_cast<double>(WhisperConfig::kRate);
+  const auto hertz = [&](double mel) { return mel < 15.0 ? mel * 200.0 / 3.0 : 1000.0 * std::exp((mel - 15.0) * step); };
+  const double top = 15.0 + std::log(rate / 2.0 / 1000.0) / step;
+  const auto corner = [&](int64_t i) { return hertz(top * static_cast<double>(i) / static_cast<double>(bands + 1)); };
+  std::vector<double> triangles;
+  for (int64_t band = 0; band < bands; ++band) {
+    const double left = corner(band), middle = corner(band + 1), right = corner(band + 2);
+    for (int64_t bin = 0; bin < kBins; ++bin) {
+      const double at = static_cast<double>(bin) * rate / static_cast<double>(kFrame);
+      const double height = std::min((at - left) / (middle - left), (right - at) / (right - middle));
+      triangles.push_back(std::max(0.0, height) * 2.0 / (right - left));
+    }
+  }
+  return triangles;
+}
+
+// Types of matrices on the device, for all weights that the graph is about to ask for.
+void WhisperModel::declare(Graph& g, bool encodes, const WhisperOptions& options) const {
+  for (const HostTensor& tensor : tensors_) {
+    const bool of_encoder = tensor.name.starts_with("encoder.") || makes_memory(tensor.name);
+    if (of_encoder != encodes) continue;
+    Shape shape;
+    for (const int64_t size : tensor.shape) shape.push_back(size);
+    const bool is_matrix = tensor.shape.size() > 1;
+    g.weight(tensor.name, shape, is_matrix ? options.weight_dtype.value_or(tensor.dtype) : DType::F32);
+  }
+}
+
+Tensor WhisperModel::mel(Graph& g, Tensor samples) const {
+  g.push_label("mel");
+  // Sound is reflected before its first sample, and behind its last one as far as the last frame reaches.
+  constexpr int64_t kBefore = kFrame / 2, kBehind = kFrame / 2 - WhisperConfig::kHop;
+  const Tensor padded = g.pad(samples, 1, kBefore, kBehind, {.mode = Padding::Reflect});
+  const Tensor frames = g.windows(padded, 1, kFrame, {.stride = WhisperConfig::kHop});
+  const Tensor basis = g.constant("spectrum", {2 * kBins, kFrame}, spectrum_basis());
+  const Tensor spectrum = g.matmul(frames, basis, {.transpose_b = true});
+  // The power of a bin is the sum of two squares, each of which has the bin's row in the table.
+  std::vector<float> both;
+  const std::vector<double> triangles = mel_triangles(config_.bands);
+  for (int64_t band = 0; band < config_.bands; ++band)
+    for (int i = 0; i < 2; ++i)
+      both.insert(both.end(), triangles.begin() + band * kBins, triangles.begin() + (band + 1) * kBins);
+  const Tensor bands = g.constant("bands", {config_.bands, 2 * kBins}, both);
+  const Tensor power = g.matmul(g.mul(spectrum, spectrum), bands, {.transpose_b = true});
+  // (log10(power) + 4) / 4, and nothing more than 2 below the largest of the window.
+  const Tensor level = g.add(g.scale(g.log(g.maximum(power, g.number(1e-10))), 0.25f / std::numbers::ln10_v<float>),
+                             g.number(1.0));
+  const Tensor floor = g.sub(g.reduce(level, Reduction::Max, {1, 2}, true), g.number(2.0));
+  const Tensor result = g.maximum(level, floor);
+  g.pop_label();
+  return result;
+}
+
+Tensor WhisperModel::encode(Graph& g, Tensor mel, const WhisperOptions& options) const {
+  declare(g, true, options);
+  const WhisperSide& side = config_.encoder;
+  const auto convolve = [&](Tensor x, const std::string& name, int64_t channels, int64_t stride) {
+    const Tensor known = g.find_weight(name + ".weight");
+    const Tensor weight = g.weight(name + ".weight", {config_.width, 3, channels}, known.valid() ? g.dtype(known) : DType::F32);
+    const Tensor y = g.conv1d(x, weight, g.weight(name + ".bias", {config_.width}), {.stride = stride, .before = 1, .behind = 1});
+    return g.activation(y, Activation::GeluErf);
+  };
+  Tensor x = convolve(mel, "encoder.conv1", config_.bands, 1);
+  x = convolve(x, "encoder.conv2", config_.width, 2);
+  x = g.add(x, g.cast(table(g, "encoder.position_encodings.encodings", side.positions, config_.width), DType::F32));
+  nn::EncoderLayerOptions layer;
+  layer.attention = self_attention(side);
+  layer.feed_forward = feed_forward(side);
+  layer.norm = kPreNorm;
+  layer.attention_names = kSelfNames;
+  layer.feed_forward_names = kFeedForwardNames;
+  for (int i = 0; i < side.layers && g.status() == Status::Ok; ++i)
+    x = nn::encoder_layer(g, x, layer_name("encoder", i), layer);
+  return nn::layernorm(g, x, "encoder.layer_norm");
+}
+
+void WhisperModel::remember(Graph& g, Tensor encoded, const WhisperOptions& options) const {
+  declare(g, true, options);
+  const int64_t heads = config_.decoder.heads;
+  for (int i = 0; i < config_.decoder.layers && g.status() == Status::Ok; ++i) {
+    const std::string name = layer_name("decoder", i) + ".attention";
+    const Tensor both = nn::linear(g, encoded, name + ".linear_1", 2 * config_.width);
+    const auto keep = [&](const char* what, int64_t begin) {
+      const Tensor rows = apart(g, g.slice(both, 2, begin, config_.width), heads);
+      g.append(memory(g, name, what, config_, options), rows, 2, 0);
+    };
+    keep(".keys", 0);
+    keep(".values", config_.width);
+  }
+}
+
+Tensor WhisperModel::decode(Graph& g, Tensor ids, Dim past, const WhisperOptions& options) const {
+  declare(g, false, options);
+  const WhisperSide& side = config_.decoder;
+  const Shape shape = g.shape(ids);
+  if (shape.rank != 2) return g.fail(Status::ShapeMismatch, "whisper: ids must be [1, S]");
+  const Tensor positions = table(g, "decoder.position_encodings.encodings", side.positions, config_.width);
+  Tensor x = g.embedding(table(g, "decoder.embeddings.weight", config_.vocabulary, config_.width), ids, DType::F32);
+  x = g.add(x, g.cast(g.slice(positions, 0, past, shape[1]), DType::F32));
+  nn::MultiHeadOptions own = self_attention(side);
+  own.causal = Causal::BottomRight;
+  own.cache = {.capacity = side.positions, .past = past, .dtype = options.cache_dtype};
+  for (int i = 0; i < side.layers && g.status() == Status::Ok; ++i) {
+    const std::string name = layer_name("decoder", i);
+    x = nn::attention_block(g, x, x, x, name, kSelfNames, own, kPreNorm);
+    x = cross_attention(g, x, name, config_, options);
+    x = nn::feed_forward_block(g, x, name, kFeedForwardNames, feed_forward(side), kPreNorm);
+  }
+  return nn::layernorm(g, x, "decoder.layer_norm");
+}
+
+Tensor WhisperModel::logits(Graph& g, Tensor rows, const WhisperOptions& options) const {
+  declare(g, false, options);
+  return g.linear(rows, table(g, "decoder.embeddings.weight", config_.vocabulary, config_.width));
+}
+
+Status WhisperModel::upload(Device& device, const WhisperOptions& options, Weights* weights,
+                            UploadProgress progress) const {
+  UploadOptions upload;
+  upload.progress = progress;
+  upload.release = {[](void* file, std::span<const std::byte> data) { static_cast<const CTranslate2*>(file)->release(data); },
+                    const_cast<CTranslate2*>(&file_)};
+  if (options.weight_dtype) {
+    upload.keep_dtype = false;
+    upload.dtype = *options.weight_dtype;
+    upload.only_matrices = true;
+  }
+  return device.upload(tensors_, weights, upload);
+}
+
+}  // namespace heed::models

@@ -1,0 +1,93 @@
+// Whisper (Radford et al. 2022, arXiv:2212.04356): from sound to the logits of tokens.
+//
+// Weights have the names of CTranslate2's files, with dots: "encoder.layer_0.self_attention.linear_0.weight" holds the rows of
+// queries, then keys, then values; "decoder.layer_0.attention.linear_1.weight" those of the keys and values of cross attention.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <heed/device.hpp>
+#include <heed/graph.hpp>
+#include <heed/status.hpp>
+
+#include "io/ctranslate2.hpp"
+
+namespace heed::models {
+
+struct WhisperSide {
+  int layers = 0;
+  int64_t heads = 0, hidden = 0;  // attention heads; width of the feed-forward
+  int64_t positions = 0;          // rows of its table of positions
+};
+
+struct WhisperConfig {
+  int64_t width = 0, bands = 0, vocabulary = 0;  // of a row; mel bands of a frame; tokens
+  WhisperSide encoder, decoder;
+
+  // All models hear 16 kHz, in frames that begin each 160 samples; the second convolution makes one position of two frames.
+  static constexpr int64_t kRate = 16000, kHop = 160, kFrame = 400;
+  int64_t frames() const { return 2 * encoder.positions; }
+  int64_t window() const { return frames() * kHop; }  // samples
+};
+
+// Tokens that are no text. Texts are the ids below `end`.
+struct WhisperTokens {
+  int32_t end = -1, start = -1, translate = -1, transcribe = -1, previous = -1, no_speech = -1, no_times = -1;
+  int32_t first_time = -1;                    // 0 s; each further one is 0.02 s later
+  bool multilingual = false;                  // `start` is followed by a language and a task
+  std::vector<int32_t> suppressed, at_first;  // never drawn; not drawn as the first of a window
+};
+
+struct WhisperOptions {
+  std::optional<DType> weight_dtype = {};  // storage of matrices and tables: F32, F16 or BF16; default: as in the file
+  std::optional<DType> cache_dtype = {};   // storage of keys and values: F16 or BF16; default: F32
+};
+
+class WhisperModel {
+ public:
+  // `path` is a folder as CTranslate2 has it: model.bin, config.json, and vocabulary.txt or vocabulary.json. All tensors of the
+  // network must be there with shapes that fit each other: MissingWeight, ShapeMismatch, or Unsupported for types that
+  // heed cannot store and for tensors beside the network's. On failure *model is unchanged.
+  static Status open(const std::string& path, const Log& log, WhisperModel* model);
+
+  const WhisperConfig& config() const { return config_; }
+  const WhisperTokens& tokens() const { return tokens_; }
+  std::vector<std::string> take_vocabulary() { return std::move(vocabulary_); }  // by id, bytes as letters as GPT-2 has them
+  std::span<const HostTensor> tensors() const { return tensors_; }
+  Status upload(Device& device, const WhisperOptions& options, Weights* weights, UploadProgress progress) const;
+
+  // Samples [1, window] at 16 kHz, of which full scale is -1 to 1 -> the logarithms of mel bands [1, frames, bands].
+  Tensor mel(Graph& g, Tensor samples) const;
+  // mel -> [1, encoder.positions, width], after the last norm.
+  Tensor encode(Graph& g, Tensor mel, const WhisperOptions& options) const;
+  // Writes the keys and values of cross attention to states, once for a window.
+  void remember(Graph& g, Tensor encoded, const WhisperOptions& options) const;
+  // Ids [1, S] behind the `past` that the states have -> [1, S, width], after the last norm.
+  Tensor decode(Graph& g, Tensor ids, Dim past, const WhisperOptions& options) const;
+  // Rows of decode() -> [1, S, vocabulary].
+  Tensor logits(Graph& g, Tensor rows, const WhisperOptions& options) const;
+
+ private:
+  friend class WhisperLoader;
+  void declare(Graph& g, bool encodes, const WhisperOptions& options) const;
+
+  CTranslate2 file_;
+  WhisperConfig config_;
+  WhisperTokens tokens_;
+  std::vector<std::string> vocabulary_;
+  std::vector<HostTensor> tensors_;  // of names_, and of values in the file or made_
+  std::deque<std::string> names_;
+  std::deque<std::vector<int64_t>> shapes_;
+  std::deque<std::vector<std::byte>> made_;
+};
+
+// Triangles over the bins of a spectrum, [bands, kFrame / 2 + 1], on Slaney's scale (mel 15 is 1 kHz), each with an area of 1, as
+// librosa makes them.
+std::vector<double> mel_triangles(int64_t bands);
+
+}  // namespace heed::models

@@ -1,0 +1,369 @@
+// Whisper's files: a folder as CTranslate2 has it.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+
+#include <heed/bpe.hpp>
+#include <heed/nn.hpp>
+
+#include "base/half.hpp"
+#include "base/logging.hpp"
+#include "io/gguf_numbers.hpp"
+#include "io/json_file.hpp"
+#include "io/model_folder.hpp"
+#include "io/safetensors_header.hpp"
+#include "models/family.hpp"
+#include "models/find_weights.hpp"
+#include "models/whisper.hpp"
+
+namespace heed::models {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Entry = CTranslate2::Entry;
+using Type = CTranslate2::Type;
+
+// Networks without these settings are others.
+struct Setting {
+  const char* name;
+  int64_t value;
+};
+constexpr Setting kSettings[] = {
+    {"activation", 3},  // GELU by the error function
+    {"pre_norm", 1},
+    {"alibi", 0},
+    {"scale_embeddings", 0},
+    {"start_from_zero_embedding", 0},
+};
+// Facts about the network that are read elsewhere, or change nothing.
+constexpr std::string_view kFacts[] = {"num_heads", "alignment_heads", "alignment_layer"};
+
+std::optional<int64_t> scalar_of(const Entry& entry) {
+  if (!entry.shape.empty()) return {};
+  switch (entry.type) {
+    case Type::I8: return load_number<int8_t>(entry.data.data());
+    case Type::I16: return load_number<int16_t>(entry.data.data());
+    case Type::I32: return load_number<int32_t>(entry.data.data());
+    default: return {};
+  }
+}
+
+std::optional<DType> storage_of(Type type) {
+  switch (type) {
+    case Type::F32: return DType::F32;
+    case Type::F16: return DType::F16;
+    case Type::BF16: return DType::BF16;
+    default: return {};
+  }
+}
+
+std::string_view last_part(std::string_view name) { return name.substr(name.rfind('/') + 1); }
+
+// "encoder/layer_norm/gamma" -> "encoder.layer_norm.weight"
+std::string graph_name(std::string_view name) {
+  std::string dotted(name);
+  std::replace(dotted.begin(), dotted.end(), '/', '.');
+  const std::string_view end = last_part(name);
+  if (end == "gamma") dotted.replace(dotted.size() - end.size(), end.size(), "weight");
+  if (end == "beta") dotted.replace(dotted.size() - end.size(), end.size(), "bias");
+  return dotted;
+}
+
+bool is_position_table(std::string_view name) { return name.ends_with(".position_encodings.encodings"); }
+
+}  // namespace
+
+class WhisperLoader {
+ public:
+  WhisperLoader(const std::string& path, const Log& log, WhisperModel* model)
+      : path_(path), log_(log), model_(*model), file_(model->file_), config_(model->config_) {}
+
+  Status run() {
+    Status status = CTranslate2::open((path_ / "model.bin").string(), log_, &model_.file_);
+    if (status == Status::Ok) status = check_network();
+    if (status == Status::Ok) status = read_sizes();
+    if (status == Status::Ok) status = read_tensors();
+    if (status == Status::Ok) status = find_weights();
+    if (status == Status::Ok) status = read_vocabulary();
+    if (status == Status::Ok) status = find_tokens();
+    if (status == Status::Ok) status = read_config();
+    return status;
+  }
+
+ private:
+  Status wrong(Status status, const std::string& what) const { return fail(log_, status, file_.name() + ": " + what); }
+
+  Status check_network() const {
+    if (file_.network() != "WhisperSpec" || file_.revision() != 3)
+      return wrong(Status::Unsupported,
+                   format("holds the network '%s', revision %u; 'WhisperSpec' of revision 3 is read",
+                          printable(file_.network()).c_str(), file_.revision()));
+    for (const Entry& entry : file_.entries()) {
+      if (!entry.shape.empty()) continue;
+      const std::string_view name = last_part(entry.name);
+      const Setting* known = std::find_if(std::begin(kSettings), std::end(kSettings),
+                                          [&](const Setting& setting) { return name == setting.name; });
+      const bool is_setting = known != std::end(kSettings);
+      if (!is_setting && std::find(std::begin(kFacts), std::end(kFacts), name) == std::end(kFacts))
+        return wrong(Status::Unsupported, "its setting '" + printable(entry.name) + "' is not known");
+      if (is_setting && scalar_of(entry) != known->value)
+        return wrong(Status::Unsupported, format("its setting '%s' must be %lld", printable(entry.name).c_str(),
+                                                 static_cast<long long>(known->value)));
+    }
+    return Status::Ok;
+  }
+
+  // --- Numbers of the network, as the shapes of tensors tell them
+
+  Status size(const char* name, size_t rank, size_t axis, int64_t* to) const {
+    const Entry* entry = file_.find(name);
+    if (entry == nullptr) return wrong(Status::MissingWeight, format("lacks the tensor %s", name));
+    if (entry->shape.size() != rank || entry->shape[axis] > kMaxDecoderSize)
+      return wrong(Status::ShapeMismatch,
+                   format("%s is %s; it must have %zu dims of at most %lld", name, shape_text(entry->shape).c_str(), rank,
+                          static_cast<long long>(kMaxDecoderSize)));
+    *to = entry->shape[axis];
+    return Status::Ok;
+  }
+
+  Status read_sizes() {
+    Status status = size("decoder/embeddings/weight", 2, 0, &config_.vocabulary);
+    if (status == Status::Ok) status = size("decoder/embeddings/weight", 2, 1, &config_.width);
+    if (status == Status::Ok) status = size("encoder/conv1/weight", 3, 1, &config_.bands);
+    if (status == Status::Ok) status = read_side("encoder", &config_.encoder);
+    if (status == Status::Ok) status = read_side("decoder", &config_.decoder);
+    return status;
+  }
+
+  Status read_side(const std::string& side, WhisperSide* to) {
+    const Entry* heads = file_.find(side + "/num_heads");
+    to->heads = heads != nullptr ? scalar_of(*heads).value_or(0) : 0;
+    if (to->heads < 1 || config_.width % to->heads != 0)
+      return wrong(Status::InvalidFile, format("%s/num_heads must be there and divide the width %lld", side.c_str(),
+                                               static_cast<long long>(config_.width)));
+    const auto has_layer = [&](int i) {
+      return file_.find(format("%s/layer_%d/ffn/linear_0/weight", side.c_str(), i)) != nullptr;
+    };
+    while (to->layers < nn::kMaxLayers && has_layer(to->layers)) ++to->layers;
+    Status status = size((side + "/position_encodings/encodings").c_str(), 2, 0, &to->positions);
+    if (status == Status::Ok) status = size((side + "/layer_0/ffn/linear_0/weight").c_str(), 2, 0, &to->hidden);
+    // A window of sound is 320 samples for each position, and what attends to it grows with its square.
+    constexpr int64_t kMostPositions = 1 << 16;
+    if (status == Status::Ok && to->positions > kMostPositions)
+      status = wrong(Status::Unsupported,
+                     format("the %s has %lld positions, at most %lld are supported", side.c_str(),
+                            static_cast<long long>(to->positions), static_cast<long long>(kMostPositions)));
+    return status;
+  }
+
+  // --- Tensors as the graph wants them: convolutions with channels last, whole numbers with their scales
+
+  Status read_tensors() {
+    for (const Entry& entry : file_.entries()) {
+      if (entry.shape.empty() || entry.name.ends_with("_scale")) continue;
+      Stored tensor = {model_.names_.emplace_back(graph_name(entry.name)), CTranslate2::name_of(entry.type),
+                       storage_of(entry.type), entry.shape, entry.data};
+      if (entry.type == Type::I8) {
+        const Status status = add_scales(entry, &tensor);
+        if (status != Status::Ok) return status;
+      }
+      if (tensor.shape.size() == 3 && tensor.dtype) put_channels_last(&tensor);
+      stored_.push_back(tensor);
+    }
+    std::sort(stored_.begin(), stored_.end(), [](const Stored& a, const Stored& b) { return a.name < b.name; });
+    for (size_t i = 1; i < stored_.size(); ++i)
+      if (stored_[i].name == stored_[i - 1].name)
+        return wrong(Status::InvalidFile, "two tensors mean " + printable(stored_[i].name));
+    return Status::Ok;
+  }
+
+  std::vector<std::byte>& make(size_t bytes) { return model_.made_.emplace_back(bytes); }
+
+  // Rows of whole numbers, each of which has been multiplied by its row's scale, become blocks of Q8_0 where these hold the
+  // scale's inverse, else F32. Unchanged without scales.
+  Status add_scales(const Entry& entry, Stored* tensor) {
+    const Entry* scales = file_.find(std::string(entry.name) + "_scale");
+    if (scales == nullptr) return Status::Ok;
+    const auto rows = static_cast<size_t>(entry.shape[0]), width = entry.data.size() / rows;
+    if (scales->type != Type::F32 || scales->shape.size() != 1 || scales->shape[0] != entry.shape[0])
+      return wrong(Status::ShapeMismatch, printable(scales->name) + " must be f32, one for each row of its tensor");
+    std::vector<float> inverse(rows);
+    constexpr int64_t kBlock = block_of(DType::Q8_0).elements;
+    bool fits = entry.shape.size() == 2 && width % kBlock == 0;
+    for (size_t row = 0; row < rows; ++row) {
+      const float scale = load_number<float>(&scales->data[row * sizeof(float)]);
+      inverse[row] = 1.0f / scale;
+      if (!std::isfinite(scale) || scale <= 0 || !std::isfinite(inverse[row]))
+        return wrong(Status::InvalidFile, format("scale %zu of %s is no positive number", row, printable(scales->name).c_str()));
+      fits = fits && inverse[row] > 0x1p-14f && inverse[row] < 65504.0f;
+    }
+    tensor->dtype = fits ? DType::Q8_0 : DType::F32;
+    std::vector<std::byte>& made = make(bytes_of(*tensor->dtype, entry.data.size()));
+    std::byte* to = made.data();
+    for (size_t i = 0; i < entry.data.size(); ++i) {
+      const float by = inverse[i / width];
+      if (fits && i % kBlock == 0) {
+        const uint16_t half = float_to_half(by);
+        *to++ = static_cast<std::byte>(half & 0xff);
+        *to++ = static_cast<std::byte>(half >> 8);
+      }
+      if (fits) {
+        *to++ = entry.data[i];
+      } else {
+        const float value = by * static_cast<float>(static_cast<int8_t>(entry.data[i]));
+        std::memcpy(to, &value, sizeof value);
+        to += sizeof value;
+      }
+    }
+    tensor->data = made;
+    return Status::Ok;
+  }
+
+  // [out, in, taps] -> [out, taps, in]
+  void put_channels_last(Stored* tensor) {
+    const auto out = static_cast<size_t>(tensor->shape[0]), in = static_cast<size_t>(tensor->shape[1]),
+               taps = static_cast<size_t>(tensor->shape[2]), size = size_of(*tensor->dtype);
+    std::vector<std::byte>& made = make(tensor->data.size());
+    for (size_t o = 0; o < out; ++o)
+      for (size_t i = 0; i < in; ++i)
+        for (size_t t = 0; t < taps; ++t)
+          std::memcpy(&made[((o * taps + t) * in + i) * size], &tensor->data[((o * in + i) * taps + t) * size], size);
+    const std::vector<int64_t>& shape = shapes_.emplace_back(
+        std::vector<int64_t>{tensor->shape[0], tensor->shape[2], tensor->shape[1]});
+    tensor->shape = shape;
+    tensor->data = made;
+  }
+
+  // Finds the weights that the network's graph asks for.
+  Status find_weights() {
+    WeightFinder finder(stored_, file_.name(), log_);
+    Graph g;
+    const Tensor encoded = model_.encode(g, g.input("mel", {1, config_.frames(), config_.bands}), {});
+    model_.remember(g, encoded, {});
+    (void)model_.logits(g, model_.decode(g, g.input("ids", {1, 1}, DType::I32), 0, {}), {});
+    if (g.status() != Status::Ok) return wrong(g.status(), std::string(g.error()));
+    for (const WeightInfo& weight : g.weights()) {
+      const bool is_matrix = weight.shape.rank == 2 && !is_position_table(weight.name);
+      const Stored* found = finder.take(std::string(weight.name), weight.shape, is_matrix);
+      if (found != nullptr && found->dtype) add(*found);
+    }
+    Status status = finder.status(Status::Unsupported, "tensors are of types that are not supported here: ");
+    const Status left = finder.tell(finder.others([](std::string_view) { return false; }), Status::Unsupported,
+                                    "has tensors that the network does not use: ");
+    return status == Status::Ok ? left : status;
+  }
+
+  void add(const Stored& found) {
+    HostTensor tensor = {found.name, *found.dtype, model_.shapes_.emplace_back(found.shape.begin(), found.shape.end()),
+                         found.data};
+    if (tensor.shape.size() == 1 && tensor.dtype != DType::F32) {
+      const size_t count = tensor.data.size() / size_of(tensor.dtype);
+      std::vector<std::byte>& made = make(count * sizeof(float));
+      convert_floats(tensor.data.data(), tensor.dtype, made.data(), DType::F32, count);
+      tensor.dtype = DType::F32;
+      tensor.data = made;
+    }
+    model_.tensors_.push_back(tensor);
+  }
+
+  // --- Tokens
+
+  Status read_vocabulary() {
+    const fs::path json = path_ / "vocabulary.json", lines = path_ / "vocabulary.txt";
+    std::vector<std::string>& words = model_.vocabulary_;
+    Status status = Status::Ok;
+    if (is_there(json)) {
+      vocabulary_file_ = json.string();
+      JsonFile array;
+      status = read_array(vocabulary_file_, Bpe::kMaxFileBytes, log_, &array);
+      array.root().each([&](const std::string&, Json word) {
+        if (word.text() != nullptr) words.push_back(*word.text());
+        return word.text() != nullptr;
+      });
+    } else {
+      vocabulary_file_ = lines.string();
+      std::string text;
+      status = read_text(vocabulary_file_, Bpe::kMaxFileBytes, log_, &text);
+      for (size_t begin = 0; begin < text.size();) {
+        const size_t end = std::min(text.find('\n', begin), text.size());
+        words.emplace_back(text, begin, end - begin);
+        begin = end + 1;
+      }
+    }
+    if (status != Status::Ok || static_cast<int64_t>(words.size()) == config_.vocabulary) return status;
+    return fail(log_, Status::ShapeMismatch,
+                format("%s: has %zu tokens, the model's table %lld rows", vocabulary_file_.c_str(), words.size(),
+                       static_cast<long long>(config_.vocabulary)));
+  }
+
+  int32_t find_token(std::string_view name) const {
+    const auto found = std::find(model_.vocabulary_.begin(), model_.vocabulary_.end(), name);
+    return found == model_.vocabulary_.end() ? -1 : static_cast<int32_t>(found - model_.vocabulary_.begin());
+  }
+
+  Status find_tokens() {
+    WhisperTokens& t = model_.tokens_;
+    const std::pair<int32_t*, std::string_view> all[] = {
+        {&t.end, "<|endoftext|>"},           {&t.start, "<|startoftranscript|>"}, {&t.translate, "<|translate|>"},
+        {&t.transcribe, "<|transcribe|>"},   {&t.previous, "<|startofprev|>"},    {&t.no_times, "<|notimestamps|>"},
+        {&t.first_time, "<|0.00|>"},
+    };
+    for (const auto& [id, name] : all) {
+      *id = find_token(name);
+      if (*id < 0 || (id != &t.end && *id <= t.end))
+        return fail(log_, Status::InvalidFile,
+                    format("%s: the token %s must be there, behind all texts", vocabulary_file_.c_str(), std::string(name).c_str()));
+    }
+    t.no_speech = std::max(find_token("<|nospeech|>"), find_token("<|nocaptions|>"));
+    if (t.no_speech >= 0 && t.start < t.translate && t.no_times < t.first_time) return Status::Ok;
+    return fail(log_, Status::InvalidFile, vocabulary_file_ + ": lacks <|nospeech|>, or its tokens are in another order");
+  }
+
+  Status read_config() {
+    const std::string path = (path_ / "config.json").string();
+    JsonFile object;
+    const Status status = read_object(path, kMaxConfigBytes, log_, &object);
+    if (status != Status::Ok) return status;
+    Fields fields(object.root(), path, log_);
+    const auto read_ids = [&](const char* name, std::vector<int32_t>* ids) {
+      if (!fields.field(name)) return;
+      fields.array(name).each([&](const std::string&, Json value) {
+        const uint64_t* id = value.natural();
+        const bool fits = id != nullptr && *id < static_cast<uint64_t>(config_.vocabulary);
+        if (fits)
+          ids->push_back(static_cast<int32_t>(*id));
+        else
+          fields.fail(name, "must list ids of tokens");
+        return fits;
+      });
+    };
+    read_ids("suppress_ids", &model_.tokens_.suppressed);
+    read_ids("suppress_ids_begin", &model_.tokens_.at_first);
+    // Vocabularies of models of English alone are smaller; both name all languages.
+    constexpr int64_t kLeastMultilingual = 51865;
+    model_.tokens_.multilingual = fields.boolean("is_multilingual", config_.vocabulary >= kLeastMultilingual);
+    return fields.status();
+  }
+
+  fs::path path_;
+  const Log& log_;
+  WhisperModel& model_;
+  const CTranslate2& file_;
+  WhisperConfig& config_;
+  std::vector<Stored> stored_;
+  std::deque<std::vector<int64_t>> shapes_;  // of tensors that are stored in another order
+  std::string vocabulary_file_;
+};
+
+Status WhisperModel::open(const std::string& path, const Log& log, WhisperModel* model) {
+  WhisperModel fresh;
+  const Status status = WhisperLoader(path, log, &fresh).run();
+  if (status == Status::Ok) *model = std::move(fresh);
+  return status;
+}
+
+}  // namespace heed::models

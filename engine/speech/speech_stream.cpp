@@ -1,0 +1,78 @@
+#include "speech/speech_stream.hpp"
+
+#include "base/logging.hpp"
+
+namespace heed {
+
+SpeechStream::SpeechStream() = default;
+SpeechStream::SpeechStream(SpeechStream&&) noexcept = default;
+
+SpeechStream::~SpeechStream() {
+  if (!impl_) return;
+  impl_->wait();
+  if (impl_->shared->waiting == impl_.get()) impl_->shared->waiting = nullptr;
+}
+
+SpeechStream& SpeechStream::operator=(SpeechStream&& other) noexcept {
+  SpeechStream old(std::move(*this));
+  impl_ = std::move(other.impl_);
+  return *this;
+}
+
+Status SpeechStream::push(std::span<const float> samples) {
+  if (!valid()) return refuse("SpeechStream::push: the SpeechStream is empty");
+  const Status status = impl_->check(samples);
+  if (status == Status::Ok) impl_->take_sound(samples);
+  return status;
+}
+
+void SpeechStream::finish() {
+  if (valid()) impl_->finished = true;
+}
+
+bool SpeechStream::busy() const { return valid() && impl_->busy(); }
+
+Status SpeechStream::step(SpeechPiece* piece) {
+  if (!valid() || piece == nullptr) return refuse("SpeechStream::step: the SpeechStream is empty, or piece is null");
+  *piece = {};
+  SpeechRecognizer::Shared& shared = *impl_->shared;
+  if (shared.in_frames)
+    return fail(shared.log, Status::InvalidArgument, "SpeechStream::step: the host records steps; poll() gives pieces");
+  shared.settle();
+  if (!impl_->has_run && impl_->busy()) {
+    const Status status = impl_->launch(true);
+    if (status != Status::Ok) return status;
+  }
+  return impl_->has_run ? impl_->take(piece) : Status::Ok;
+}
+
+Status SpeechStream::poll(SpeechPiece* piece) {
+  if (!valid() || piece == nullptr) return refuse("SpeechStream::poll: the SpeechStream is empty, or piece is null");
+  *piece = {};
+  SpeechRecognizer::Shared& shared = *impl_->shared;
+  if (shared.run.under_way && !shared.in_frames && shared.run.started.done()) shared.settle();
+  const Status status = impl_->has_run ? impl_->take(piece) : Status::Ok;
+  if (status != Status::Ok || shared.in_frames || !impl_->busy()) return status;
+  SpeechStream::Impl* const waiting = shared.waiting;
+  if (shared.run.under_way) {
+    if (shared.run.of != impl_.get() && waiting == nullptr) shared.waiting = impl_.get();
+    return status;
+  }
+  // Who waits goes first, unless its host does not poll it any more.
+  shared.waiting = nullptr;
+  return waiting == nullptr || waiting == impl_.get() ? impl_->launch(false) : status;
+}
+
+void SpeechStream::cancel() {
+  if (!valid()) return;
+  impl_->wait();
+  impl_->cancel();
+}
+
+double SpeechStream::seconds() const {
+  if (!valid()) return 0;
+  return static_cast<double>(impl_->begin + static_cast<int64_t>(impl_->heard.size())) /
+         static_cast<double>(models::WhisperConfig::kRate);
+}
+
+}  // namespace heed

@@ -1,0 +1,76 @@
+// The inside of a SpeechStream.
+#pragma once
+
+#include "speech/speech_shared.hpp"
+
+namespace heed {
+
+struct SpeechStream::Impl {
+  Impl(std::shared_ptr<SpeechRecognizer::Shared> of, const SpeechOptions& wanted)
+      : shared(std::move(of)), options(wanted) {}
+
+  // What the next run does.
+  enum class Stage : uint8_t { Idle, Hears, Detects, Reads, Draws };
+
+  std::shared_ptr<SpeechRecognizer::Shared> shared;
+  SpeechOptions options;
+  Plan reader, drawer, fallback_reader, fallback_drawer;
+  State state;
+
+  // Sound: samples `begin` .. `begin` + heard.size() of the stream. All before `begin` is text.
+  std::vector<float> heard;
+  int64_t begin = 0;
+  bool finished = false;
+  // Stretches of the sound whose level is known, for pauses.
+  int64_t measured = 0, quiet = 0;  // up to which sample; how many samples before it are quiet
+  bool spoke = false;               // something else is in the window
+  int64_t pause_end = -1;           // where a window ends in a pause; -1: nowhere yet
+  int64_t drafted = 0;              // up to which sample the last partial text reached
+
+  // The window under way.
+  Stage stage = Stage::Idle;
+  int64_t samples = 0;    // of it
+  bool is_final = false;  // else its text is partial
+  float temperature = 0;
+  int32_t language = -1;
+  std::vector<int32_t> prompt, ids;
+  int64_t there = 0;  // how many tokens the states have
+  float no_speech = 0;
+  double log_probabilities = 0;
+
+  // The run that is over and was not asked for yet, and what it gave.
+  bool has_run = false;
+  Status run_status = Status::Ok;
+  int32_t run_next = -1;
+  float run_log_probability = 0, run_no_speech = 0;
+
+  const Log& log() const { return shared->log; }
+  int64_t window_samples() const { return shared->model.config().window(); }
+  Status prepare_plans();
+
+  // Sound, in stream_sound.cpp.
+  Status check(std::span<const float> samples) const;
+  void take_sound(std::span<const float> samples);
+  void measure();
+  void forget_all_but(int64_t last);  // so many samples before `measured`
+  int64_t end_of_window() const;  // the sample at which a window that begins now ends for good; -1: nobody knows yet
+  bool may_draft() const;
+  void begin_window();
+  void drop(int64_t samples);  // from the front
+  void cancel();
+
+  // Runs, in stream_steps.cpp.
+  bool busy() const;
+  Status launch(bool wait);
+  void prepare();
+  Status take(SpeechPiece* piece);
+  Status take_token(SpeechPiece* piece);
+  void begin_text();
+  int64_t room() const;  // for tokens that are drawn
+  void end_window(SpeechPiece* piece);
+  void give_segments(float mean, SpeechPiece* piece);
+  std::string text_of(std::span<const int32_t> ids) const;
+  void wait();
+};
+
+}  // namespace heed

@@ -1,0 +1,215 @@
+// Runs of a stream: a window's sound, its prompt, and one token after the other.
+#include <algorithm>
+#include <cmath>
+
+#include "base/logging.hpp"
+#include "speech/speech_stream.hpp"
+
+namespace heed {
+
+void SpeechRun::finish(Status status) {
+  if (of != nullptr) {
+    of->run_status = status;
+    of->run_next = next[0];
+    of->run_log_probability = log_probability[0];
+    of->run_no_speech = no_speech[0];
+    of->has_run = true;
+  }
+  of = nullptr;
+  under_way = false;
+  plan = {};
+  state = {};
+}
+
+Status SpeechStream::Impl::prepare_plans() {
+  const bool times = options.timestamps, falls_back = options.temperature_step > 0;
+  Status status = shared->compile_decoder({true, times, false}, &reader);
+  if (status == Status::Ok) status = shared->compile_decoder({false, times, false}, &drawer);
+  if (status == Status::Ok && falls_back) status = shared->compile_decoder({true, times, true}, &fallback_reader);
+  if (status == Status::Ok && falls_back) status = shared->compile_decoder({false, times, true}, &fallback_drawer);
+  if (status == Status::Ok) status = reader.make_state(&state);
+  return status;
+}
+
+bool SpeechStream::Impl::busy() const {
+  return stage != Stage::Idle || has_run || end_of_window() >= 0 || may_draft();
+}
+
+// How many tokens may be drawn behind the prompt.
+int64_t SpeechStream::Impl::room() const {
+  const int64_t all = shared->model.config().decoder.positions, left = all - static_cast<int64_t>(prompt.size());
+  return std::min(left, options.most_tokens > 0 ? options.most_tokens : all / 2);
+}
+
+// Makes ready the next run, of which there is one.
+void SpeechStream::Impl::prepare() {
+  SpeechRecognizer::Shared& s = *shared;
+  SpeechRun& run = s.run;
+  if (stage == Stage::Idle) begin_window();
+  run.state = state;
+  run.extents.clear();
+  if (stage == Stage::Hears) {
+    run.plan = s.encoder;
+    run.samples.assign(static_cast<size_t>(window_samples()), 0.0f);
+    std::copy_n(heard.begin(), samples, run.samples.begin());
+    run.buffers = {{"samples", run.samples}};
+    return;
+  }
+  const models::WhisperTokens& tokens = s.model.tokens();
+  const bool draws = temperature > 0 && stage != Stage::Detects, reads = stage != Stage::Draws;
+  run.plan = reads ? (draws ? fallback_reader : reader) : (draws ? fallback_drawer : drawer);
+  run.extents = {{"past", there}};
+  run.buffers = {{"limits", run.limits}, {"next", run.next}, {"log_probability", run.log_probability}};
+  const auto give = [&](std::initializer_list<HostBuffer> more) {
+    run.buffers.insert(run.buffers.end(), more.begin(), more.end());
+  };
+  run.limits = options.timestamps ? s.times().behind(ids) : s.times().all();
+  if (stage == Stage::Detects) run.limits = {tokens.start + 1, tokens.translate, 0, 0};
+  if (reads) {
+    run.ids = stage == Stage::Detects ? std::vector<int32_t>{tokens.start} : prompt;
+    run.start = {0};
+    run.extents.push_back({"tokens", static_cast<int64_t>(run.ids.size())});
+    give({{"ids", run.ids}, {"start", run.start}, {"no_speech", run.no_speech}});
+  }
+  if (draws) {
+    // Settings are within their ranges, as check_options sees to.
+    (void)sample_words({.temperature = temperature}, &run.settings);
+    run.seed = {static_cast<int32_t>(options.seed)};
+    run.step = {static_cast<int32_t>(ids.size())};
+    give({{"settings", run.settings}, {"seed", run.seed}, {"step", run.step}});
+  }
+}
+
+// Runs that, or begins to.
+Status SpeechStream::Impl::launch(bool waits) {
+  prepare();
+  SpeechRun& run = shared->run;
+  run.of = this;
+  run.under_way = true;
+  if (waits) {
+    run.finish(run.plan.run(run.buffers, run.extents, {.state = run.state}));
+    return Status::Ok;
+  }
+  const Status status = run.plan.start(run.buffers, run.extents, {.state = run.state}, &run.started);
+  if (status != Status::Ok) run.finish(status);
+  return Status::Ok;
+}
+
+void SpeechStream::Impl::begin_text() {
+  const models::WhisperTokens& tokens = shared->model.tokens();
+  prompt = {tokens.start};
+  if (tokens.multilingual)
+    prompt.insert(prompt.end(),
+                  {language, options.task == SpeechTask::Translate ? tokens.translate : tokens.transcribe});
+  if (!options.timestamps) prompt.push_back(tokens.no_times);
+  ids.clear();
+  there = 0;
+  log_probabilities = 0;
+  stage = Stage::Reads;
+}
+
+// What the run that is over gave.
+Status SpeechStream::Impl::take(SpeechPiece* piece) {
+  has_run = false;
+  piece->done = true;
+  Status status = run_status;
+  if (status == Status::Ok && stage == Stage::Hears) {
+    language = shared->language(options.language);
+    there = 0;
+    if (shared->model.tokens().multilingual && language < 0)
+      stage = Stage::Detects;
+    else
+      begin_text();
+  } else if (status == Status::Ok && stage == Stage::Detects) {
+    language = run_next;
+    begin_text();
+  } else if (status == Status::Ok) {
+    if (stage == Stage::Reads) no_speech = run_no_speech;
+    there += stage == Stage::Reads ? static_cast<int64_t>(prompt.size()) : 1;
+    status = take_token(piece);
+  }
+  if (status != Status::Ok) {
+    if (is_final) drop(samples);
+    stage = Stage::Idle;
+  }
+  return status;
+}
+
+Status SpeechStream::Impl::take_token(SpeechPiece* piece) {
+  const int32_t id = run_next;
+  piece->token = id;
+  if (id < 0 || !std::isfinite(run_log_probability))
+    return fail(log(), Status::InvalidFile, shared->path + ": the logits are no numbers, so no token was drawn");
+  log_probabilities += static_cast<double>(run_log_probability);
+  stage = Stage::Draws;
+  if (id != shared->model.tokens().end) {
+    ids.push_back(id);
+    if (options.partial_seconds > 0) piece->partial = text_of(ids);
+    if (static_cast<int64_t>(ids.size()) < room()) return Status::Ok;
+  }
+  end_window(piece);
+  return Status::Ok;
+}
+
+void SpeechStream::Impl::end_window(SpeechPiece* piece) {
+  // The token that ended the window counts, too.
+  const bool ended = piece->token == shared->model.tokens().end;
+  const auto mean = static_cast<float>(log_probabilities / static_cast<double>(ids.size() + (ended ? 1 : 0)));
+  const bool is_unlikely = mean < options.least_log_probability;
+  const bool is_silent = is_unlikely && no_speech > options.most_no_speech;
+  const bool is_doubtful = is_unlikely || speech::entropy_of_last(ids) < options.least_entropy;
+  if (is_final && is_doubtful && !is_silent && options.temperature_step > 0 && temperature < 1.0f) {
+    temperature = std::min(1.0f, temperature + options.temperature_step);
+    begin_text();
+    return;
+  }
+  stage = Stage::Idle;
+  if (!is_final) return;
+  if (is_silent)
+    drop(samples);
+  else
+    give_segments(mean, piece);
+}
+
+// Texts of segments, and where the next window begins.
+void SpeechStream::Impl::give_segments(float mean, SpeechPiece* piece) {
+  constexpr int64_t kStep = 2 * models::WhisperConfig::kHop;  // samples of a step of time
+  constexpr auto kRate = static_cast<double>(models::WhisperConfig::kRate);
+  std::vector<speech::Stretch> stretches;
+  auto next = static_cast<int32_t>((samples + kStep - 1) / kStep);
+  if (options.timestamps)
+    stretches = speech::stretches(shared->times(), ids, next, &next);
+  else if (!ids.empty())
+    stretches.push_back({0, ids.size(), 0, next});
+  for (const speech::Stretch& stretch : stretches) {
+    SpeechSegment segment;
+    segment.ids.assign(ids.begin() + static_cast<long>(stretch.begin), ids.begin() + static_cast<long>(stretch.end));
+    segment.text = text_of(segment.ids);
+    const auto seconds = [&](int32_t step) {
+      return static_cast<double>(begin + std::min(samples, step * kStep)) / kRate;
+    };
+    segment.begin = seconds(stretch.from);
+    segment.end = seconds(stretch.to);
+    segment.language = shared->language_name(language);
+    segment.log_probability = mean;
+    segment.no_speech = no_speech;
+    segment.temperature = temperature;
+    if (!segment.text.empty()) piece->segments.push_back(std::move(segment));
+  }
+  drop(std::min(samples, next * kStep));
+}
+
+std::string SpeechStream::Impl::text_of(std::span<const int32_t> list) const {
+  BpeStream stream(shared->bpe);
+  std::string text;
+  for (const int32_t id : list) (void)stream.add(id, &text);  // all are tokens of the model
+  stream.finish(&text);
+  return text;
+}
+
+// For a run of its own under way.
+void SpeechStream::Impl::wait() {
+  if (shared->run.of == this) shared->settle();
+}
+
+}  // namespace heed
