@@ -4,6 +4,7 @@
 #   samples/run.sh heed ARGUMENTS...        the heed program: devices, verify, bench, tune
 #   samples/run.sh search [ARGUMENTS...]    a prompt that finds a game's intents by their meaning
 #   samples/run.sh talk [ARGUMENTS...]      a conversation with a character, whom a language model speaks for
+#   samples/run.sh listen FILE...           what is said in sound files, by a model of speech
 #   samples/run.sh learn [ARGUMENTS...]     a model of characters that learns to write, with its curve in build/learned
 #   samples/run.sh learn --lora FILE        a language model that learns a character's voice, in build/voice
 #   samples/run.sh swarm [ARGUMENTS...]     thousands of agents steered by attention, in a window; --learn: hunted
@@ -31,14 +32,15 @@ case ${1:-} in
   heed) sample=heed target=heed_program; shift ;;
   search) sample=search target=search; shift ;;
   talk) sample=talk target=talk; shift ;;
+  listen) sample=listen target=listen; shift ;;
   learn) sample=learn target=learn; shift ;;
   swarm) sample=swarm target=swarm; shift ;;
   godot) sample=godot target=heed; shift ;;
   -h | --help) sed -n '2,/^set /s/^# //p' "${BASH_SOURCE[0]}"; exit ;;
   *)
-    for name in tour heed search talk learn swarm godot; do
+    for name in tour heed search talk listen learn swarm godot; do
       mistyped "${1:-}" $name || continue
-      echo "samples/run.sh: there is no sample '$1'; there are: tour, heed, search, talk, learn, swarm, godot" \
+      echo "samples/run.sh: there is no sample '$1'; there are: tour, heed, search, talk, listen, learn, swarm, godot" \
         "(for the attention of these words: samples/run.sh tour $1)" >&2
       exit 2
     done ;;
@@ -46,7 +48,7 @@ esac
 
 "$root/tests/drivers/install.sh" samples
 case $sample in
-  search | talk | swarm) "$root/tests/drivers/install.sh" "$sample" ;;
+  search | talk | listen | swarm) "$root/tests/drivers/install.sh" "$sample" ;;
   godot) for needed in talk roots; do "$root/tests/drivers/install.sh" "$needed"; done ;;
 esac
 

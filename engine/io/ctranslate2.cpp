@@ -53,9 +53,7 @@ class CTranslate2Parser {
   static unsigned long long wide(uint64_t number) { return number; }
   uint64_t left() const { return bytes_.size() - at_; }
 
-  Status invalid(const std::string& what) const {
-    return fail(log_, Status::InvalidFile, file_.name() + ": " + what);
-  }
+  Status invalid(const std::string& what) const { return fail(log_, Status::InvalidFile, file_.name() + ": " + what); }
   Status in_tensor(std::string_view name, const std::string& what) const {
     return invalid(format("tensor '%s': %s", printable(name).c_str(), what.c_str()));
   }
@@ -86,8 +84,9 @@ class CTranslate2Parser {
     uint32_t version = 0;
     if (!take(&version)) return invalid(format("ends after %zu bytes, before its version", bytes_.size()));
     if (version != kVersion)
-      return fail(log_, Status::Unsupported,
-                  format("%s: is of version %u of CTranslate2's files; %u is read", file_.name().c_str(), version, kVersion));
+      return fail(
+          log_, Status::Unsupported,
+          format("%s: is of version %u of CTranslate2's files; %u is read", file_.name().c_str(), version, kVersion));
     const Status status = take_text("network's name", &file_.network_);
     if (status != Status::Ok) return status;
     return take(&file_.revision_) ? Status::Ok : invalid("ends before the network's revision");
@@ -130,8 +129,7 @@ class CTranslate2Parser {
     if (!fits || needed != bytes)
       return in_tensor(entry->name, format("%u bytes, its shape %s of %s has others", bytes,
                                            shape_text(entry->shape).c_str(), kTypes[type].name));
-    if (bytes > left())
-      return in_tensor(entry->name, format("%u bytes, the file has %llu left", bytes, wide(left())));
+    if (bytes > left()) return in_tensor(entry->name, format("%u bytes, the file has %llu left", bytes, wide(left())));
     entry->data = bytes_.subspan(at_, bytes);
     at_ += bytes;
     return Status::Ok;

@@ -43,9 +43,9 @@ class CTranslate2 {
   // Reads memory that the caller keeps alive. `name` stands for the file in messages.
   static Status parse(std::span<const std::byte> bytes, std::string_view name, const Log& log, CTranslate2* file);
 
-  const std::string& name() const { return name_; }        // the file, for messages
-  std::string_view network() const { return network_; }    // "WhisperSpec"
-  uint32_t revision() const { return revision_; }          // of what the network's tensors mean
+  const std::string& name() const { return name_; }            // the file, for messages
+  std::string_view network() const { return network_; }        // "WhisperSpec"
+  uint32_t revision() const { return revision_; }              // of what the network's tensors mean
   std::span<const Entry> entries() const { return entries_; }  // sorted by name
   // The tensor of this name or alias; null if absent.
   const Entry* find(std::string_view name) const;

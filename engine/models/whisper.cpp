@@ -86,7 +86,9 @@ Tensor cross_attention(Graph& g, Tensor x, const std::string& layer, const Whisp
 
 std::vector<double> mel_triangles(int64_t bands) {
   const double step = std::log(6.4) / 27.0, rate = static_cast<double>(WhisperConfig::kRate);
-  const auto hertz = [&](double mel) { return mel < 15.0 ? mel * 200.0 / 3.0 : 1000.0 * std::exp((mel - 15.0) * step); };
+  const auto hertz = [&](double mel) {
+    return mel < 15.0 ? mel * 200.0 / 3.0 : 1000.0 * std::exp((mel - 15.0) * step);
+  };
   const double top = 15.0 + std::log(rate / 2.0 / 1000.0) / step;
   const auto corner = [&](int64_t i) { return hertz(top * static_cast<double>(i) / static_cast<double>(bands + 1)); };
   std::vector<double> triangles;
@@ -130,8 +132,8 @@ Tensor WhisperModel::mel(Graph& g, Tensor samples) const {
   const Tensor bands = g.constant("bands", {config_.bands, 2 * kBins}, both);
   const Tensor power = g.matmul(g.mul(spectrum, spectrum), bands, {.transpose_b = true});
   // (log10(power) + 4) / 4, and nothing more than 2 below the largest of the window.
-  const Tensor level = g.add(g.scale(g.log(g.maximum(power, g.number(1e-10))), 0.25f / std::numbers::ln10_v<float>),
-                             g.number(1.0));
+  const Tensor level =
+      g.add(g.scale(g.log(g.maximum(power, g.number(1e-10))), 0.25f / std::numbers::ln10_v<float>), g.number(1.0));
   const Tensor floor = g.sub(g.reduce(level, Reduction::Max, {1, 2}, true), g.number(2.0));
   const Tensor result = g.maximum(level, floor);
   g.pop_label();
@@ -143,8 +145,10 @@ Tensor WhisperModel::encode(Graph& g, Tensor mel, const WhisperOptions& options)
   const WhisperSide& side = config_.encoder;
   const auto convolve = [&](Tensor x, const std::string& name, int64_t channels, int64_t stride) {
     const Tensor known = g.find_weight(name + ".weight");
-    const Tensor weight = g.weight(name + ".weight", {config_.width, 3, channels}, known.valid() ? g.dtype(known) : DType::F32);
-    const Tensor y = g.conv1d(x, weight, g.weight(name + ".bias", {config_.width}), {.stride = stride, .before = 1, .behind = 1});
+    const Tensor weight =
+        g.weight(name + ".weight", {config_.width, 3, channels}, known.valid() ? g.dtype(known) : DType::F32);
+    const Tensor y =
+        g.conv1d(x, weight, g.weight(name + ".bias", {config_.width}), {.stride = stride, .before = 1, .behind = 1});
     return g.activation(y, Activation::GeluErf);
   };
   Tensor x = convolve(mel, "encoder.conv1", config_.bands, 1);
@@ -205,8 +209,9 @@ Status WhisperModel::upload(Device& device, const WhisperOptions& options, Weigh
                             UploadProgress progress) const {
   UploadOptions upload;
   upload.progress = progress;
-  upload.release = {[](void* file, std::span<const std::byte> data) { static_cast<const CTranslate2*>(file)->release(data); },
-                    const_cast<CTranslate2*>(&file_)};
+  upload.release = {
+      [](void* file, std::span<const std::byte> data) { static_cast<const CTranslate2*>(file)->release(data); },
+      const_cast<CTranslate2*>(&file_)};
   if (options.weight_dtype) {
     upload.keep_dtype = false;
     upload.dtype = *options.weight_dtype;

@@ -57,7 +57,9 @@ class WhisperModel {
 
   const WhisperConfig& config() const { return config_; }
   const WhisperTokens& tokens() const { return tokens_; }
-  std::vector<std::string> take_vocabulary() { return std::move(vocabulary_); }  // by id, bytes as letters as GPT-2 has them
+  std::vector<std::string> take_vocabulary() {
+    return std::move(vocabulary_);
+  }  // by id, bytes as letters as GPT-2 has them
   std::span<const HostTensor> tensors() const { return tensors_; }
   Status upload(Device& device, const WhisperOptions& options, Weights* weights, UploadProgress progress) const;
 

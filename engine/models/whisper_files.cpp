@@ -34,10 +34,7 @@ struct Setting {
 };
 constexpr Setting kSettings[] = {
     {"activation", 3},  // GELU by the error function
-    {"pre_norm", 1},
-    {"alibi", 0},
-    {"scale_embeddings", 0},
-    {"start_from_zero_embedding", 0},
+    {"pre_norm", 1},   {"alibi", 0}, {"scale_embeddings", 0}, {"start_from_zero_embedding", 0},
 };
 // Facts about the network that are read elsewhere, or change nothing.
 constexpr std::string_view kFacts[] = {"num_heads", "alignment_heads", "alignment_layer"};
@@ -124,8 +121,8 @@ class WhisperLoader {
     if (entry == nullptr) return wrong(Status::MissingWeight, format("lacks the tensor %s", name));
     if (entry->shape.size() != rank || entry->shape[axis] > kMaxDecoderSize)
       return wrong(Status::ShapeMismatch,
-                   format("%s is %s; it must have %zu dims of at most %lld", name, shape_text(entry->shape).c_str(), rank,
-                          static_cast<long long>(kMaxDecoderSize)));
+                   format("%s is %s; it must have %zu dims of at most %lld", name, shape_text(entry->shape).c_str(),
+                          rank, static_cast<long long>(kMaxDecoderSize)));
     *to = entry->shape[axis];
     return Status::Ok;
   }
@@ -198,7 +195,8 @@ class WhisperLoader {
       const float scale = load_number<float>(&scales->data[row * sizeof(float)]);
       inverse[row] = 1.0f / scale;
       if (!std::isfinite(scale) || scale <= 0 || !std::isfinite(inverse[row]))
-        return wrong(Status::InvalidFile, format("scale %zu of %s is no positive number", row, printable(scales->name).c_str()));
+        return wrong(Status::InvalidFile,
+                     format("scale %zu of %s is no positive number", row, printable(scales->name).c_str()));
       fits = fits && inverse[row] > 0x1p-14f && inverse[row] < 65504.0f;
     }
     tensor->dtype = fits ? DType::Q8_0 : DType::F32;
@@ -232,8 +230,8 @@ class WhisperLoader {
       for (size_t i = 0; i < in; ++i)
         for (size_t t = 0; t < taps; ++t)
           std::memcpy(&made[((o * taps + t) * in + i) * size], &tensor->data[((o * in + i) * taps + t) * size], size);
-    const std::vector<int64_t>& shape = shapes_.emplace_back(
-        std::vector<int64_t>{tensor->shape[0], tensor->shape[2], tensor->shape[1]});
+    const std::vector<int64_t>& shape =
+        shapes_.emplace_back(std::vector<int64_t>{tensor->shape[0], tensor->shape[2], tensor->shape[1]});
     tensor->shape = shape;
     tensor->data = made;
   }
@@ -308,19 +306,21 @@ class WhisperLoader {
   Status find_tokens() {
     WhisperTokens& t = model_.tokens_;
     const std::pair<int32_t*, std::string_view> all[] = {
-        {&t.end, "<|endoftext|>"},           {&t.start, "<|startoftranscript|>"}, {&t.translate, "<|translate|>"},
-        {&t.transcribe, "<|transcribe|>"},   {&t.previous, "<|startofprev|>"},    {&t.no_times, "<|notimestamps|>"},
+        {&t.end, "<|endoftext|>"},         {&t.start, "<|startoftranscript|>"}, {&t.translate, "<|translate|>"},
+        {&t.transcribe, "<|transcribe|>"}, {&t.previous, "<|startofprev|>"},    {&t.no_times, "<|notimestamps|>"},
         {&t.first_time, "<|0.00|>"},
     };
     for (const auto& [id, name] : all) {
       *id = find_token(name);
       if (*id < 0 || (id != &t.end && *id <= t.end))
         return fail(log_, Status::InvalidFile,
-                    format("%s: the token %s must be there, behind all texts", vocabulary_file_.c_str(), std::string(name).c_str()));
+                    format("%s: the token %s must be there, behind all texts", vocabulary_file_.c_str(),
+                           std::string(name).c_str()));
     }
     t.no_speech = std::max(find_token("<|nospeech|>"), find_token("<|nocaptions|>"));
     if (t.no_speech >= 0 && t.start < t.translate && t.no_times < t.first_time) return Status::Ok;
-    return fail(log_, Status::InvalidFile, vocabulary_file_ + ": lacks <|nospeech|>, or its tokens are in another order");
+    return fail(log_, Status::InvalidFile,
+                vocabulary_file_ + ": lacks <|nospeech|>, or its tokens are in another order");
   }
 
   Status read_config() {

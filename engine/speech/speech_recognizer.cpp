@@ -24,7 +24,9 @@ Status make_bpe(SpeechRecognizer::Shared* shared) {
 }
 
 Status check_options(const SpeechOptions& o, const SpeechRecognizer::Shared& shared) {
-  const auto wrong = [&](Status status, const std::string& what) { return fail(shared.log, status, "a stream: " + what); };
+  const auto wrong = [&](Status status, const std::string& what) {
+    return fail(shared.log, status, "a stream: " + what);
+  };
   const models::WhisperTokens& tokens = shared.model.tokens();
   struct Range {
     const char* name;
@@ -41,8 +43,9 @@ Status check_options(const SpeechOptions& o, const SpeechRecognizer::Shared& sha
                           {"partial_seconds", o.partial_seconds, 0.0f, kMostSeconds}};
   for (const Range& range : ranges)
     if (!(range.value >= range.least && range.value <= range.most))
-      return wrong(Status::InvalidArgument, format("%s is %g; it must be %g to %g", range.name, static_cast<double>(range.value),
-                                                   static_cast<double>(range.least), static_cast<double>(range.most)));
+      return wrong(Status::InvalidArgument,
+                   format("%s is %g; it must be %g to %g", range.name, static_cast<double>(range.value),
+                          static_cast<double>(range.least), static_cast<double>(range.most)));
   if (o.temperature_step > 0 && o.temperature_step < 0.01f)
     return wrong(Status::InvalidArgument, "a temperature_step below 0.01");
   if (o.most_tokens < 0)

@@ -26,8 +26,9 @@ Status SpeechStream::Impl::check(std::span<const float> fresh) const {
   if (finished) return fail(log(), Status::InvalidArgument, "sound for a stream that was finished");
   for (size_t i = 0; i < fresh.size(); ++i)
     if (!(std::fabs(fresh[i]) <= kLoudest))
-      return fail(log(), Status::InvalidArgument,
-                  format("sample %zu is %g; samples are numbers, usually from -1 to 1", i, static_cast<double>(fresh[i])));
+      return fail(
+          log(), Status::InvalidArgument,
+          format("sample %zu is %g; samples are numbers, usually from -1 to 1", i, static_cast<double>(fresh[i])));
   return Status::Ok;
 }
 

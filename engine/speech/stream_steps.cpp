@@ -31,9 +31,7 @@ Status SpeechStream::Impl::prepare_plans() {
   return status;
 }
 
-bool SpeechStream::Impl::busy() const {
-  return stage != Stage::Idle || has_run || end_of_window() >= 0 || may_draft();
-}
+bool SpeechStream::Impl::busy() const { return stage != Stage::Idle || has_run || end_of_window() >= 0 || may_draft(); }
 
 // How many tokens may be drawn behind the prompt.
 int64_t SpeechStream::Impl::room() const {
@@ -179,7 +177,7 @@ void SpeechStream::Impl::give_segments(float mean, SpeechPiece* piece) {
   auto next = static_cast<int32_t>((samples + kStep - 1) / kStep);
   if (options.timestamps)
     stretches = speech::stretches(shared->times(), ids, next, &next);
-  else if (!ids.empty())
+  else
     stretches.push_back({0, ids.size(), 0, next});
   for (const speech::Stretch& stretch : stretches) {
     SpeechSegment segment;
@@ -194,7 +192,7 @@ void SpeechStream::Impl::give_segments(float mean, SpeechPiece* piece) {
     segment.log_probability = mean;
     segment.no_speech = no_speech;
     segment.temperature = temperature;
-    if (!segment.text.empty()) piece->segments.push_back(std::move(segment));
+    if (!segment.text.empty() || !options.timestamps) piece->segments.push_back(std::move(segment));
   }
   drop(std::min(samples, next * kStep));
 }

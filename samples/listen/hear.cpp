@@ -1,0 +1,79 @@
+// Files, heard from front to back.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "session.hpp"
+#include "sound.hpp"
+
+namespace listen {
+namespace {
+
+// Gives `take` each piece of what is heard in a file.
+template <class Take>
+int hear(const std::string& path, const heed::SpeechOptions& options, const heed::SpeechRecognizer& model, Take take) {
+  Sound sound;
+  if (!sound.open(path)) return bad_input(sound.error());
+  heed::SpeechStream ear;
+  heed::Status status = model.begin(options, &ear);
+  std::vector<float> samples;
+  while (status == heed::Status::Ok && !(samples.empty() && ear.seconds() > 0)) {
+    if (!sound.read(&samples)) return bad_input(sound.error());
+    if (samples.empty() && ear.seconds() == 0) return bad_input(path + ": holds no sound");
+    status = ear.push(samples);
+    if (samples.empty()) ear.finish();
+    while (status == heed::Status::Ok && ear.busy()) {
+      heed::SpeechPiece piece;
+      status = ear.step(&piece);
+      take(piece);
+    }
+  }
+  return status == heed::Status::Ok ? kOk : failed(path, status);
+}
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+}  // namespace
+
+int hear_files(const Options& options, const heed::SpeechRecognizer& model) {
+  Printer printer(options.form);
+  for (const std::string& path : options.files) {
+    const int code = hear(path, options.speech, model, [&](const heed::SpeechPiece& piece) {
+      for (const heed::SpeechSegment& segment : piece.segments) printer.print(segment);
+    });
+    if (code != kOk) return code;
+    printer.finish();
+  }
+  return kOk;
+}
+
+int bench(const Options& options, const heed::Device& device, const heed::SpeechRecognizer& model) {
+  constexpr int kRuns = 5;
+  std::printf("on %s (%s)\n", device.info().word.c_str(), device.info().name.c_str());
+  for (const std::string& path : options.files) {
+    std::vector<double> all, windows, tokens;
+    for (int run = 0; run < kRuns; ++run) {
+      const Clock::time_point start = Clock::now();
+      Clock::time_point last = start;
+      const int code = hear(path, options.speech, model, [&](const heed::SpeechPiece& piece) {
+        (piece.token < 0 ? windows : tokens).push_back(seconds_since(last));
+        last = Clock::now();
+      });
+      if (code != kOk) return code;
+      all.push_back(seconds_since(start));
+    }
+    std::printf("%s: %.0f ms (at best %.0f); a window %.0f ms (at best %.0f), then %.1f tokens/s (at best %.1f)\n",
+                path.c_str(), median(all) * 1e3, *std::min_element(all.begin(), all.end()) * 1e3, median(windows) * 1e3,
+                *std::min_element(windows.begin(), windows.end()) * 1e3, 1 / median(tokens),
+                1 / *std::min_element(tokens.begin(), tokens.end()));
+  }
+  return kOk;
+}
+
+}  // namespace listen

@@ -1,0 +1,79 @@
+// What is said in sound files, by a model of speech.
+//   listen --model FOLDER recording.wav
+// Exit codes: 0 done, 1 a device failed, 2 the input is no good.
+#include <limits>
+
+#include <CLI/CLI.hpp>
+
+#include "../within.hpp"
+#include "session.hpp"
+
+namespace {
+
+void add_options(CLI::App& app, listen::Options* options) {
+  app.add_option("files", options->files, "sound files: WAV, FLAC, Ogg and others, of any rate and number of channels");
+  app.add_option("--model", options->model, "folder with Whisper as CTranslate2 has it")->take_last();
+  app.add_option("--device", options->device, "cpu, an index of --list, or part of a device's name; default: best")
+      ->take_last();
+  app.add_flag("--list", options->list, "list the devices of this machine");
+  app.add_flag("--bench", options->bench, "time the files, five times");
+  app.add_option("--weights", options->weights, "storage of matrices and tables; default: as in the file")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+  app.add_option("--cache", options->cache, "storage of keys and values; f16 and bf16 take half of f32")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+  app.add_flag("--round-rows", options->round_rows,
+               "round values, to 8 bits or f16, where quantized weights multiply them: faster, less exact");
+}
+
+void add_speech(CLI::App& app, heed::SpeechOptions* speech, bool* translate) {
+  app.add_option("--language", speech->language, "what is spoken, such as en; default: the model tells");
+  app.add_flag("--translate", *translate, "to English, by a model of several languages");
+  app.add_option("--pause", speech->pause_seconds, "text is final behind pauses of so many seconds; 0: every 30 s")
+      ->check(samples::within(0, 30))
+      ->capture_default_str();
+  app.add_option("--seed", speech->seed, "of the draws, where the likeliest tokens make no sense");
+}
+
+// Windows cut one after the other, and the likeliest tokens, whatever they say.
+void take_windows_as_they_are(heed::SpeechOptions* speech) {
+  speech->timestamps = false;
+  speech->temperature_step = 0;
+  speech->most_no_speech = std::numeric_limits<float>::infinity();
+}
+
+int run(listen::Options& options) {
+  if (options.list) return listen::list_devices();
+  if (options.model.empty()) return listen::bad_input("--model is needed; samples/listen/fetch_model.sh gets one");
+  if (options.files.empty()) return listen::bad_input("no sound file is given");
+  if (options.form == listen::Form::Ids) take_windows_as_they_are(&options.speech);
+  heed::Device device;
+  heed::SpeechRecognizer model;
+  const int code = listen::open_model(options, &device, &model);
+  if (code != listen::kOk) return code;
+  return options.bench ? listen::bench(options, device, model) : listen::hear_files(options, model);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  listen::Options options;
+  bool ids = false, json = false, subtitles = false, translate = false;
+  CLI::App app{"What is said in sound files, by a model of speech", "listen"};
+  add_options(app, &options);
+  add_speech(app, &options.speech, &translate);
+  CLI::Option* as_ids = app.add_flag("--ids", ids,
+                                     "print a JSON list of token ids for each 30 seconds, cut one after the other, the "
+                                     "likeliest and without times");
+  CLI::Option* as_json = app.add_flag("--json", json, "print JSON")->excludes(as_ids);
+  app.add_flag("--srt", subtitles, "print subtitles")->excludes(as_ids)->excludes(as_json);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return listen::bad_input(error.what());
+  }
+  using listen::Form;
+  options.form = ids ? Form::Ids : json ? Form::Json : subtitles ? Form::Subtitles : Form::Text;
+  if (translate) options.speech.task = heed::SpeechTask::Translate;
+  return run(options);
+}

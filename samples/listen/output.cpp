@@ -1,0 +1,76 @@
+#include "output.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+namespace listen {
+namespace {
+
+std::string time_text(double seconds, const char* pattern) {
+  const auto all = static_cast<long>(std::lround(seconds * 1000.0));
+  char text[48];
+  std::snprintf(text, sizeof text, pattern, all / 3600000, all / 60000 % 60, all / 1000 % 60, all % 1000);
+  return text;
+}
+
+std::string without_space(const std::string& text) {
+  const size_t first = text.find_first_not_of(' ');
+  return first == std::string::npos ? "" : text.substr(first);
+}
+
+std::string json_text(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    char escaped[8];
+    if (c == '"' || c == '\\') {
+      quoted += {'\\', c};
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(c));
+      quoted += escaped;
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+std::string json_ids(const heed::SpeechSegment& segment) {
+  std::string list = "[";
+  for (const int32_t id : segment.ids) list += (list.size() > 1 ? ", " : "") + std::to_string(id);
+  return list + "]";
+}
+
+}  // namespace
+
+void Printer::print(const heed::SpeechSegment& segment) {
+  const std::string text = without_space(segment.text);
+  constexpr const char *kClock = "%02ld:%02ld:%02ld.%03ld", *kSubtitleClock = "%02ld:%02ld:%02ld,%03ld";
+  switch (form_) {
+    case Form::Text:
+      std::printf("[%s - %s] %s\n", time_text(segment.begin, kClock).c_str(), time_text(segment.end, kClock).c_str(),
+                  text.c_str());
+      break;
+    case Form::Subtitles:
+      std::printf("%d\n%s --> %s\n%s\n\n", count_ + 1, time_text(segment.begin, kSubtitleClock).c_str(),
+                  time_text(segment.end, kSubtitleClock).c_str(), text.c_str());
+      break;
+    case Form::Json:
+      std::printf(
+          "%s{\"begin\": %.2f, \"end\": %.2f, \"text\": %s, \"language\": %s, \"log_probability\": %.4f, "
+          "\"no_speech\": %.4f, \"temperature\": %.1f, \"ids\": %s}",
+          count_ == 0 ? "[" : ",\n ", segment.begin, segment.end, json_text(text).c_str(),
+          json_text(segment.language).c_str(), static_cast<double>(segment.log_probability),
+          static_cast<double>(segment.no_speech), static_cast<double>(segment.temperature), json_ids(segment).c_str());
+      break;
+    case Form::Ids: std::printf("%s\n", json_ids(segment).c_str()); break;
+  }
+  ++count_;
+  std::fflush(stdout);
+}
+
+void Printer::finish() {
+  if (form_ == Form::Json) std::printf("%s]\n", count_ == 0 ? "[" : "");
+  count_ = 0;
+}
+
+}  // namespace listen
