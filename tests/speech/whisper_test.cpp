@@ -1,0 +1,97 @@
+// Tiny Whispers hear what numpy in double hears, stage by stage, on each device.
+#include "speech/support.hpp"
+
+namespace heed::test {
+namespace {
+
+std::vector<int32_t> prompt_of(const TinyWhisper& tiny, int32_t language) {
+  const models::WhisperTokens& tokens = tiny.model.tokens();
+  if (!tokens.multilingual) return {tokens.start, tokens.no_times};
+  return {tokens.start, language, tokens.transcribe, tokens.no_times};
+}
+
+}  // namespace
+
+TEST_CASE("whisper: tiny models hear what numpy hears", "[speech]") {
+  for (const ops::TestDevice& on : ops::test_devices())
+    for (const char* name : kTinyWhispers) {
+      INFO(name << " on " << on.word);
+      const TinyWhisper tiny(name);
+      const std::vector<int32_t> languages = tiny.integers("languages");
+      const WhisperStages got = hear_stages(on.device, tiny.model, tiny.sound, prompt_of(tiny, languages[0]));
+      CHECK(distance(got.mel, tiny.floats("mel")) < 1e-4);
+      CHECK(distance(got.encoder, tiny.floats("encoder")) < 2e-4);
+      CHECK(distance(got.logits, tiny.floats("logits")) < 2e-4);
+
+      const SpeechRecognizer recognizer = opened_recognizer(on.device, tiny.path);
+      SpeechText plain, timed;
+      REQUIRE(recognizer.recognize(tiny.sound, without_doubts(false), &plain) == Status::Ok);
+      CHECK(ids_of(plain) == tiny.lists("plain"));
+      CHECK(std::fabs(plain.segments[0].no_speech - tiny.floats("no_speech")[0]) < 1e-5f);
+      REQUIRE(recognizer.recognize(tiny.sound, without_doubts(true), &timed) == Status::Ok);
+      CHECK(ids_of(timed) == tiny.lists("times"));
+      std::vector<int32_t> spans;
+      for (const SpeechSegment& segment : timed.segments)
+        for (const double seconds : {segment.begin, segment.end})
+          spans.push_back(static_cast<int32_t>(std::lround(seconds * 16000)));
+      CHECK(spans == tiny.integers("times.spans"));
+    }
+}
+
+TEST_CASE("whisper: other storage of weights and caches", "[speech]") {
+  const TinyWhisper tiny("multilingual");
+  Device cpu = open_cpu();
+  const std::vector<int32_t> prompt = prompt_of(tiny, tiny.integers("languages")[0]);
+  for (const models::WhisperOptions& options :
+       {models::WhisperOptions{DType::F16, {}}, {DType::BF16, {}}, {{}, DType::F16}, {DType::F16, DType::BF16}}) {
+    const WhisperStages got = hear_stages(cpu, tiny.model, tiny.sound, prompt, options);
+    const double off = distance(got.logits, tiny.floats("logits"));
+    CHECK(off > 1e-5);
+    CHECK(off < 0.1);
+  }
+}
+
+TEST_CASE("whisper: triangles of mel bands have an area of one", "[speech]") {
+  const std::vector<double> triangles = models::mel_triangles(80);
+  REQUIRE(triangles.size() == 80 * 201);
+  // The bands of openai-whisper's mel_filters.npz: band 0 is 0.02486259 at bin 1, band 79 ends at the last bin.
+  CHECK(std::fabs(triangles[1] - 0.024862593) < 1e-8);
+  CHECK(triangles[0] == 0.0);
+  for (size_t band = 60; band < 80; ++band) {
+    double area = 0;
+    for (size_t bin = 0; bin < 201; ++bin) area += triangles[band * 201 + bin] * 40.0;
+    CHECK(std::fabs(area - 1.0) < 0.02);
+  }
+}
+
+TEST_CASE("speech: languages of a model", "[speech]") {
+  Device cpu = open_cpu();
+  const SpeechRecognizer english = opened_recognizer(cpu, TinyWhisper("english").path);
+  const TinyWhisper tiny("multilingual");
+  Messages messages;
+  const SpeechRecognizer several = opened_recognizer(cpu, tiny.path, {.log = messages.log()});
+  CHECK(english.languages().empty());
+  CHECK(several.languages() == std::vector<std::string>{"en", "de", "fr"});
+  SpeechText text;
+  SpeechOptions options = without_doubts(true);
+  REQUIRE(several.recognize(tiny.sound, options, &text) == Status::Ok);
+  const int32_t first = tiny.integers("languages")[0];
+  CHECK("<|" + text.segments[0].language + "|>" == several.tokenizer().token(first));
+  // One that is given is taken, and so is the task.
+  const std::vector<std::vector<int32_t>> detected = ids_of(text);
+  options.language = text.segments[0].language == "fr" ? "de" : "fr";
+  REQUIRE(several.recognize(tiny.sound, options, &text) == Status::Ok);
+  CHECK(text.segments[0].language == options.language);
+  CHECK(ids_of(text) != detected);
+  options.task = SpeechTask::Translate;
+  const std::vector<std::vector<int32_t>> transcribed = ids_of(text);
+  REQUIRE(several.recognize(tiny.sound, options, &text) == Status::Ok);
+  CHECK(ids_of(text) != transcribed);
+  SpeechStream stream;
+  messages.refused(several.begin({.language = "tlh"}, &stream), Status::Unsupported, "'tlh'");
+  CHECK(english.begin({.language = "de"}, &stream) == Status::Unsupported);
+  CHECK(english.begin({.task = SpeechTask::Translate}, &stream) == Status::Unsupported);
+  CHECK(english.begin({.language = "en"}, &stream) == Status::Ok);
+}
+
+}  // namespace heed::test
