@@ -25,7 +25,7 @@ set(sanitizers SET ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_re
 heed_test(sanitize.build LABELS all sanitize COST 110 MAKES sanitize.build
   COMMAND ${tests}/harness/build_sanitized.sh ${sanitized} ${PROJECT_BINARY_DIR})
 heed_catch_test(sanitize.tests none
-  [=[~[.]~[model]~[language_model]~[curve]~"Bpe takes a megabyte*"~"Highway*"~"attention on matrix units fits*"]=]
+  [=[~[.]~[model]~[language_model]~[speech_model]~[curve]~"Bpe takes a megabyte*"~"Highway*"~"attention on matrix units fits*"]=]
   PROGRAM ${sanitized}/tests/heed_tests LABELS all sanitize COST 100 NEEDS sanitize.build ${sanitizers} HEED_TEST_EVERY=24+1
   DEFAULTS HEED_RANDOM_CASES=30)
 heed_catch_test(sanitize.c none "" PROGRAM ${sanitized}/tests/heed_c_tests LABELS all sanitize COST 20 NEEDS sanitize.build ${sanitizers})

@@ -8,7 +8,7 @@ heed_test(driver.swiftshader LABELS all driver COST 30 MAKES driver.swiftshader 
 
 # The CPU device, with every set of instructions that this processor has, and all that needs no Vulkan device. Finds programs that need a
 # Vulkan loader to start, too. Tests of real models are in samples.cmake, those of the interpreter and of reproducible plans below.
-set(no_models "~[.]~[model]~[language_model]")
+set(no_models "~[.]~[model]~[language_model]~[speech_model]")
 heed_catch_test(cpu.tests none "${no_models}~[interpreter]~[reproducible]" LABELS all cpu COST 60)
 heed_catch_test(cpu.quick none "${no_models}~[slow]" LABELS quick COST 50)
 heed_test(cpu.goldens LABELS quick all cpu COST 10 COUNTED
@@ -57,7 +57,7 @@ heed_catch_test(lavapipe-26.attention lavapipe-26
 # kernels of each device again, so that what takes it long and does not depend on the driver is left to lavapipe and the CPU: what only the
 # layers or heed itself would refuse, and all but one test of frames that are recorded in parts.
 string(JOIN "" not_on_swiftshader
-  ~[.]~[model]~[language_model]~[cpu]~[base]~[graph]~[interpreter]~[io]~[text]~[bpe]~[tokenizer]~[bert]~[talk]~[chat]~[grammar]~[decoder]
+  ~[.]~[model]~[language_model]~[speech_model]~[speech]~[cpu]~[base]~[graph]~[interpreter]~[io]~[text]~[bpe]~[tokenizer]~[bert]~[talk]~[chat]~[grammar]~[decoder]
   ~[hostile]~[curve]~[train]~[reproducible]~[async]~[readme] [[~"goldens: pass*"~"goldens: gradients*"~"*whatever call fails*"]]
   [[~"self-test: *"~"sample: every*"~"pipelines: many*"~"weights of f16*"~"models in GGUF*"~"started: runs of several*"]]
   [[~"state: more than one piece*"~"rounded rows: results*"~"adopt: nothing*"~"Every layer of nn*"~"record: 1,000*"~"sync_needs: *"]]
@@ -70,7 +70,7 @@ heed_catch_test(swiftshader.tests swiftshader "${not_on_swiftshader}" LABELS all
 # self-tests of whole devices, language models, encoders of text, nearly all trainings, and what is slow: of the tests that let each call
 # fail it keeps one.
 set(not_in_vulkan
-  [=[~[.]~[model]~[language_model]~[ops]~[goldens]~[random]~[cpu]~[base]~[graph]~[interpreter]~[io]~[bpe]~[tokenizer]~[text]~[hostile]~[reproducible]~"self-test: *"]=])
+  [=[~[.]~[model]~[language_model]~[speech_model]~[speech]~[ops]~[goldens]~[random]~[cpu]~[base]~[graph]~[interpreter]~[io]~[bpe]~[tokenizer]~[text]~[hostile]~[reproducible]~"self-test: *"]=])
 heed_catch_test(vulkan.tests lavapipe-256 "${not_in_vulkan}" LABELS all vulkan COST 200 ${lavapipe})
 heed_catch_test(vulkan.self-tests lavapipe-256 [["self-test: *"]] LABELS all vulkan COST 120 ${lavapipe})
 heed_catch_test(vulkan.quick lavapipe-256

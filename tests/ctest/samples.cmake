@@ -2,6 +2,7 @@
 
 heed_test(model.minilm LABELS all COST 15 MAKES model.minilm COMMAND ${samples}/search/fetch_model.sh)
 heed_test(model.smollm2 LABELS all COST 15 MAKES model.smollm2 COMMAND ${samples}/talk/fetch_model.sh)
+heed_test(model.whisper LABELS all COST 15 MAKES model.whisper COMMAND ${samples}/listen/fetch_model.sh)
 set(minilm ${PROJECT_SOURCE_DIR}/.cache/all-MiniLM-L6-v2)
 set(smollm2 ${PROJECT_SOURCE_DIR}/.cache/SmolLM2-135M-Instruct/SmolLM2-135M-Instruct.Q4_1.gguf)
 
@@ -30,6 +31,18 @@ heed_test(talk.program LABELS all talk COST 8 COUNTED
   COMMAND ${with} none ${samples}/talk/test.sh $<TARGET_FILE:talk> ${PROJECT_BINARY_DIR}/talk-test)
 heed_test(talk.smollm2 LABELS all talk COST 8 COUNTED NEEDS model.smollm2 IF ${smollm2}
   COMMAND ${with} none ${samples}/talk/test.sh $<TARGET_FILE:talk> ${PROJECT_BINARY_DIR}/talk-test-smollm2 ${smollm2})
+
+# What Whisper tiny.en hears; and tiny models, on the CPU with all other tests, and here on lavapipe.
+set(whisper ${PROJECT_SOURCE_DIR}/.cache/whisper-tiny.en)
+set(hears LABELS all speech NEEDS model.whisper IF ${whisper}/model.bin)
+heed_catch_test(speech.model none "[speech_model]" ${hears} COST 4 SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=cpu)
+heed_catch_test(speech.lavapipe lavapipe-256 "[speech]~[hostile]" LABELS all speech COST 20 SET HEED_TEST_DEVICES=llvmpipe GALLIVM_PERF=nopt)
+if(TARGET listen)
+  heed_test(listen.program LABELS all speech COST 3 COUNTED
+    COMMAND ${with} none ${samples}/listen/test.sh $<TARGET_FILE:listen> ${PROJECT_BINARY_DIR}/listen-test)
+  heed_test(listen.whisper ${hears} COST 12 COUNTED
+    COMMAND ${with} none ${samples}/listen/test.sh $<TARGET_FILE:listen> ${PROJECT_BINARY_DIR}/listen-test-whisper ${whisper})
+endif()
 
 heed_test(learn.program LABELS all learn COST 8 COUNTED
   COMMAND ${with} none ${samples}/learn/test.sh $<TARGET_FILE:learn> ${PROJECT_BINARY_DIR}/learn-test)

@@ -15,8 +15,6 @@
 
 namespace heed::test {
 
-inline const char* const kTinyWhispers[] = {"english", "multilingual", "int8"};
-
 // As make.py's sound().
 inline std::vector<float> tiny_sound(size_t count) {
   std::vector<float> samples(count);
