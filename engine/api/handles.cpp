@@ -90,6 +90,22 @@ bool Plan::ready() const { return impl_ != nullptr && impl_->ready(); }
 std::vector<ExtentValue> Plan::largest_extents() const {
   return impl_ == nullptr ? std::vector<ExtentValue>() : heed::largest_extents(impl_->schedule());
 }
+Status Plan::find_dims(std::string_view name, std::span<const ExtentValue> extents, std::vector<int64_t>* dims) const {
+  if (impl_ == nullptr || dims == nullptr) return refuse("Plan::find_dims: the Plan is empty, or dims is null");
+  const Schedule& schedule = impl_->schedule();
+  const size_t count = schedule.inputs.size() + schedule.outputs.size();
+  size_t i = 0;
+  while (i < count && schedule.buffer(i).name != name) ++i;
+  if (i == count)
+    return fail(impl_->host_log(), Status::NotFound,
+                format("the plan has no input or output '%.*s'", static_cast<int>(name.size()), name.data()));
+  std::vector<int64_t> values(schedule.extents.size()), sizes(schedule.sizes.count());
+  const Status status = resolve_extents(schedule, extents, impl_->host_log(), values, sizes);
+  if (status != Status::Ok) return status;
+  const View view = resolve(schedule, {schedule.buffer(i).tensor}, {.sizes = sizes});
+  dims->assign(view.dim, view.dim + view.rank);
+  return Status::Ok;
+}
 std::vector<PassInfo> Plan::passes() const { return impl_ == nullptr ? std::vector<PassInfo>() : impl_->passes(); }
 Status Plan::timings(std::vector<PassTime>* times, uint32_t slot) const {
   return impl_ == nullptr || times == nullptr ? refuse("Plan::timings: the Plan is empty, or times is null")

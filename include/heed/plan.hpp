@@ -212,6 +212,10 @@ class HEED_API Plan {
   // are valid as long as the plan.
   std::vector<ExtentValue> largest_extents() const;
 
+  // The dims of an input or output at these extents, which are given as to run. NotFound: the plan has no such name. ExtentOutOfRange,
+  // NotFound, InvalidArgument: as run has them. On failure *dims is unchanged.
+  Status find_dims(std::string_view name, std::span<const ExtentValue> extents, std::vector<int64_t>* dims) const;
+
   std::vector<PassInfo> passes() const;
   // The times of the passes in the last finished run, in the order of passes(), by the GPU's timestamps on Vulkan and
   // by a clock on the CPU. Unsupported unless the plan was compiled with timestamps. InvalidArgument until the first run,

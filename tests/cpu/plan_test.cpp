@@ -51,6 +51,35 @@ TEST_CASE("host memory that is not aligned goes through a copy", "[cpu]") {
   CHECK(out[0] == std::byte{7});
 }
 
+TEST_CASE("a plan tells the dims of inputs and outputs at a run's extents", "[cpu]") {
+  Graph g;
+  const Dim rows = g.extent("rows", 8), past = g.position("past", 4);
+  const Tensor x = g.input("x", {rows, 6});
+  g.output("halves", g.transpose(g.reshape(x, {g.dim_product(rows, 2), 3}), 0, 1));
+  g.output("last", g.mean(g.concat({x, g.input("kept", {g.sum(past, 1), 6})}, 0), 1));
+  test::Messages messages;
+  const Plan plan = test::compiled(test::open_cpu({.log = messages.log(LogLevel::Error)}), g);
+  std::vector<int64_t> dims;
+  const std::vector<ExtentValue> extents = {{"rows", 5}, {"past", 2}};
+  const auto dims_of = [&](std::string_view name) {
+    REQUIRE(plan.find_dims(name, extents, &dims) == Status::Ok);
+    return dims;
+  };
+  CHECK(dims_of("x") == std::vector<int64_t>{5, 6});
+  CHECK(dims_of("halves") == std::vector<int64_t>{3, 10});
+  CHECK(dims_of("kept") == std::vector<int64_t>{3, 6});
+  CHECK(dims_of("last") == std::vector<int64_t>{8});
+  REQUIRE(plan.find_dims("last", std::vector<ExtentValue>{{"rows", 8}}, &dims) == Status::Ok);
+  CHECK(dims == std::vector<int64_t>{9});
+  CHECK(plan.find_dims("y", extents, &dims) == Status::NotFound);
+  CHECK_THAT(messages.text, holds("no input or output 'y'"));
+  CHECK(plan.find_dims("x", std::vector<ExtentValue>{{"rows", 9}}, &dims) == Status::ExtentOutOfRange);
+  CHECK(plan.find_dims("x", {}, &dims) == Status::ExtentOutOfRange);
+  CHECK(plan.find_dims("x", extents, nullptr) == Status::InvalidArgument);
+  CHECK(Plan().find_dims("x", extents, &dims) == Status::InvalidArgument);
+  CHECK(dims == std::vector<int64_t>{9});
+}
+
 TEST_CASE("an output may share memory with an input", "[cpu]") {
   Graph g;
   const Tensor x = g.input("x", {40, 40});
