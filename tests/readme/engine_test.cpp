@@ -1,5 +1,8 @@
 // The examples for engines do what they say, on a small program that owns the GPU.
 
+#include <heed/vulkan_frames.hpp>
+
+#include "readme/policy.hpp"
 #include "vulkan/host_plan.hpp"
 
 using namespace heed;
@@ -10,6 +13,14 @@ Status first_steps(const vulkan::HostDevice& host, std::span<const HostTensor> t
 Status load(const vulkan::HostDevice& host, std::span<const HostTensor> tensors, Plan* plan);
 Status frame(const Plan& plan, VkCommandBuffer cmd, VkBuffer agents, VkBuffer items, VkBuffer chosen,
              int64_t agent_count, int64_t item_count, uint32_t frame_index);
+
+struct Steering {
+  Plan plan;
+  vulkan::Cursor run;
+  uint32_t runs = 0;
+};
+Status load(const vulkan::HostDevice& host, std::string_view file, Steering* steering);
+Status frame(VkCommandBuffer cmd, VkBuffer agents, VkBuffer velocity, int64_t count, Steering* steering);
 
 namespace {
 
@@ -102,4 +113,25 @@ TEST_CASE("README: loading and two frames in an engine", "[readme][vulkan]") {
       CHECK(difference(reinterpret_cast<const float*>(chosen.mapped), want) == "");
     }
   }
+}
+
+TEST_CASE("README: a policy of PyTorch in the frames of an engine", "[readme][vulkan][onnx]") {
+  const auto host = HostVulkan::create({});
+  if (host == nullptr) return;
+  const Crowd crowd = read_crowd();
+  const HostVulkan::Memory agents = host->allocate(256 * 6 * 4), velocity = host->allocate(256 * 2 * 4);
+  fill(agents, crowd.agents);
+  Steering steering;
+  REQUIRE(load(host->host_device(), kPolicy, &steering) == Status::Ok);
+  for (uint32_t index = 0; steering.runs < 3 && index < 500; ++index) {
+    const VkCommandBuffer commands = host->begin(index % 2);
+    const Status status =
+        frame(commands, agents.buffer, velocity.buffer, static_cast<int64_t>(crowd.agents.size()) / 6, &steering);
+    INFO(host->take_log());
+    REQUIRE(status == Status::Ok);
+    host->end(commands);
+    host->submit_and_wait(commands);
+  }
+  REQUIRE(steering.runs == 3);
+  CHECK(crowd.largest_difference(reinterpret_cast<const float*>(velocity.mapped)) < 2e-5f);
 }

@@ -9,12 +9,12 @@
 #include "harness/catch.hpp"
 #include "harness/files.hpp"
 #include "harness/source_path.hpp"
-#include "onnx/models.hpp"
+#include "readme/policy.hpp"
 
 heed::Status attend(std::vector<float>* y);
 bool agrees_with_cpu(std::string_view name, const heed::Graph& g, std::span<const heed::HostTensor> tensors,
                      const std::vector<float>& x, size_t y_size);
-heed::Status act(std::string_view file, const std::vector<float>& seen, int64_t agents, std::vector<float>* choices);
+heed::Status steer(std::string_view file, const std::vector<float>& agents, std::vector<float>* velocity);
 heed::Status speak(std::string_view device_name, const heed::DecoderConfig& config,
                    std::span<const heed::HostTensor> tensors, std::span<const int32_t> prompt, size_t count,
                    std::vector<int32_t>* said);
@@ -30,18 +30,19 @@ std::string read(const std::filesystem::path& path) {
   return text.str();
 }
 
-// The contents of the fenced blocks marked as C++.
-std::vector<std::string> cpp_blocks(const std::string& markdown) {
-  static const std::string kBegin = "```cpp\n", kEnd = "```";
+// The contents of the fenced blocks marked as of this language.
+std::vector<std::string> blocks_of(const std::string& markdown, const std::string& language) {
+  const std::string begin = "```" + language + "\n";
   std::vector<std::string> blocks;
-  for (size_t at = markdown.find(kBegin); at != std::string::npos; at = markdown.find(kBegin, at)) {
-    at += kBegin.size();
-    const size_t end = markdown.find(kEnd, at);
+  for (size_t at = markdown.find(begin); at != std::string::npos; at = markdown.find(begin, at)) {
+    at += begin.size();
+    const size_t end = markdown.find("```", at);
     blocks.push_back(markdown.substr(at, end - at));
     at = end;
   }
   return blocks;
 }
+std::vector<std::string> cpp_blocks(const std::string& markdown) { return blocks_of(markdown, "cpp"); }
 
 const std::filesystem::path kRoot = heed::test::source_path("");
 
@@ -51,6 +52,7 @@ std::vector<std::filesystem::path> pages() {
   for (const char* folder : {"engine", "include", "samples", "shaders", "tests"})
     for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot / folder))
       if (entry.path().extension() == ".md") found.push_back(std::filesystem::relative(entry.path(), kRoot));
+  std::sort(found.begin(), found.end());
   return found;
 }
 
@@ -87,11 +89,14 @@ TEST_CASE("README: the examples are the compiled files", "[readme]") {
     const char* file;
     bool whole;  // else it is a part of a function
   };
-  const Example examples[] = {
-      {"README.md", "engine_short.cpp", false},           {"include/heed/README.md", "engine_developer.cpp", true},
-      {"include/heed/README.md", "any_device.cpp", true}, {"include/heed/README.md", "validator.cpp", true},
-      {"include/heed/README.md", "policy.cpp", true},     {"include/heed/README.md", "speaker.cpp", true},
-      {"include/heed/README.md", "learner.cpp", true}};
+  const Example examples[] = {{"README.md", "engine_short.cpp", false},
+                              {"include/heed/README.md", "engine_developer.cpp", true},
+                              {"include/heed/README.md", "any_device.cpp", true},
+                              {"include/heed/README.md", "validator.cpp", true},
+                              {"include/heed/README.md", "speaker.cpp", true},
+                              {"include/heed/README.md", "learner.cpp", true},
+                              {"include/heed/from_pytorch.md", "engine_policy.cpp", true},
+                              {"include/heed/from_pytorch.md", "policy.cpp", true}};
   size_t next = 0;
   for (const std::filesystem::path& page : pages()) {
     for (const std::string& block : cpp_blocks(read(kRoot / page))) {
@@ -134,20 +139,22 @@ TEST_CASE("README: the first page fits 120 lines", "[readme]") {
   CHECK(std::count(text.begin(), text.end(), '\n') <= 120);
 }
 
-TEST_CASE("README: a policy from an ONNX file", "[readme][onnx]") {
-  using namespace heed::test;
-  const float weight[] = {1, 2, 3, 4, 5, 6};
-  Proto graph;
-  graph.message(11, value_proto("seen", ElementType::F32, {"agents", "3"}))
-      .message(12, value_proto("choices", ElementType::F32, {"agents", "2"}));
-  graph.message(
-      5, tensor_proto("w", ElementType::F32, {3, 2}).text(9, {reinterpret_cast<const char*>(weight), sizeof weight}));
-  graph.message(1, node_proto("head", "MatMul", {"seen", "w"}, {"choices"}));
-  const ScratchFolder folder;
-  folder.write("policy.onnx", model_proto(graph).bytes());
-  std::vector<float> choices(4);
-  REQUIRE(act(folder.path() + "/policy.onnx", {1, 0, 0, 1, 1, 1}, 2, &choices) == heed::Status::Ok);
-  CHECK(choices == std::vector<float>{1, 2, 9, 12});
+TEST_CASE("README: from PyTorch to C++ in 60 lines, and to Godot in 20", "[readme]") {
+  const std::string page = read(kRoot / "include/heed/from_pytorch.md");
+  const auto lines_of = [&](const char* language) {
+    const std::vector<std::string> blocks = blocks_of(page, language);
+    REQUIRE_FALSE(blocks.empty());
+    return std::count(blocks[0].begin(), blocks[0].end(), '\n');
+  };
+  CHECK(lines_of("python") + lines_of("cpp") <= 60);
+  CHECK(lines_of("gdscript") <= 20);
+}
+
+TEST_CASE("README: a policy that PyTorch exported", "[readme][onnx]") {
+  const heed::test::Crowd crowd = heed::test::read_crowd();
+  std::vector<float> velocity(crowd.velocity.size());
+  REQUIRE(steer(heed::test::kPolicy, crowd.agents, &velocity) == heed::Status::Ok);
+  CHECK(crowd.largest_difference(velocity.data()) < 2e-5f);
 }
 
 TEST_CASE("README: attention on any device", "[readme]") {
