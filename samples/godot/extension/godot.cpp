@@ -35,7 +35,8 @@ bool fits(const Method& method, const GDExtensionConstVariantPtr* given, GDExten
     const GDExtensionVariantType type = variant_get_type(given[i]);
     const bool is_null = kind == Kind::Object && type == GDEXTENSION_VARIANT_TYPE_NIL;
     const bool is_whole = kind == Kind::Float && type == GDEXTENSION_VARIANT_TYPE_INT;
-    if (type == type_of(kind) || is_null || is_whole) continue;
+    const bool is_list = is_packed(kind) && type == GDEXTENSION_VARIANT_TYPE_ARRAY;
+    if (type == type_of(kind) || is_null || is_whole || is_list) continue;
     problem->error = GDEXTENSION_CALL_ERROR_INVALID_ARGUMENT;
     problem->argument = static_cast<int32_t>(i);
     problem->expected = type_of(kind);
@@ -46,7 +47,7 @@ bool fits(const Method& method, const GDExtensionConstVariantPtr* given, GDExten
 
 Value argument_of(Kind kind, GDExtensionConstVariantPtr given) {
   const GDExtensionVariantType type = variant_get_type(given);
-  if (type == type_of(kind)) return from_variant(kind, given);
+  if (type == type_of(kind) || is_packed(kind)) return from_variant(kind, given);
   if (kind == Kind::Object) return Object(nullptr);
   return static_cast<double>(std::get<int64_t>(from_variant(Kind::Int, given)));
 }
@@ -215,6 +216,11 @@ std::string system_path(const std::string& path) {
   return named(found).is_absolute() && is_there(found) ? found : path;
 }
 
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(named(path), ignored);
+}
+
 std::string why_no_file(const std::string& path) {
   if (is_there(path)) return "";
   const std::string nothing = "; nothing is at \"" + path + "\"";
@@ -223,6 +229,11 @@ std::string why_no_file(const std::string& path) {
          " as a file of its own. In an exported game res:// is inside the .pck, which heed does not read: keep the "
          "file beside "
          "the program, and open OS.get_executable_path().get_base_dir().path_join(\"its name\")";
+}
+
+Bytes read_file(const std::string& path) {
+  return call_for<Bytes>(singleton("ClassDB"), "class_call_static",
+                         {std::string("FileAccess"), std::string("get_file_as_bytes"), path});
 }
 
 Instance::Instance(Object object) : object_(object) {
@@ -250,6 +261,8 @@ bool Instance::emit(const char* signal, std::initializer_list<Value> values) con
 }
 
 void Instance::set_process(bool on) const { godot::call(object_, "set_process", {on}); }
+
+bool Instance::has_parent() const { return godot::call_for<Object>(object_, "get_parent") != nullptr; }
 
 void Node::ready() {
   thread_ = std::this_thread::get_id();

@@ -44,8 +44,12 @@ heed::Log log();
 
 // The system's path of one of res:// or user://, if something is there; else the path as it is.
 std::string system_path(const std::string& path);
+bool is_file(const std::string& path);
 // Ends a message that something could not be opened: says that nothing is at the path, and what to do. Empty: something is there.
 std::string why_no_file(const std::string& path);
+
+// What a file holds, also one of res:// inside of an exported game's .pck. Nothing: it cannot be read.
+Bytes read_file(const std::string& path);
 
 // Base of what stands behind an object of Godot's.
 class Instance {
@@ -65,6 +69,7 @@ class Instance {
   // False: a script that handled the signal freed the object, and this instance is gone.
   [[nodiscard]] bool emit(const char* signal, std::initializer_list<Value> values) const;
   void set_process(bool on) const;
+  bool has_parent() const;  // of nodes
 
  private:
   Object object_;

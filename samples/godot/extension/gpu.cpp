@@ -217,9 +217,9 @@ bool Gpu::post(std::function<void()> function) {
   return true;
 }
 
-bool Gpu::run(std::function<void()> function) {
+bool Gpu::run(std::function<void()> function, bool is_patient) {
   const auto call = std::make_shared<Call>(std::move(function));
-  return post([call] { call->make(); }) && call->wait(kPatience);
+  return post([call] { call->make(); }) && call->wait(is_patient ? kNoEnd : kPatience);
 }
 
 VkResult Gpu::submit_here(const VkSubmitInfo& info, VkFence fence) {

@@ -59,8 +59,8 @@ class Gpu {
   // called, since a local RenderingDevice has another thread.
   bool post(std::function<void()> function);
   // The same, and waits for its end. False, too, if the render thread does not answer within ten seconds, since it may be the one
-  // that waits for the caller.
-  bool run(std::function<void()> function);
+  // that waits for the caller. A thread of heed's own, for which nobody waits, may be patient.
+  bool run(std::function<void()> function, bool is_patient = false);
   // Why either gave false, or why it is not alive, and what to do, as a sentence.
   std::string refusal();
 

@@ -11,6 +11,7 @@ namespace godot::interface {
   X(GDExtensionInterfaceStringNewWithUtf8CharsAndLen, string_new_with_utf8_chars_and_len)                    \
   X(GDExtensionInterfaceStringToUtf8Chars, string_to_utf8_chars)                                             \
   X(GDExtensionInterfacePackedByteArrayOperatorIndex, packed_byte_array_operator_index)                      \
+  X(GDExtensionInterfacePackedInt32ArrayOperatorIndex, packed_int32_array_operator_index)                    \
   X(GDExtensionInterfacePackedFloat32ArrayOperatorIndex, packed_float32_array_operator_index)                \
   X(GDExtensionInterfacePackedStringArrayOperatorIndex, packed_string_array_operator_index)                  \
   X(GDExtensionInterfaceVariantGetPtrConstructor, variant_get_ptr_constructor)                               \

@@ -50,6 +50,7 @@ struct Packed {
 };
 using PackedBytes = Packed<GDEXTENSION_VARIANT_TYPE_PACKED_BYTE_ARRAY>;
 using PackedFloats = Packed<GDEXTENSION_VARIANT_TYPE_PACKED_FLOAT32_ARRAY>;
+using PackedInts = Packed<GDEXTENSION_VARIANT_TYPE_PACKED_INT32_ARRAY>;
 using PackedTexts = Packed<GDEXTENSION_VARIANT_TYPE_PACKED_STRING_ARRAY>;
 
 // Godot's functions that give elements of arrays take no const array.
@@ -68,6 +69,13 @@ Floats floats_of(const void* raw) {
   return floats;
 }
 
+Ints ints_of(const void* raw) {
+  Ints ints(PackedInts::size(array_of(raw)));
+  if (!ints.empty())
+    std::memcpy(ints.data(), packed_int32_array_operator_index(array_of(raw), 0), ints.size() * sizeof(int32_t));
+  return ints;
+}
+
 Texts texts_of(const void* raw) {
   Texts texts(PackedTexts::size(array_of(raw)));
   for (size_t i = 0; i < texts.size(); ++i)
@@ -84,6 +92,11 @@ void write_floats(const Floats& floats, void* raw) {
   PackedFloats::make(raw, floats.size());
   if (!floats.empty())
     std::memcpy(packed_float32_array_operator_index(raw, 0), floats.data(), floats.size() * sizeof(float));
+}
+
+void write_ints(const Ints& ints, void* raw) {
+  PackedInts::make(raw, ints.size());
+  if (!ints.empty()) std::memcpy(packed_int32_array_operator_index(raw, 0), ints.data(), ints.size() * sizeof(int32_t));
 }
 
 void write_texts(const Texts& texts, void* raw) {
@@ -129,7 +142,8 @@ GDExtensionVariantType type_of(Kind kind) {
                                                GDEXTENSION_VARIANT_TYPE_OBJECT,
                                                GDEXTENSION_VARIANT_TYPE_PACKED_BYTE_ARRAY,
                                                GDEXTENSION_VARIANT_TYPE_PACKED_FLOAT32_ARRAY,
-                                               GDEXTENSION_VARIANT_TYPE_PACKED_STRING_ARRAY};
+                                               GDEXTENSION_VARIANT_TYPE_PACKED_STRING_ARRAY,
+                                               GDEXTENSION_VARIANT_TYPE_PACKED_INT32_ARRAY};
   static_assert(std::size(kTypes) == std::variant_size_v<Value>);
   return kTypes[static_cast<size_t>(kind)];
 }
@@ -146,6 +160,7 @@ Value read(Kind kind, const void* raw) {
     case Kind::Bytes: return bytes_of(raw);
     case Kind::Floats: return floats_of(raw);
     case Kind::Texts: return texts_of(raw);
+    case Kind::Ints: return ints_of(raw);
   }
   return {};
 }
@@ -162,6 +177,7 @@ void write(const Value& value, void* raw) {
     case Kind::Bytes: write_bytes(std::get<Bytes>(value), raw); return;
     case Kind::Floats: write_floats(std::get<Floats>(value), raw); return;
     case Kind::Texts: write_texts(std::get<Texts>(value), raw); return;
+    case Kind::Ints: write_ints(std::get<Ints>(value), raw); return;
   }
 }
 
@@ -171,6 +187,7 @@ void destroy(Kind kind, void* raw) {
     case Kind::Bytes: interface::destroy<GDEXTENSION_VARIANT_TYPE_PACKED_BYTE_ARRAY>(raw); return;
     case Kind::Floats: interface::destroy<GDEXTENSION_VARIANT_TYPE_PACKED_FLOAT32_ARRAY>(raw); return;
     case Kind::Texts: interface::destroy<GDEXTENSION_VARIANT_TYPE_PACKED_STRING_ARRAY>(raw); return;
+    case Kind::Ints: interface::destroy<GDEXTENSION_VARIANT_TYPE_PACKED_INT32_ARRAY>(raw); return;
     default: return;  // nothing hangs on it
   }
 }

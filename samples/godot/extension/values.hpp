@@ -22,25 +22,28 @@ struct Rid {
 using Object = GDExtensionObjectPtr;  // borrowed
 using Bytes = std::vector<std::byte>;
 using Floats = std::vector<float>;
+using Ints = std::vector<int32_t>;
 using Texts = std::vector<std::string>;
 
 // In the order of Value's alternatives.
-enum class Kind : uint8_t { None, Bool, Int, Float, Text, Rid, Object, Bytes, Floats, Texts };
-using Value = std::variant<std::monostate, bool, int64_t, double, std::string, Rid, Object, Bytes, Floats, Texts>;
+enum class Kind : uint8_t { None, Bool, Int, Float, Text, Rid, Object, Bytes, Floats, Texts, Ints };
+using Value = std::variant<std::monostate, bool, int64_t, double, std::string, Rid, Object, Bytes, Floats, Texts, Ints>;
+// Of packed arrays, into which Godot turns its untyped arrays.
+inline bool is_packed(Kind kind) { return kind >= Kind::Bytes; }
 inline Kind kind_of(const Value& value) { return static_cast<Kind>(value.index()); }
 
 GDExtensionVariantType type_of(Kind kind);
 
 // `raw` is laid out as Godot's typed calls pass a value.
 Value read(Kind kind, const void* raw);
-// Builds into memory that holds no value yet, of which Bytes, Floats, Texts and Text must be destroyed.
+// Builds into memory that holds no value yet, of which Text and packed arrays must be destroyed.
 void write(const Value& value, void* raw);
 void destroy(Kind kind, void* raw);
 
 // Builds into memory that holds no variant yet.
 void to_variant(const Value& value, void* variant);
 void to_variant(Object object, void* variant);
-Value from_variant(Kind kind, const void* variant);  // which must be of this type
+Value from_variant(Kind kind, const void* variant);  // which must be of this type, or turn into it
 
 // Calls a method of an object. A call that Godot refuses, or whose result is of another kind, gives a Value that holds none.
 Value call(Object object, const char* method, std::span<const Value> arguments, Kind result);

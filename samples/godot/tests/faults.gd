@@ -175,6 +175,17 @@ func lost(model: String) -> void:
 	var x := device.create_buffer_from(ones(ROWS * WIDTH))
 	attention.bind_buffer("x", x)
 	attention.make_buffer("y")
+	var network := HeedModel.new()
+	root.add_child(network)
+	var heard := []
+	network.opened.connect(func() -> void: heard.append("opened"))
+	network.failed.connect(func(why: String) -> void: heard.append(why))
+	network.load("res://demo/policy.onnx")
+	network.set_largest("count", 8)
+	check(network.open(device) == OK, "a network on the GPU")
+	var patience := Time.get_ticks_msec() + 30000
+	while heard.is_empty() and Time.get_ticks_msec() < patience:
+		await process_frame
 	var speaker := HeedSpeaker.new()
 	root.add_child(speaker)
 	var told := {}
@@ -182,7 +193,7 @@ func lost(model: String) -> void:
 	speaker.finished.connect(func(answer: String) -> void: told.answer = answer)
 	speaker.context_tokens = 64
 	check(speaker.open(device, model) == OK and speaker.say("Hello!") == OK, "a speaker on the GPU")
-	await process_frame
+	check(network.set_floats("agents", ones(6), [1, 6]) == OK and network.run() == OK, "run")
 	device.simulate_loss()
 	attention.compute(ROWS, 0)
 	for frame in 3:
@@ -194,6 +205,9 @@ func lost(model: String) -> void:
 	while told.is_empty() and Time.get_ticks_msec() < end:
 		await process_frame
 	check(told.has("why"), "the speaker tells")
+	check(heard.size() == 2 and heard[0] == "opened" and heard[1].contains("lost") and not network.is_running(), "the network tells: %s" % [heard])
+	check(network.open(device) == ERR_UNAVAILABLE, "a network on a lost GPU")
+	network.free()
 	check(speaker.open(device, model) == ERR_UNAVAILABLE, "a speaker on a lost GPU")
 	var cpu := HeedDevice.new()
 	check(cpu.open_cpu() == OK and speaker.open(cpu, model) == OK, "the CPU takes over")
