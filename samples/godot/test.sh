@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Runs the add-on's tests in a root that get_godot.sh made, on a copy of the project: headless, and under Xvfb on Mesa's software
 # driver with Khronos' validation, with a safe and a separate render thread.
-#   test.sh ROOT LIBRARY MODEL ENCODER   LIBRARY: libheed_godot.so; MODEL: a GGUF file; ENCODER: a folder of all-MiniLM-L6-v2
+#   test.sh ROOT LIBRARY MODEL ENCODER [EXPORTED]   LIBRARY: libheed_godot.so; MODEL: a GGUF file; ENCODER: a folder of all-MiniLM-L6-v2;
+#                                                   EXPORTED: what tests/onnx/pytorch.sh left
 set -uo pipefail
 
-folder=${1:?usage: test.sh ROOT LIBRARY MODEL ENCODER} library=${2:?no library} model=${3:?no model} encoder=${4:?no encoder}
+folder=${1:?usage: test.sh ROOT LIBRARY MODEL ENCODER [EXPORTED]} library=${2:?no library} model=${3:?no model} encoder=${4:?no encoder} from_pytorch=${5:-}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 drivers=$here/../../tests/drivers
 bin=$folder/project/addons/heed/bin out=$folder/out
@@ -41,6 +42,15 @@ copy_project "$here" "$library"
 cp -Lu "$model" "$folder/model.gguf"
 mkdir -p "$folder/encoder"
 cp -rLu "$encoder/." "$folder/encoder/"
+# What PyTorch exports, if it did, and the script that a page shows.
+rm -rf "$folder/exported"
+if [[ -e $from_pytorch/policy.onnx ]]; then
+  cp -r "$from_pytorch" "$folder/exported"
+else
+  echo "SKIPPED: no models that PyTorch exported in ${from_pytorch:-a folder}, so that they are not loaded"
+fi
+sed -n '/^```gdscript$/,/^```$/{/^```/d;p}' "$here/../../include/heed/from_pytorch.md" >"$folder/project/tests/page.gd"
+cp "$here/demo/policy.onnx" "$folder/project/"
 # Files that are no models: a small one that is cut off in its head, in its middle and near its end, and a folder.
 mkdir -p "$folder/hostile/folder.gguf"
 small=$here/../../tests/models/llama.gguf
@@ -51,6 +61,7 @@ rm -f "$out"/*.log "$out/validation.txt"
 headless=1
 passes 200 speaker --script tests/speaker.gd -- /model.gguf /hostile /personas/blacksmith.txt
 passes 100 intents --script tests/intents.gd -- /encoder
+passes 60 model_cpu --script tests/model.gd -- /out cpu
 passes 60 attention_cpu --script tests/attention.gd -- /out cpu
 # Every class, method, argument, property and signal has its text, or Godot would write another file.
 rm -rf "$out/doc_classes"
@@ -77,11 +88,15 @@ exported with --bench 1 --birds 20 --speak heed --model res://model.gguf --perso
   fail "an exported game: exit code $? (all of it: $out/with.log)"
 grep -aq '^# frames' "$game/frames.log" && grep -aq 'res:// is inside the .pck' "$out/with.log" ||
   fail "an exported game does not play, or does not say where models may be (all of it: $out/with.log)"
+# A network lies inside of the .pck.
+exported crowd --scene crowd --agents 12 --bench 1 || fail "an exported crowd: exit code $? (all of it: $out/crowd.log)"
 
 headless=0 validation=1
 for threads in safe separate; do
   passes 100 "attention_$threads" --render-thread "$threads" --resolution 64x64 --script tests/attention.gd -- /out
   check_validation "attention_$threads" 'VUID-vkDestroy(Device|Instance)-'  # a separate render thread leaks at exit without heed, too
+  passes 100 "model_$threads" --render-thread "$threads" --resolution 64x64 --script tests/model.gd -- /out "${threads/separate/short}"
+  check_validation "model_$threads" 'VUID-vkDestroy(Device|Instance)-'
   passes 100 "faults_$threads" --render-thread "$threads" --resolution 64x64 --script tests/faults.gd -- /model.gguf
   check_validation "faults_$threads" 'VUID-vkDestroy(Device|Instance)-'
   check 100 "village_$threads" --render-thread "$threads" --resolution 96x54 -- --bench 3 --log /out/frames.log

@@ -1,4 +1,6 @@
 # What the command line asks for, after "--".
+#   --scene village|crowd   what opens; the crowd of policy.onnx takes --agents COUNT, --budget, --detail, --bench, --png, and
+#                     --after SECONDS, when the picture is taken
 #   --model FILE, --encoder FOLDER, --personas FOLDER   the language model, the model of sentences, and the characters' files
 #   --budget MS       how much of each frame the characters may take; default 4, and 0, no limit, with --png
 #   --speak none|heed|CLASS   whether the characters speak by themselves while --bench or --show goes on; CLASS: by nodes of another
@@ -11,6 +13,9 @@
 #   --show WHAT --png FILE   plays, writes a picture and ends; WHAT: settle, scatter, talk or look
 extends RefCounted
 
+var scene := "village"
+var agents := 128
+var after := 23.0
 var model := ""
 var encoder := ""
 var personas := ""
@@ -32,6 +37,9 @@ func read(arguments: PackedStringArray) -> String:
 			return "%s needs a value" % arguments[i]
 		var value := arguments[i + 1]
 		match arguments[i]:
+			"--scene": scene = value
+			"--agents": agents = value.to_int()
+			"--after": after = value.to_float()
 			"--model": model = value
 			"--encoder": encoder = value
 			"--personas": personas = value
@@ -53,6 +61,10 @@ func read(arguments: PackedStringArray) -> String:
 		return "--speech is auto, cpu or gpu"
 	if not detail in ["full", "plain"]:
 		return "--detail is full or plain"
+	if not scene in ["village", "crowd"]:
+		return "--scene is village or crowd"
+	if agents < 1:
+		return "--agents is a count of one or more"
 	if birds < 0:
 		return "--birds is a count"
 	if not show in ["settle", "scatter", "talk", "look"]:
