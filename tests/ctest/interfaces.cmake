@@ -60,6 +60,10 @@ heed_test(python.onnx_sentences LABELS all python driver COST 15 COUNTED NEEDS p
   IF ${onnx}/onnx/__init__.py ${minilm}/model.safetensors
   COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${onnx} ${tests}/python/run.sh ${venv} ${tests}/onnx/sentences.py ${tests}/search/data/tiny ${minilm})
 
+# Models that Debian's PyTorch exports at this moment, and the Python of the page for its users, through the heed program.
+heed_test(onnx.pytorch LABELS all onnx driver COST 8 COUNTED NEEDS packages.python driver.lavapipe
+  COMMAND ${with} lavapipe ${tests}/onnx/pytorch.sh $<TARGET_FILE:heed_program> ${PROJECT_BINARY_DIR}/exported)
+
 # heed/glsl.hpp, where the system's libshaderc does not link, with Debian 13's.
 if(HEED_SHADERC_LINKS)
   heed_catch_test(glsl.tests lavapipe "[glsl]" LABELS all glsl COST 10)
