@@ -523,8 +523,7 @@ bool Importer::add_inputs() {
 
 bool Importer::add_outputs() {
   for (const FileValue& output : file_.graph.outputs) {
-    if (std::any_of(caches_.begin(), caches_.end(), [&](const Cache& c) { return c.present == output.name; }))
-      continue;
+    if (std::any_of(caches_.begin(), caches_.end(), [&](const Cache& c) { return c.present == output.name; })) continue;
     const Value* value = scope_.find(output.name);
     if (value == nullptr) {
       fail(Status::InvalidFile, format("output '%s' is made by no node", output.name.c_str()));

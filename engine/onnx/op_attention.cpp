@@ -92,9 +92,9 @@ void attention(Call& call) {
   const AttentionResult made = g.attention(query, key, value, options);
   if (call.failed()) return;
   const Shape shape = g.shape(made.output);
-  const Tensor y = is_flat ? g.reshape(g.transpose(made.output, 1, 2),
-                                       {shape[0], shape[2], g.dim_product(shape[1], shape[3])})
-                           : made.output;
+  const Tensor y =
+      is_flat ? g.reshape(g.transpose(made.output, 1, 2), {shape[0], shape[2], g.dim_product(shape[1], shape[3])})
+              : made.output;
   call.give(y, call.type(0));
   call.give(key, call.type(1));
   call.give(value, call.type(2));

@@ -206,8 +206,7 @@ void is_inf(Call& call) {
 }
 
 void acosh(Call& call) {
-  one(call,
-      [](Graph& g, Tensor x) { return g.log(g.add(x, g.sqrt(g.sub(g.mul(x, x), number_like(g, 1, x))))); });
+  one(call, [](Graph& g, Tensor x) { return g.log(g.add(x, g.sqrt(g.sub(g.mul(x, x), number_like(g, 1, x))))); });
 }
 void asinh(Call& call) {
   one(call, [](Graph& g, Tensor x) {
@@ -231,7 +230,8 @@ void celu(Call& call) {
   one(call, [&](Graph& g, Tensor x) { return g.scale(g.elu(g.scale(x, 1.0f / alpha)), alpha); });
 }
 void shrink(Call& call) {
-  const auto bias = static_cast<double>(call.number("bias", 0.0f)), most = static_cast<double>(call.number("lambd", 0.5f));
+  const auto bias = static_cast<double>(call.number("bias", 0.0f)),
+             most = static_cast<double>(call.number("lambd", 0.5f));
   one(call, [&](Graph& g, Tensor x) {
     const Tensor less = g.sub(x, number_like(g, bias, x)), more = g.add(x, number_like(g, bias, x));
     return g.where(g.lt(x, number_like(g, -most, x)), more,

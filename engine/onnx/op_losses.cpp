@@ -33,8 +33,7 @@ void loss(Call& call) {
   if (call.node.outputs.size() > 1) call.give(g.permute(made.log_probabilities, second), call.type(0));
 }
 
-constexpr Operator kOperators[] = {{"NegativeLogLikelihoodLoss", loss<true>},
-                                   {"SoftmaxCrossEntropyLoss", loss<false>}};
+constexpr Operator kOperators[] = {{"NegativeLogLikelihoodLoss", loss<true>}, {"SoftmaxCrossEntropyLoss", loss<false>}};
 
 }  // namespace
 

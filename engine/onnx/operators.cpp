@@ -8,8 +8,8 @@ namespace heed::onnx {
 namespace {
 
 std::array<std::span<const Operator>, 12> rooms() {
-  return {element_operators(), shape_operators(),     slice_operators(),  made_operators(),
-          place_operators(),   product_operators(),   row_operators(),    reduce_operators(),
+  return {element_operators(), shape_operators(),     slice_operators(),   made_operators(),
+          place_operators(),   product_operators(),   row_operators(),     reduce_operators(),
           window_operators(),  attention_operators(), control_operators(), loss_operators()};
 }
 

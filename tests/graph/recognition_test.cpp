@@ -328,3 +328,41 @@ TEST_CASE("recognition: what is spelled out gives the same on every device", "[o
       CHECK(difference(got.data(), want).empty());
     }
 }
+
+TEST_CASE("recognition: what is computed twice is computed once", "[graph]") {
+  Graph g;
+  const Tensor x = g.input("x", {4, 6}), y = g.input("y", {4, 6});
+  const auto ops_with = [&](Tensor a, Tensor b) {
+    g.output("z", g.matmul(a, g.transpose(b, 0, 1)));
+    const Scheduled s = schedule_of(g);
+    REQUIRE(s.status == Status::Ok);
+    return s.schedule.passes.size();
+  };
+  SECTION("through other views of the same, and steps before it") {
+    const auto made = [&] { return g.exp(g.mul(g.reshape(g.abs(x), {24}), g.reshape(y, {24}))); };
+    CHECK(ops_with(g.reshape(made(), {4, 6}), g.reshape(made(), {4, 6})) == 2);
+  }
+  SECTION("by equal constants") {
+    const auto row = [&](const char* name) { return g.constant(name, {6}, std::vector<float>{1, 2, 3, 4, 5, 6}); };
+    CHECK(ops_with(g.mul(x, row("a")), g.mul(x, row("b"))) == 2);
+  }
+  SECTION("not by constants that differ") {
+    CHECK(ops_with(g.mul(x, g.constant("a", {6}, std::vector<float>{1, 2, 3, 4, 5, 6})),
+                   g.mul(x, g.constant("b", {6}, std::vector<float>{1, 2, 3, 4, 5, 7}))) == 3);
+  }
+  SECTION("not with other numbers or operands") {
+    CHECK(ops_with(g.scale(x, 2.0f), g.scale(x, 3.0f)) == 2);  // the scale of one goes into the product
+    CHECK(ops_with(g.exp(g.sub(x, y)), g.exp(g.sub(y, x))) == 3);
+  }
+  SECTION("not where a state is written between") {
+    const Tensor state = g.state("state", {4, 6});
+    const Tensor before = g.abs(state);
+    g.assign(state, y);
+    CHECK(ops_with(before, g.abs(g.state("state", {4, 6}))) >= 3);
+  }
+  SECTION("outputs are apart") {
+    g.output("u", g.exp(x));
+    g.output("v", g.exp(x));
+    CHECK(schedule_of(g).schedule.passes.size() == 2);
+  }
+}

@@ -86,9 +86,8 @@ class ModelFile {
   std::map<std::string, int64_t> largest_dims(const std::vector<std::string>& cases) const {
     std::map<std::string, int64_t> largest;
     for (const std::string& one : cases)
-      each_symbol(one, [&](const std::string& symbol, int64_t size) {
-        largest[symbol] = std::max(largest[symbol], size);
-      });
+      each_symbol(one,
+                  [&](const std::string& symbol, int64_t size) { largest[symbol] = std::max(largest[symbol], size); });
     return largest;
   }
   std::set<std::string> smallest() const {

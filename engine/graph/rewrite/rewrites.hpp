@@ -29,6 +29,8 @@ class ReproducibleDevice final : public PlanningDevice {
 void remove_idle_dropout(GraphData* graph, bool training);
 // Drops nodes whose results no output and no state needs.
 void remove_dead_nodes(GraphData* graph);
+// Has one node for all that compute the same of the same, and one constant for all that are equal.
+void merge_equal(GraphData* graph);
 // Has one node for each attention that the graph spells out as products and a softmax, with what masks them, where nobody else reads what
 // lies between.
 void recognize_attention(GraphData* graph);

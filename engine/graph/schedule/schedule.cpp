@@ -40,6 +40,7 @@ class Planner {
     detail::remove_idle_dropout(&graph_, asked_.training);
     detail::remove_dead_nodes(&graph_);
     detail::isolate_outputs(&graph_);
+    detail::merge_equal(&graph_);
     if (!asked_.reproducible) {
       detail::recognize_norms(&graph_);
       detail::recognize_attention(&graph_);
