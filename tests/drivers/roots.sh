@@ -57,8 +57,9 @@ check() {
   local system=$1 command=$2 log=$folder/debian-$1-$2.log code seconds last
   local -a run=("/heed/$command/run.sh")
   [[ $command != wheel ]] || run=(bash -ec "$wheel")
-  # The interpreter of the tests says the same of the same kernels on all systems.
-  [[ $command != tests ]] || run+=(-- -E '^interpreter')
+  # The tests' interpreter says the same of the same kernels on all systems, and lavapipe-26.tables runs tables on a newer Mesa with the
+  # layers of Debian 13. Tests of hosts show whether this system's Mesa takes heed.
+  [[ $command != tests ]] || run+=(-- -E '^(interpreter|lavapipe-256)')
   checked=1
   rm -rf --one-file-system "$folder/run"
   cp -a "$folder/base" "$folder/run"

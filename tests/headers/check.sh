@@ -27,26 +27,20 @@ for header in "$include"/heed/*.hpp "$include"/heed/c/*.h; do
 done
 
 # A function or class that lacks HEED_API cannot be called in a shared library.
-for header in "$include"/heed/*.hpp; do
-  name=heed/${header##*/}
-  unmarked=$(grep -nE '^(class [A-Za-z]+( final)? \{|[A-Za-z_][A-Za-z0-9_:<>*&, ]* \*?&?[a-z_]+\()' "$header" |
-    grep -vE '^[0-9]+:(HEED_API|class HEED_API|constexpr|inline|template|static|using|HostBuffer glm_buffer|GlmTensor glm_tensor)' |
-    grep -v 'Status compile_glsl(')  # a library of its own, always static
-  if [[ -z $unmarked ]]; then
-    echo "ok $name is marked for export"
+is_marked() {  # NAME LINES
+  if [[ -z $2 ]]; then
+    echo "ok $1 is marked for export"
   else
-    echo "FAIL $name is not marked with HEED_API: $unmarked"
+    echo "FAIL $1 is not marked with HEED_API: $2"
     failures=$((failures + 1))
   fi
+}
+for header in "$include"/heed/*.hpp; do
+  is_marked "heed/${header##*/}" "$(grep -nE '^(class [A-Za-z]+( final)? \{|[A-Za-z_][A-Za-z0-9_:<>*&, ]* \*?&?[a-z_]+\()' "$header" |
+    grep -vE '^[0-9]+:(HEED_API|class HEED_API|constexpr|inline|template|static|using|HostBuffer glm_buffer|GlmTensor glm_tensor)' |
+    grep -v 'Status compile_glsl(')"  # a library of its own, always static
 done
 for header in "$include"/heed/c/*.h; do
-  name=${header#"$include"/}
-  unmarked=$(grep -nE '^[a-z_][a-z0-9_ ]* \*?heed_[a-z0-9_]+\(' "$header")
-  if [[ -z $unmarked ]]; then
-    echo "ok $name is marked for export"
-  else
-    echo "FAIL $name is not marked with HEED_API: $unmarked"
-    failures=$((failures + 1))
-  fi
+  is_marked "${header#"$include"/}" "$(grep -nE '^[a-z_][a-z0-9_ ]* \*?heed_[a-z0-9_]+\(' "$header")"
 done
 [[ $failures -eq 0 ]]

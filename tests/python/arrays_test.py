@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import heed
-from support import close, doubled, slow
+from support import close, doubled, in_threads, slow
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
@@ -302,11 +302,7 @@ def test_threads_with_plans_of_their_own(device):
         plan = doubled(device)
         results[i] = all((plan.run({"x": X + i})["y"] == 2 * (X + i)).all() for _ in range(30))
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, 4)
     assert results == dict.fromkeys(range(4), True)
 
 
@@ -314,7 +310,7 @@ def test_threads_with_one_plan_are_refused_or_right(device):
     plan, arrays = slow(device, 128, 10)
     expected, wrong = plan.run(arrays)["y"], []
 
-    def work():
+    def work(_):
         for _ in range(20):
             try:
                 if not (plan.run(arrays)["y"] == expected).all():
@@ -323,11 +319,7 @@ def test_threads_with_one_plan_are_refused_or_right(device):
                 if error.status != heed.Status.INVALID_ARGUMENT:
                     wrong.append(error)
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, 3)
     assert not wrong
 
 
@@ -335,7 +327,7 @@ def test_threads_with_one_graph_are_refused_or_right():
     g = heed.Graph()
     x, wrong = g.input("x", [4]), []
 
-    def work():
+    def work(_):
         nonlocal x
         for _ in range(200):
             try:
@@ -344,11 +336,7 @@ def test_threads_with_one_graph_are_refused_or_right():
                 if error.status != heed.Status.INVALID_ARGUMENT:
                     wrong.append(error)
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, 3)
     assert not wrong
 
 

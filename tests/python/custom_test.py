@@ -12,7 +12,7 @@ import pytest
 
 import heed
 from conftest import ROOT
-from support import doubled
+from support import doubled, in_threads
 
 SHADERS = ROOT / "tests" / "custom"
 
@@ -122,11 +122,7 @@ def test_what_is_raised_in_one_thread_is_not_anothers(cpu):
         except ValueError as error:
             seen[i] = str(error)
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, 2)
     assert seen == {0: 2.0, 1: "negative"}
 
 

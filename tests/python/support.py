@@ -1,7 +1,8 @@
-"""Graphs that several tests run."""
+"""Graphs that several tests run, and ways to run them."""
 
 import subprocess
 import sys
+import threading
 
 import numpy as np
 
@@ -32,6 +33,15 @@ def slow(device, size=512, times=40):
 
 def close(a, b):
     return bool((np.abs(np.asarray(a, np.float64) - b) <= 2e-5 + 1e-4 * np.abs(b)).all())
+
+
+def in_threads(work, count):
+    """Calls work(0) to work(count - 1), each in a thread of its own, and waits for them."""
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def in_new_process(code, timeout=60):
