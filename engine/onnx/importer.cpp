@@ -187,7 +187,9 @@ const SameSize* find_same(std::span<const SameSize> same, std::string_view symbo
 
 Dim Importer::symbol_dim(const std::string& symbol, std::string_view input) {
   const auto known = options_.largest.find(symbol);
+  if (const auto given = given_.find(symbol); given != given_.end()) return given->second;
   if (const SameSize* stands = find_same(same, symbol)) {
+    if (stands->terms.empty()) return stands->size;
     Dim sum = symbol_dim(stands->terms[0], input);
     for (size_t i = 1; i < stands->terms.size(); ++i) sum = g_.sum(sum, symbol_dim(stands->terms[i], input));
     return sum;
@@ -210,8 +212,8 @@ Dim Importer::dim_of(const FileDim& dim, std::string_view input, size_t axis) {
   return symbol_dim(symbol_of(dim, input, axis), input);
 }
 
-bool Importer::stand_for(const std::string& symbol, std::vector<std::string> terms) {
-  same.push_back({symbol, std::move(terms), where_});
+bool Importer::stand_for(const std::string& symbol, std::vector<std::string> terms, int64_t size) {
+  same.push_back({symbol, std::move(terms), where_, size});
   must_retry_ = true;
   return true;
 }
@@ -222,11 +224,15 @@ bool Importer::unite(const Dim& a, const Dim& b) {
   const bool is_first = !a.is_constant() && first != symbols_.end(),
              is_second = !b.is_constant() && second != symbols_.end();
   if (is_first && is_second && first->second == second->second) return true;
-  if (is_first && is_second) return stand_for(second->second, {first->second});
+  if (is_first && is_second) {
+    if (!given_.contains(second->second)) return stand_for(second->second, {first->second});
+    return !given_.contains(first->second) && stand_for(first->second, {second->second});
+  }
   if (!is_first && !is_second) return false;
   const auto& [own, symbol] = is_first ? *first : *second;
   const Dim& other = is_first ? b : a;
-  if (other.is_constant()) return false;
+  if (given_.contains(symbol)) return false;
+  if (other.is_constant()) return !given_.empty() && stand_for(symbol, {}, other.value);
   const std::map<int32_t, std::string> all = symbols_;
   for (auto p = all.begin(); p != all.end(); ++p)
     for (auto q = p; q != all.end(); ++q) {
@@ -472,6 +478,57 @@ std::vector<Value> Importer::run_function(const FileFunction& function, Call& ca
   return values;
 }
 
+bool Importer::take_inputs() {
+  for (const OnnxInput& given : options_.inputs) {
+    const std::string name(given.name);
+    const auto input = std::find_if(file_.graph.inputs.begin(), file_.graph.inputs.end(),
+                                    [&](const FileValue& one) { return one.name == given.name; });
+    const bool is_past =
+        std::any_of(caches_.begin(), caches_.end(), [&](const Cache& c) { return c.past->name == given.name; });
+    if (input == file_.graph.inputs.end() || is_past || scope_.find(name) != nullptr) {
+      fail(Status::InvalidArgument,
+           format("the file has no input '%s' that can be given, or it is given twice", name.c_str()));
+      return false;
+    }
+    if (!take_input(*input, given.tensor)) return false;
+  }
+  return true;
+}
+
+bool Importer::take_input(const FileValue& input, Tensor tensor) {
+  const Shape shape = g_.shape(tensor);
+  const DType dtype = device_type(input.type).value_or(DType::F32);
+  const bool is_scalar = input.dims.empty() && shape.rank == 1 && shape[0] == Dim(1);
+  if (shape.rank == 0 || g_.dtype(tensor) != dtype) {
+    fail(shape.rank == 0 ? Status::InvalidArgument : Status::DTypeMismatch,
+         format("the tensor for input '%s' is %s; it must be %s", input.name.c_str(),
+                shape.rank == 0 ? "none" : heed::to_string(g_.dtype(tensor)), heed::to_string(dtype)));
+    return false;
+  }
+  bool fits = is_scalar || shape.rank == static_cast<int>(input.dims.size());
+  for (int i = 0; fits && !is_scalar && i < shape.rank; ++i) {
+    const FileDim& dim = input.dims[static_cast<size_t>(i)];
+    if (dim.symbol.empty() && dim.size >= 0) {
+      fits = shape[i] == Dim(dim.size);
+      continue;
+    }
+    const std::string symbol = symbol_of(dim, input.name, static_cast<size_t>(i));
+    fits = given_.emplace(symbol, shape[i]).first->second == shape[i];
+    if (!shape[i].is_constant()) symbols_.emplace(shape[i].expr, symbol);
+  }
+  if (!fits) {
+    fail(Status::ShapeMismatch,
+         format("the tensor for input '%s' is not of the shape that the file says", input.name.c_str()));
+    return false;
+  }
+  Value value;
+  value.type = input.type;
+  value.tensor = tensor;
+  value.is_scalar = is_scalar;
+  scope_.values.emplace(input.name, value);
+  return true;
+}
+
 bool Importer::add_inputs() {
   for (const FileTensor& tensor : file_.graph.initializers) {
     Value value;
@@ -480,7 +537,7 @@ bool Importer::add_inputs() {
     scope_.values.emplace(tensor.name, value);
   }
   for (const FileValue& input : file_.graph.inputs) {
-    if (scope_.find(input.name) != nullptr) continue;  // an initializer is its default
+    if (scope_.find(input.name) != nullptr) continue;  // a tensor of the graph, or an initializer is its default
     const auto cache = std::find_if(caches_.begin(), caches_.end(), [&](const Cache& c) { return c.past == &input; });
     const std::optional<DType> dtype = device_type(input.type);
     if (!dtype || input.type == ElementType::F64) {
@@ -523,6 +580,7 @@ bool Importer::add_inputs() {
 
 bool Importer::add_outputs() {
   for (const FileValue& output : file_.graph.outputs) {
+    outputs.emplace_back();
     if (std::any_of(caches_.begin(), caches_.end(), [&](const Cache& c) { return c.present == output.name; })) continue;
     const Value* value = scope_.find(output.name);
     if (value == nullptr) {
@@ -531,7 +589,8 @@ bool Importer::add_outputs() {
     }
     const Tensor tensor = tensor_of(*value, output.name);
     if (failed()) return false;
-    g_.output(output.name, tensor);
+    outputs.back() = tensor;
+    if (options_.gives_outputs) g_.output(output.name, tensor);
   }
   // Outputs may show what memories were before.
   for (const Cache& cache : caches_)
@@ -545,7 +604,8 @@ Status Importer::run() {
   if (opset != 0 && (opset < kFirstOpset || opset > kLastOpset))
     fail(Status::Unsupported, format("operators of opset %lld; %lld to %lld are known", static_cast<long long>(opset),
                                      static_cast<long long>(kFirstOpset), static_cast<long long>(kLastOpset)));
-  if (!failed() && find_caches() && add_inputs()) run_nodes(file_.graph.nodes, opset, &scope_, nullptr);
+  if (!failed() && find_caches() && take_inputs() && add_inputs())
+    run_nodes(file_.graph.nodes, opset, &scope_, nullptr);
   if (!failed()) add_outputs();
   return status_;
 }

@@ -31,13 +31,17 @@ struct ImportOptions {
   std::map<std::string, int64_t, std::less<>> largest;  // of symbols
   int64_t largest_otherwise = 0;                        // 0: every symbol must be in `largest`
   std::vector<OnnxState> states;
+  std::vector<OnnxInput> inputs;  // that are tensors of the graph already
+  bool gives_outputs = true;      // to the host; otherwise they are in Importer::outputs
 };
 
-// A symbol of the file that stands for another one, or for the sum of two, as the length of a mask over past and new tokens does.
+// A symbol of the file that stands for another one, or for the sum of two, as the length of a mask over past and new tokens does. Or for a
+// constant, which a tensor that is given for an input has.
 struct SameSize {
   std::string symbol;
-  std::vector<std::string> terms;
-  std::string node;  // that shows it
+  std::vector<std::string> terms;  // empty: it is `size`
+  std::string node;                // that shows it
+  int64_t size = 0;
 };
 
 // Null: the symbol is a size of its own.
@@ -122,6 +126,7 @@ class Importer {
   const std::string& message() const { return message_; }
   bool must_retry() const { return must_retry_; }
   std::vector<SameSize> same;
+  std::vector<Tensor> outputs;
 
   // --- For calls
   Graph& graph() { return g_; }
@@ -153,6 +158,8 @@ class Importer {
   bool find_axis(Cache* cache);
   bool add_inputs();
   bool add_past(int cache);
+  bool take_inputs();
+  bool take_input(const FileValue& input, Tensor tensor);
   bool add_outputs();
   bool add_present(const Cache& cache);
   Tensor state_of(const Cache& cache, const Shape& whole);
@@ -161,7 +168,7 @@ class Importer {
   Dim dim_of(const FileDim& dim, std::string_view input, size_t axis);
   int64_t opset_of(std::string_view domain, std::span<const FileOpset> opsets) const;
   Dim symbol_dim(const std::string& symbol, std::string_view input);
-  bool stand_for(const std::string& symbol, std::vector<std::string> terms);
+  bool stand_for(const std::string& symbol, std::vector<std::string> terms, int64_t size = 0);
 
   const ModelFile& file_;
   Graph& g_;
@@ -173,6 +180,7 @@ class Importer {
   bool must_retry_ = false;
   std::vector<Cache> caches_;
   std::set<std::string, std::less<>> positions_;        // symbols of how many rows caches have
+  std::map<std::string, Dim, std::less<>> given_;       // sizes of symbols that tensors of the graph have
   std::map<int32_t, std::string> symbols_;              // by the index of an extent
   std::map<std::string, Tensor, std::less<>> tensors_;  // of known values, by a name and what they are
   std::vector<std::shared_ptr<const Known>> kept_;

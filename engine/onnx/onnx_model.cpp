@@ -124,13 +124,32 @@ std::span<const OnnxState> OnnxModel::states() const {
 
 Status OnnxModel::build(const OnnxOptions& options, const Log& log, Graph* g) const {
   if (!valid() || g == nullptr) return refuse("OnnxModel::build: no file is open, or the graph is null");
+  Graph made;
+  const Status status = add_to(&made, {}, options, log, nullptr);
+  if (status == Status::Ok) *g = std::move(made);
+  return status;
+}
+
+Status OnnxModel::add(Graph* g, std::span<const OnnxInput> inputs, const OnnxOptions& options, const Log& log,
+                      std::vector<Tensor>* outputs) const {
+  if (!valid() || g == nullptr || outputs == nullptr)
+    return refuse("OnnxModel::add: no file is open, or the graph or outputs is null");
+  if (g->status() != Status::Ok) return fail(log, g->status(), g->error());
+  return add_to(g, inputs, options, log, outputs);
+}
+
+// Adds to *g, with outputs of the graph if `outputs` is null.
+Status OnnxModel::add_to(Graph* g, std::span<const OnnxInput> inputs, const OnnxOptions& options, const Log& log,
+                         std::vector<Tensor>* outputs) const {
   onnx::ImportOptions import;
+  import.inputs.assign(inputs.begin(), inputs.end());
+  import.gives_outputs = outputs == nullptr;
   for (const OnnxExtent& extent : options.extents) import.largest.emplace(extent.symbol, extent.largest);
   import.largest_otherwise = options.largest;
   for (const OnnxState& state : options.states) import.states.push_back({state.past, state.present});
   std::vector<onnx::SameSize> same;
   while (true) {
-    Graph made;
+    Graph made = *g;
     onnx::Importer importer(contents_->file, made, import);
     importer.same = same;
     const Status status = importer.run();
@@ -138,13 +157,14 @@ Status OnnxModel::build(const OnnxOptions& options, const Log& log, Graph* g) co
     if (importer.must_retry()) continue;  // each time there is a name less
     if (status != Status::Ok) return fail(log, status, contents_->name + ": " + importer.message());
     for (const onnx::SameSize& one : same) {
-      std::string sum = one.terms[0];
+      std::string sum = one.terms.empty() ? std::to_string(one.size) : one.terms[0];
       for (size_t i = 1; i < one.terms.size(); ++i) sum += " + " + one.terms[i];
       heed::log(log, LogLevel::Info,
                 format("%s: '%s' is %s, as node '%s' shows", contents_->name.c_str(), one.symbol.c_str(), sum.c_str(),
                        one.node.c_str()));
     }
     *g = std::move(made);
+    if (outputs != nullptr) *outputs = importer.outputs;
     return Status::Ok;
   }
 }

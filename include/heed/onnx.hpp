@@ -57,6 +57,12 @@ struct OnnxOptions {
   std::span<const OnnxState> states = {};  // those that stay on the device, in a State; see OnnxModel::build
 };
 
+// A tensor of a graph in the place of an input.
+struct OnnxInput {
+  std::string_view name;
+  Tensor tensor;
+};
+
 // The dims of an input at a run.
 struct OnnxShape {
   std::string_view name;
@@ -99,6 +105,12 @@ class HEED_API OnnxModel {
   // Unsupported: the message has the node, its operator, and what would be needed. InvalidArgument: the largest size of a dim is not given,
   // or a state names no input or output.
   Status build(const OnnxOptions& options, const Log& log, Graph* g) const;
+  // Adds the file's nodes to what *g holds already. Inputs are these tensors, whose sizes become those of the file's dims; others become
+  // inputs of the graph. The tensors of outputs() come into *outputs in their order, and no outputs of the graph: invalid ones for states.
+  // Names of weights are those of the file, as in build(). On failure *g is unchanged. ShapeMismatch, DTypeMismatch: a tensor is not what the
+  // file says of its input.
+  Status add(Graph* g, std::span<const OnnxInput> inputs, const OnnxOptions& options, const Log& log,
+             std::vector<Tensor>* outputs) const;
   // Uploads the weights that a graph of build() asks for. Their names are those of the file.
   Status upload(Device& device, const Graph& g, const Log& log, Weights* weights) const;
   // All of it: build, upload, Device::compile.
@@ -113,6 +125,8 @@ class HEED_API OnnxModel {
 
  private:
   struct Contents;
+  Status add_to(Graph* g, std::span<const OnnxInput> inputs, const OnnxOptions& options, const Log& log,
+                std::vector<Tensor>* outputs) const;
   static Status finish(std::unique_ptr<Contents> contents, const Log& log, OnnxModel* model);
 
   std::unique_ptr<Contents> contents_;

@@ -134,10 +134,9 @@ bool is_flag(const Function& function) { return std::string_view(function.name) 
 
 // Functions that first check another handle or a pointer, which is NULL here, and not the handle that they are given.
 const std::set<std::string_view> kOthersFirst = {
-    "heed_decoder_model_build",  "heed_optimizer_keep",     "heed_optimizer_load_checkpoint",
-    "heed_optimizer_loss_scale", "heed_optimizer_settings", "heed_optimizer_step",
-    "heed_optimizer_weights",    "heed_plan_fork_state",    "heed_plan_make_state_in",
-    "heed_state_copy",           "heed_state_copy_row"};
+    "heed_decoder_model_build",  "heed_onnx_model_add",     "heed_optimizer_keep", "heed_optimizer_load_checkpoint",
+    "heed_optimizer_loss_scale", "heed_optimizer_settings", "heed_optimizer_step", "heed_optimizer_weights",
+    "heed_plan_fork_state",      "heed_plan_make_state_in", "heed_state_copy",     "heed_state_copy_row"};
 
 }  // namespace
 

@@ -92,6 +92,37 @@ TEST_CASE("c: an ONNX model tells what it holds, and runs with a State", "[c][on
   CHECK((kept[14] == 0 && kept[15] == 1 && kept[20] == 1 && kept[21] == 0));
 }
 
+TEST_CASE("c: an ONNX model is a part of a graph", "[c][onnx]") {
+  const std::string bytes = model_bytes();
+  KeptOnnx model(heed_onnx_model_parse, bytes.data(), bytes.size(), nullptr, nullptr);
+  KeptGraph graph(heed_graph_create);
+  const heed_dim shape[] = {2, 3};
+  const heed_tensor x = heed_graph_input(graph, "seen", shape, 2, HEED_F32);
+  const heed_onnx_input given[] = {{"x", heed_graph_scale(graph, x, 2.0f)}}, wrong[] = {{"z", x}};
+  auto options = sized<heed_onnx_options>();
+  options.largest = 8;
+  heed_tensor made[2] = {};
+  refused(heed_onnx_model_add(model, graph, given, 1, &options, made, 1), HEED_BUFFER_TOO_SMALL, "2 outputs");
+  done(heed_onnx_model_add(model, graph, given, 1, &options, made, 2));
+  CHECK((made[0] != 0 && made[1] != 0 && heed_graph_named_count(graph, HEED_GRAPH_INPUTS) == 2));
+  refused(heed_onnx_model_add(model, graph, wrong, 1, &options, made, 2), HEED_INVALID_ARGUMENT, "no input 'z'");
+  done(heed_graph_roll_back(graph));
+  done(heed_graph_output(graph, "y", made[0]));
+  KeptDevice device = open_c("cpu");
+  KeptWeights weights(heed_onnx_model_upload, model, device, graph);
+  KeptPlan plan(heed_device_compile, device, graph, weights, nullptr);
+  const float seen[] = {1, 0, 0, 0, 1, 1}, past[24] = {};
+  float found[4] = {};
+  const heed_input inputs[] = {{"seen", seen, sizeof seen, HEED_F32, 0}, {"past_0", past, sizeof past, HEED_F32, 0}};
+  const heed_output outputs[] = {{"y", found, sizeof found, HEED_F32, 0}};
+  heed_run_info info = run_info(inputs, outputs);
+  const heed_extent_value rows = {"past", 8};
+  info.extents = &rows;
+  info.extent_count = 1;
+  done(heed_plan_run(plan, &info));
+  CHECK((found[0] == 2 && found[1] == 0 && found[2] == 10 && found[3] == 0));
+}
+
 TEST_CASE("c: what is wrong with an ONNX model or its arguments is said", "[c][onnx]") {
   const std::string bytes = model_bytes();
   KeptOnnx model(heed_onnx_model_parse, bytes.data(), bytes.size(), "policy", nullptr);

@@ -199,6 +199,35 @@ TEST_CASE("onnx: branches of constants and functions of the file are inlined", "
   CHECK(y == std::vector<float>{-3, 2, -1.5f});
 }
 
+TEST_CASE("onnx: a file is a part of a graph", "[onnx]") {
+  const auto file = imported(heads_model(), {.largest = 9});
+  Graph g;
+  const Dim n = g.extent("n", 4);
+  const Tensor x = g.input("x", {n, 5, 4});
+  const OnnxInput inputs[] = {{"x", g.scale(x, 2.0f)}};
+  std::vector<Tensor> outputs;
+  REQUIRE(file->model.add(&g, inputs, {}, file->messages.log(), &outputs) == Status::Ok);
+  REQUIRE(outputs.size() == 1);
+  const Shape shape = g.shape(outputs[0]);
+  CHECK((shape.rank == 3 && shape[0] == n && shape[1] == Dim(5) && shape[2] == Dim(2)));
+  g.output("z", g.neg(outputs[0]));
+  Device device = open_cpu();
+  Weights weights;
+  REQUIRE(file->model.upload(device, g, file->messages.log(), &weights) == Status::Ok);
+  Plan plan = compiled(device, g, weights), plain = plan_of(*file);
+  const std::vector<float> values = pattern(3 * 5 * 4, 7);
+  std::vector<float> doubled, z(3 * 5 * 2), y(z.size());
+  for (const float value : values) doubled.push_back(2 * value);
+  REQUIRE(plan.run({{"x", values}, {"z", z}}, {{"n", 3}}) == Status::Ok);
+  REQUIRE(plain.run({{"x", doubled}, {"y", y}}, {{"batch", 3}, {"seq", 5}}) == Status::Ok);
+  for (float& value : y) value = -value;
+  CHECK(difference(z.data(), y) == "");
+  const OnnxInput narrow[] = {{"x", g.slice(x, 2, 0, 3)}};
+  file->messages.refused(file->model.add(&g, narrow, {}, file->messages.log(), &outputs), Status::ShapeMismatch,
+                         "the tensor for input 'x' is not of the shape");
+  CHECK((g.status() == Status::Ok && outputs.size() == 1));
+}
+
 TEST_CASE("onnx: what cannot be imported is named with its node", "[onnx]") {
   const auto refuses = [](const char* what, const Proto& node, const OnnxOptions& options, Status status,
                           std::initializer_list<const char*> said) {

@@ -86,6 +86,31 @@ def test_a_graph(cpu):
     assert np.allclose(plan.run({"seen": seen, "shift": shift})["choices"], np.maximum(seen @ W, 0) + shift, atol=1e-5)
 
 
+def test_a_part_of_a_graph(cpu):
+    act = heed.onnx.load(policy())
+    g = heed.Graph()
+    n = g.extent("n", 5)
+    seen = g.input("seen", [n, 4])
+    first = act.add(g, {"seen": seen * 2, "shift": g.input("shift", [n, 2])})["choices"]
+    assert first.shape == (n, 2)
+    second = act.add(g, {"seen": seen, "shift": first})["choices"]
+    g.output("sums", first + second)
+    plan = cpu.compile(g, act.upload(cpu, g))
+    x, shift = rows(3, 4), rows(3, 2)
+    wanted = np.maximum(2 * x @ W, 0) + shift
+    assert np.allclose(plan.run({"seen": x, "shift": shift})["sums"], 2 * wanted + np.maximum(x @ W, 0), atol=1e-5)
+    alone = heed.Graph()
+    made = act.add(alone, {"seen": alone.input("x", [3, 4])}, largest={"agents_1": 3})
+    assert made["choices"].shape[1] == 2 and list(alone._inputs) == ["x", "shift"]
+    for status, inputs, said in (("SHAPE_MISMATCH", {"seen": g.input("narrow", [n, 3])}, "not of the shape"),
+                                 ("DTYPE_MISMATCH", {"seen": g.input("whole", [n, 4], "i32")}, "is i32; it must be f32"),
+                                 ("INVALID_ARGUMENT", {"scene": seen}, "no input 'scene'")):
+        with pytest.raises(heed.Error, match=said) as error:
+            act.add(g, inputs, largest=5)
+        assert error.value.status == heed.Status[status]
+    assert g.input("after", [1]).shape == (1,)
+
+
 def test_a_cache_stays_on_the_device(cpu):
     free, kept = heed.onnx.load(decoder(), cpu, largest=9), heed.onnx.load(decoder(), cpu, largest=9, states=True)
     assert kept.caches == [("past_0", "present_0")]

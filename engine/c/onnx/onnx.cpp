@@ -47,6 +47,26 @@ struct OnnxModel {
   std::vector<heed_onnx_state> states;
 };
 
+// The caller's options.
+class Options {
+ public:
+  Options(Call& call, const heed_onnx_options* options) {
+    const Given<heed_onnx_options> given(call, options, "heed_onnx_options");
+    for (const heed_onnx_extent& extent : call.array(given->extents, given->extent_count, "extents"))
+      extents_.push_back({call.text(extent.symbol, "the symbol of an extent"), extent.largest});
+    for (const heed_onnx_state& state : call.array(given->states, given->state_count, "states"))
+      states_.push_back(
+          {call.text(state.past, "the past of a state"), call.text(state.present, "the present of a state")});
+    largest_ = given->largest;
+  }
+  OnnxOptions read() const { return {.extents = extents_, .largest = largest_, .states = states_}; }
+
+ private:
+  std::vector<OnnxExtent> extents_;
+  std::vector<OnnxState> states_;
+  int64_t largest_ = 0;
+};
+
 size_t count_of(const char* function, heed_onnx_model* handle, std::vector<Port> OnnxModel::* ports) {
   Call call(function);
   const Pin<OnnxModel> model(call, handle);
@@ -132,20 +152,36 @@ heed_status heed_onnx_model_build(heed_onnx_model* handle, const heed_onnx_optio
   Call call(__func__);
   if (!has_place(call, graph, "graph")) return call.status();
   const Pin<OnnxModel> model(call, handle);
-  const Given<heed_onnx_options> given(call, options, "heed_onnx_options");
-  std::vector<heed::OnnxExtent> extents;
-  for (const heed_onnx_extent& extent : call.array(given->extents, given->extent_count, "extents"))
-    extents.push_back({call.text(extent.symbol, "the symbol of an extent"), extent.largest});
-  std::vector<heed::OnnxState> states;
-  for (const heed_onnx_state& state : call.array(given->states, given->state_count, "states"))
-    states.push_back(
-        {call.text(state.past, "the past of a state"), call.text(state.present, "the present of a state")});
+  const Options wanted(call, options);
   if (call.failed()) return call.status();
   auto made = std::make_unique<Graph>();
-  call.end(
-      model->it.build({.extents = extents, .largest = given->largest, .states = states}, model->host->log(), &made->it),
-      model->host.get());
+  call.end(model->it.build(wanted.read(), model->host->log(), &made->it), model->host.get());
   return give(call, std::move(made), graph);
+}
+
+heed_status heed_onnx_model_add(heed_onnx_model* handle, heed_graph* graph, const heed_onnx_input* inputs,
+                                size_t input_count, const heed_onnx_options* options, heed_tensor* outputs,
+                                size_t capacity) {
+  Building on(__func__, graph, Building::Effect::Changes);
+  Call& call = on.call();
+  const Pin<OnnxModel> model(call, handle);
+  const Options wanted(call, options);
+  if (!model || call.failed()) return call.status();
+  if (model->outputs.size() > capacity) {
+    call.fails_into(nullptr);
+    return call.fail(HEED_BUFFER_TOO_SMALL,
+                     heed::format("there are %zu outputs, and room for %zu", model->outputs.size(), capacity));
+  }
+  std::vector<heed::OnnxInput> given;
+  for (const heed_onnx_input& input : call.array(inputs, input_count, "inputs"))
+    given.push_back({call.text(input.name, "the name of an input"), on.tensor(input.tensor, "an input")});
+  if (!on || call.failed()) return on.end();
+  std::vector<heed::Tensor> made;
+  if (call.end(model->it.add(&on.graph().it, given, wanted.read(), model->host->log(), &made), model->host.get()) !=
+      HEED_OK)
+    return call.status();
+  for (size_t i = 0; i < made.size(); ++i) outputs[i] = on.name(made[i]);
+  return on.end();
 }
 
 heed_status heed_onnx_model_upload(heed_onnx_model* handle, heed_device* device_handle, heed_graph* graph_handle,

@@ -45,15 +45,20 @@ class Graph(Operations):
         """A graph that C has filled."""
         g = cls.__new__(cls)
         g._begin(pointer)
-        name, tensor, dim = ffi.new("char **"), ffi.new("heed_tensor *"), ffi.new("heed_dim *")
-        for i in range(lib.heed_graph_extent_count(g._c)):
-            _c.check(lib.heed_graph_get_extent(g._c, i, name, dim))
-            g._names[dim[0]] = _c.text(name[0])
-        for kind, ports in ((lib.HEED_GRAPH_INPUTS, g._inputs), (lib.HEED_GRAPH_OUTPUTS, g._outputs), (lib.HEED_GRAPH_STATES, g._states)):
-            for i in range(lib.heed_graph_named_count(g._c, kind)):
-                _c.check(lib.heed_graph_get_named(g._c, kind, i, name, tensor))
-                ports[_c.text(name[0])] = g._port(g._new(tensor[0]))
+        g._read()
         return g
+
+    def _read(self) -> None:
+        """Takes in what C has added by name."""
+        name, tensor, dim = ffi.new("char **"), ffi.new("heed_tensor *"), ffi.new("heed_dim *")
+        for i in range(lib.heed_graph_extent_count(self._c)):
+            _c.check(lib.heed_graph_get_extent(self._c, i, name, dim))
+            self._names[dim[0]] = _c.text(name[0])
+        for kind, ports in ((lib.HEED_GRAPH_INPUTS, self._inputs), (lib.HEED_GRAPH_OUTPUTS, self._outputs),
+                            (lib.HEED_GRAPH_STATES, self._states)):
+            for i in range(lib.heed_graph_named_count(self._c, kind)):
+                _c.check(lib.heed_graph_get_named(self._c, kind, i, name, tensor))
+                ports[_c.text(name[0])] = self._port(self._new(tensor[0]))
 
     def _copy(self) -> "Graph":
         """Another graph with the same contents."""

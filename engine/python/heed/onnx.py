@@ -29,6 +29,7 @@ from .device import Device, Weights
 from .graph import Graph
 from .plan import Plan
 from .state import State
+from .tensor import Tensor
 
 __all__ = ["Model", "Port", "load"]
 
@@ -102,20 +103,42 @@ class Model(_c.Handle):
 
         `largest` is the largest size of each dim that has a name, or one number for all; 0 says that a dim is empty, as that of a cache
         before the first token. `states` are as for load()."""
+        keep = Keep()
+        return Graph._made_in_c(_c.make(lib.heed_onnx_model_build, self._c, self._c_options(largest, states, keep)))
+
+    def add(self, graph: Graph, inputs: Mapping[str, Tensor], *, largest: Optional[Largest] = None,
+            states: Union[bool, Pairs] = False) -> Dict[str, Tensor]:
+        """Adds the network to a graph, with these tensors for inputs, and gives its outputs by name. Other inputs become inputs of the
+        graph, and states states. The graph then asks for the file's weights, by their names there; upload() has them.
+
+            g = heed.Graph()
+            seen = g.input("seen", [g.extent("agents", 64), 9])
+            g.output("best", g.argmax(policy.add(g, {"seen": seen})["choices"]))"""
+        keep = Keep()
+        given = [(self._text(name, "the name of an input", keep), graph._id_of(x, f"input '{name}'"))
+                 for name, x in _c.mapped(inputs, "inputs").items()]
+        c_inputs, made = ffi.new("heed_onnx_input[]", given), ffi.new("heed_tensor[]", len(self.outputs))
+        graph._check(lib.heed_onnx_model_add(self._c, Graph._c_of(graph, "graph"), c_inputs, len(given),
+                                             self._c_options(largest, states, keep), made, len(made)))
+        graph._read()
+        return {name: graph._new(x) for name, x in zip(self.outputs, made) if x != 0}
+
+    def _c_options(self, largest: Optional[Largest], states: Union[bool, Pairs], keep: Keep) -> Any:
         options = ffi.new("heed_onnx_options *")
-        options.size, keep = ffi.sizeof("heed_onnx_options"), Keep()
+        options.size = ffi.sizeof("heed_onnx_options")
         if isinstance(largest, Mapping):
             named = [(self._text(name, "a name in largest", keep), _c.whole(size, f"largest['{name}']")) for name, size in largest.items()]
             extents = ffi.new("heed_onnx_extent[]", named)
-            options.extents, options.extent_count = extents, len(named)
             keep.append(extents)
+            options.extents, options.extent_count = extents, len(named)
         elif largest is not None:
             options.largest = _c.whole(largest, "largest")
         pairs = [(self._text(past, "an input in states", keep), self._text(present, "an output in states", keep))
                  for past, present in self._pairs(states)]
         c_states = ffi.new("heed_onnx_state[]", pairs)
+        keep.append(c_states)
         options.states, options.state_count = c_states, len(pairs)
-        return Graph._made_in_c(_c.make(lib.heed_onnx_model_build, self._c, options))
+        return options
 
     def upload(self, device: Device, graph: Graph) -> Weights:
         """The weights that a graph of build() asks for."""

@@ -80,6 +80,16 @@ typedef struct heed_onnx_options {
 // what would be needed. InvalidArgument: the largest size of a dim is not given, or a state names no input or output.
 HEED_API heed_status heed_onnx_model_build(heed_onnx_model* model, const heed_onnx_options* options,
                                            heed_graph** graph);
+// A tensor of a graph in the place of an input.
+typedef struct heed_onnx_input {
+  const char* name;
+  heed_tensor tensor;
+} heed_onnx_input;
+// Adds the file's nodes to what a graph holds already. Inputs are these tensors, whose sizes become those of the file's dims; others become
+// inputs of the graph. outputs[0 .. count of outputs - 1] become the file's outputs, 0 for states. Returns the graph's status.
+HEED_API heed_status heed_onnx_model_add(heed_onnx_model* model, heed_graph* graph, const heed_onnx_input* inputs,
+                                         size_t input_count, const heed_onnx_options* options, heed_tensor* outputs,
+                                         size_t capacity);
 // Uploads the weights that such a graph asks for.
 HEED_API heed_status heed_onnx_model_upload(heed_onnx_model* model, heed_device* device, heed_graph* graph,
                                             heed_weights** weights);
