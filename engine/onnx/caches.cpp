@@ -68,9 +68,9 @@ bool Importer::find_axis(Cache* cache) {
 // The state, as wide as this run is.
 Tensor Importer::state_of(const Cache& cache, const Shape& whole) {
   Tensor state = g_.state(cache.past->name, whole, *device_type(cache.past->type));
-  for (int i = 0; i < whole.rank; ++i)
-    if (const Dim& dim = cache.dims[static_cast<size_t>(i)]; cache.axis != i && !dim.is_constant())
-      state = g_.slice(state, i, 0, dim);
+  for (size_t i = 0; i < cache.dims.size(); ++i)  // none of a scalar, whose state is [1]
+    if (cache.axis != static_cast<int>(i) && !cache.dims[i].is_constant())
+      state = g_.slice(state, static_cast<int>(i), 0, cache.dims[i]);
   return state;
 }
 

@@ -198,10 +198,14 @@ TEST_CASE("onnx: a memory of the same shape is replaced by each run", "[onnx][st
       .message(11, value_proto("before", ElementType::F32, {"agents", "4"}));
   graph.message(12, value_proto("was", ElementType::F32, {"batch", "4"}))
       .message(12, value_proto("after", ElementType::F32, {"batch", "4"}));
+  graph.message(11, value_proto("count", ElementType::I64, {}))
+      .message(12, value_proto("counted", ElementType::I64, {}))
+      .message(5, integers_proto("one", {}, {1}));
+  graph.message(1, node_proto("one more", "Add", {"count", "one"}, {"counted"}));
   graph.message(1, node_proto("sum", "Add", {"x", "before"}, {"sum"}))
       .message(1, node_proto("half", "Relu", {"sum"}, {"after"}))
       .message(1, node_proto("same", "Identity", {"before"}, {"was"}));
-  const OnnxState pairs[] = {{"before", "after"}};
+  const OnnxState pairs[] = {{"before", "after"}, {"count", "counted"}};
   const auto file = imported(model_proto(graph), {.largest = 5, .states = pairs});
   INFO(file->messages.text);
   REQUIRE(file->status == Status::Ok);
@@ -215,6 +219,9 @@ TEST_CASE("onnx: a memory of the same shape is replaced by each run", "[onnx][st
     CHECK(was == memory);
     for (size_t k = 0; k < 12; ++k) memory[k] = std::max(0.0f, memory[k] + x[k]);
   }
+  int32_t count = 0;
+  REQUIRE(state.read("count", std::as_writable_bytes(std::span(&count, 1))) == Status::Ok);
+  CHECK(count == 4);
 }
 
 TEST_CASE("onnx: what the host wrote into a state stays there", "[onnx][state]") {
