@@ -60,6 +60,7 @@ ModelWork::News ModelWork::take() {
 }
 
 void ModelWork::open(heed::Graph graph) {
+  graph_ = graph;
   worker_.post([self = shared_from_this(), graph = std::move(graph)] {
     ModelWork& work = *self;
     heed::Status status = heed::Status::NotReady;
@@ -82,7 +83,7 @@ void ModelWork::open(heed::Graph graph) {
 }
 
 bool ModelWork::fit(const std::vector<heed::OnnxShape>& shapes, ModelRun* run, std::string* why) const {
-  heed::Status status = file_->model.find_extents(shapes, heed::no_log(), &run->extents);
+  heed::Status status = file_->model.find_extents(graph_, shapes, heed::no_log(), &run->extents);
   for (ModelValue& value : run->values)
     if (status == heed::Status::Ok && value.is_output) {
       status = plan_.find_dims(value.name, run->extents, &value.dims);

@@ -84,6 +84,7 @@ class ModelWork : public std::enable_shared_from_this<ModelWork> {
   const std::shared_ptr<const ModelFile> file_;
   const std::shared_ptr<Gpu> gpu_;
   heed::Device cpu_;
+  heed::Graph graph_;  // tells the extents of a run
   heed::Weights weights_;
   heed::Plan plan_;
   std::atomic<bool> is_open_ = false, is_running_ = false;
