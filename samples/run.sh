@@ -8,7 +8,8 @@
 #   samples/run.sh learn [ARGUMENTS...]     a model of characters that learns to write, with its curve in build/learned
 #   samples/run.sh learn --lora FILE        a language model that learns a character's voice, in build/voice
 #   samples/run.sh swarm [ARGUMENTS...]     thousands of agents steered by attention, in a window; --learn: hunted
-#   samples/run.sh godot [ARGUMENTS...]     a village in Godot 4, whose birds and people are heed's; --headless --png FILE draws it
+#   samples/run.sh godot [ARGUMENTS...]     a village in Godot 4, whose birds and people are heed's; --headless --png FILE draws it;
+#                                           --scene crowd: a crowd that a policy of PyTorch steers
 # "samples/run.sh SAMPLE --help" prints a sample's arguments. A first word that is one slip away from a sample's name (a letter
 # too many, missing, wrong, or two swapped) counts as mistyped and not as the tour's words.
 set -euo pipefail
