@@ -69,7 +69,7 @@ Status SpeechRecognizer::Shared::compile_decoder(const Decoding& what, Plan* pla
 }
 
 void SpeechRecognizer::Shared::settle() {
-  if (run.under_way) run.finish(run.started.wait());
+  if (run.under_way && run.recording == nullptr) run.finish(run.started.wait());
 }
 
 speech::Times SpeechRecognizer::Shared::times() const {

@@ -15,7 +15,8 @@ struct SpeechRun {
   SpeechStream::Impl* of = nullptr;  // null: none is under way, or its stream has left
   bool under_way = false;
   StartedRun started;
-  std::vector<float> samples;  // of a window, with zeros behind its end
+  std::shared_ptr<void> recording;  // of a run that the host records into its frames; see frames/record_speech.cpp
+  std::vector<float> samples;       // of a window, with zeros behind its end
   std::vector<int32_t> ids;
   std::array<int32_t, 4> limits = {};
   std::array<int32_t, 1> start = {}, next = {}, seed = {}, step = {};
@@ -28,6 +29,7 @@ struct SpeechRun {
   std::vector<ExtentValue> extents;
 
   void finish(Status status);  // tells its stream
+  void clear();
 };
 
 // What a plan of the decoder does. All give "next" [1, 1], the token that is drawn among "limits" (speech::Limits, I32 [1, 1, 4]), and its
@@ -55,7 +57,9 @@ struct SpeechRecognizer::Shared {
   std::array<Plan, 8> decoders;  // by Decoding::index(), made when they are needed
 
   SpeechRun run;
+  std::vector<SpeechStream::Impl*> streams;
   bool in_frames = false;                 // the host records steps, so that poll begins none
+  uint64_t begun = 0;                     // how many runs
   SpeechStream::Impl* waiting = nullptr;  // which wanted to begin a run while another was under way
 
   Status compile_decoder(const Decoding& what, Plan* plan);

@@ -6,18 +6,8 @@ namespace heed {
 
 SpeechStream::SpeechStream() = default;
 SpeechStream::SpeechStream(SpeechStream&&) noexcept = default;
-
-SpeechStream::~SpeechStream() {
-  if (!impl_) return;
-  impl_->wait();
-  if (impl_->shared->waiting == impl_.get()) impl_->shared->waiting = nullptr;
-}
-
-SpeechStream& SpeechStream::operator=(SpeechStream&& other) noexcept {
-  SpeechStream old(std::move(*this));
-  impl_ = std::move(other.impl_);
-  return *this;
-}
+SpeechStream::~SpeechStream() = default;
+SpeechStream& SpeechStream::operator=(SpeechStream&&) noexcept = default;
 
 Status SpeechStream::push(std::span<const float> samples) {
   if (!valid()) return refuse("SpeechStream::push: the SpeechStream is empty");

@@ -7,7 +7,12 @@ namespace heed {
 
 struct SpeechStream::Impl {
   Impl(std::shared_ptr<SpeechRecognizer::Shared> of, const SpeechOptions& wanted)
-      : shared(std::move(of)), options(wanted) {}
+      : shared(std::move(of)), options(wanted) {
+    shared->streams.push_back(this);
+  }
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   // What the next run does.
   enum class Stage : uint8_t { Idle, Hears, Detects, Reads, Draws };
@@ -43,6 +48,7 @@ struct SpeechStream::Impl {
   Status run_status = Status::Ok;
   int32_t run_next = -1;
   float run_log_probability = 0, run_no_speech = 0;
+  uint64_t begun_at = 0;  // which of all runs was this stream's last
 
   const Log& log() const { return shared->log; }
   int64_t window_samples() const { return shared->model.config().window(); }
@@ -63,6 +69,7 @@ struct SpeechStream::Impl {
   bool busy() const;
   Status launch(bool wait);
   void prepare();
+  void begins();  // the run that is ready
   Status take(SpeechPiece* piece);
   Status take_token(SpeechPiece* piece);
   void begin_text();

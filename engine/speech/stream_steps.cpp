@@ -15,10 +15,21 @@ void SpeechRun::finish(Status status) {
     of->run_no_speech = no_speech[0];
     of->has_run = true;
   }
+  clear();
+}
+
+void SpeechRun::clear() {
   of = nullptr;
   under_way = false;
+  recording = nullptr;
   plan = {};
-  state = {};
+  state = {};  // which a stream that has left may have been the last to keep
+}
+
+SpeechStream::Impl::~Impl() {
+  wait();
+  if (shared->waiting == this) shared->waiting = nullptr;
+  std::erase(shared->streams, this);
 }
 
 Status SpeechStream::Impl::prepare_plans() {
@@ -43,6 +54,7 @@ int64_t SpeechStream::Impl::room() const {
 void SpeechStream::Impl::prepare() {
   SpeechRecognizer::Shared& s = *shared;
   SpeechRun& run = s.run;
+  const SpeechRun& given = run;  // buffers of which are inputs
   if (stage == Stage::Idle) begin_window();
   run.state = state;
   run.extents.clear();
@@ -50,14 +62,14 @@ void SpeechStream::Impl::prepare() {
     run.plan = s.encoder;
     run.samples.assign(static_cast<size_t>(window_samples()), 0.0f);
     std::copy_n(heard.begin(), samples, run.samples.begin());
-    run.buffers = {{"samples", run.samples}};
+    run.buffers = {{"samples", given.samples}};
     return;
   }
   const models::WhisperTokens& tokens = s.model.tokens();
   const bool draws = temperature > 0 && stage != Stage::Detects, reads = stage != Stage::Draws;
   run.plan = reads ? (draws ? fallback_reader : reader) : (draws ? fallback_drawer : drawer);
   run.extents = {{"past", there}};
-  run.buffers = {{"limits", run.limits}, {"next", run.next}, {"log_probability", run.log_probability}};
+  run.buffers = {{"limits", given.limits}, {"next", run.next}, {"log_probability", run.log_probability}};
   const auto give = [&](std::initializer_list<HostBuffer> more) {
     run.buffers.insert(run.buffers.end(), more.begin(), more.end());
   };
@@ -67,23 +79,28 @@ void SpeechStream::Impl::prepare() {
     run.ids = stage == Stage::Detects ? std::vector<int32_t>{tokens.start} : prompt;
     run.start = {0};
     run.extents.push_back({"tokens", static_cast<int64_t>(run.ids.size())});
-    give({{"ids", run.ids}, {"start", run.start}, {"no_speech", run.no_speech}});
+    give({{"ids", given.ids}, {"start", given.start}, {"no_speech", run.no_speech}});
   }
   if (draws) {
     // Settings are within their ranges, as check_options sees to.
     (void)sample_words({.temperature = temperature}, &run.settings);
     run.seed = {static_cast<int32_t>(options.seed)};
     run.step = {static_cast<int32_t>(ids.size())};
-    give({{"settings", run.settings}, {"seed", run.seed}, {"step", run.step}});
+    give({{"settings", given.settings}, {"seed", given.seed}, {"step", given.step}});
   }
+}
+
+void SpeechStream::Impl::begins() {
+  begun_at = ++shared->begun;
+  shared->run.of = this;
+  shared->run.under_way = true;
 }
 
 // Runs that, or begins to.
 Status SpeechStream::Impl::launch(bool waits) {
   prepare();
+  begins();
   SpeechRun& run = shared->run;
-  run.of = this;
-  run.under_way = true;
   if (waits) {
     run.finish(run.plan.run(run.buffers, run.extents, {.state = run.state}));
     return Status::Ok;
@@ -205,9 +222,13 @@ std::string SpeechStream::Impl::text_of(std::span<const int32_t> list) const {
   return text;
 }
 
-// For a run of its own under way.
+// For a run of its own under way. Of one that the host records nobody knows when it is over: the stream leaves it.
 void SpeechStream::Impl::wait() {
-  if (shared->run.of == this) shared->settle();
+  if (shared->run.of != this) return;
+  if (shared->run.recording != nullptr)
+    shared->run.of = nullptr;
+  else
+    shared->settle();
 }
 
 }  // namespace heed

@@ -1,0 +1,122 @@
+// Steps of a speech recognizer that the host records into its frames.
+#include <heed/speech_frames.hpp>
+#include <limits>
+
+#include "speech/support.hpp"
+#include "vulkan/host_vulkan.hpp"
+
+namespace heed::test {
+namespace {
+
+constexpr double kWhole = std::numeric_limits<double>::infinity();
+
+// A game: its frames, and its memory for what steps are given.
+class Game {
+ public:
+  Game(HostVulkan& host, const SpeechRecognizer& model)
+      : model_(model), host_(host), memory_(host.allocate(vulkan::speech_memory_bytes(model))) {}
+  ~Game() { host_.free(memory_); }
+
+  vulkan::SpeechMemory memory() const {
+    return {{memory_.buffer, 0, vulkan::speech_memory_bytes(model_)}, memory_.mapped};
+  }
+
+  Status frame(double budget, const vulkan::SpeechMemory& memory, vulkan::SpeechPart* part) {
+    const VkCommandBuffer commands = host_.begin();
+    const Status status = vulkan::record_step(model_, commands, memory, budget, part);
+    const vulkan::SyncNeeds needs = vulkan::sync_needs(model_.decoder());
+    const VkMemoryBarrier barrier = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, needs.after_src_accesses,
+                                     VK_ACCESS_HOST_READ_BIT};
+    host_.vk().CmdPipelineBarrier(commands, needs.after_src_stages, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
+                                  nullptr, 0, nullptr);
+    host_.end(commands);
+    if (status == Status::Ok) host_.submit_and_wait(commands);
+    return status;
+  }
+
+  // Lets all streams come to their ends. Gives the number of frames.
+  size_t play(std::span<SpeechStream> all, std::vector<std::vector<std::vector<int32_t>>>* ids, double budget) {
+    for (size_t frames = 0;; ++frames) {
+      vulkan::SpeechPart part;
+      REQUIRE(frame(budget, memory(), &part) == Status::Ok);
+      if (!part.recorded) return frames;
+      REQUIRE(frames < 100'000);
+      if (!part.complete) continue;
+      REQUIRE(vulkan::finish_step(model_) == Status::Ok);
+      for (size_t i = 0; i < all.size(); ++i) {
+        SpeechPiece piece;
+        REQUIRE(all[i].poll(&piece) == Status::Ok);
+        for (const SpeechSegment& segment : piece.segments) (*ids)[i].push_back(segment.ids);
+      }
+    }
+  }
+
+ private:
+  SpeechRecognizer model_;
+  HostVulkan& host_;
+  HostVulkan::Memory memory_;
+};
+
+}  // namespace
+
+TEST_CASE("speech is heard by steps that a host records into its frames", "[vulkan][speech]") {
+  const auto host = HostVulkan::create({});
+  if (host == nullptr) return;
+  const TinyWhisper tiny("english");
+  Messages messages;
+  const SpeechRecognizer model = opened_recognizer(host->adopt(), tiny.path, {.log = messages.log()});
+  Game game(*host, model);
+  vulkan::SpeechPart part;
+  REQUIRE(game.frame(kWhole, game.memory(), &part) == Status::Ok);
+  CHECK_FALSE(part.recorded);  // nobody listens
+  size_t whole = 0;
+  for (const double budget : {kWhole, 0.0}) {
+    SpeechStream streams[2];
+    std::vector<std::vector<std::vector<int32_t>>> ids(2);
+    for (SpeechStream& stream : streams) {
+      REQUIRE(model.begin(without_doubts(&stream == &streams[1]), &stream) == Status::Ok);
+      REQUIRE(stream.push(std::span(tiny.sound).first(budget == kWhole ? tiny.sound.size() : 3000)) == Status::Ok);
+      stream.finish();
+    }
+    const size_t frames = game.play(streams, &ids, budget);
+    if (budget == kWhole) {
+      CHECK(ids[0] == tiny.lists("plain"));
+      CHECK(ids[1] == tiny.lists("times"));
+      whole = frames;
+    } else {
+      CHECK(ids[0].size() == 1);
+      CHECK(frames > whole);
+    }
+    CHECK(host->take_validation() == "");
+  }
+
+  SpeechPiece piece;
+  SpeechStream stream;
+  REQUIRE(model.begin(without_doubts(true), &stream) == Status::Ok);
+  REQUIRE(stream.push(tiny.sound) == Status::Ok);
+  messages.refused(stream.step(&piece), Status::InvalidArgument, "host records steps");
+  messages.refused(vulkan::finish_step(model), Status::InvalidArgument, "no complete step");
+  vulkan::SpeechMemory small = game.memory();
+  small.range.bytes -= 4;
+  messages.refused(game.frame(kWhole, small, &part), Status::BufferTooSmall, "are needed");
+  messages.refused(game.frame(kWhole, {}, &part), Status::InvalidArgument, "no memory");
+  // A stream that is cancelled leaves its step, which goes on; another one begins behind it.
+  REQUIRE(game.frame(0.0, game.memory(), &part) == Status::Ok);
+  CHECK((part.recorded && !part.complete));
+  stream.cancel();
+  stream = {};
+  SpeechStream other;
+  REQUIRE(model.begin(without_doubts(true), &other) == Status::Ok);
+  REQUIRE(other.push(tiny.sound) == Status::Ok);
+  other.finish();
+  REQUIRE(game.frame(kWhole, game.memory(), &part) == Status::Ok);
+  CHECK(part.complete);
+  messages.refused(game.frame(kWhole, game.memory(), &part), Status::InvalidArgument, "finish_step comes first");
+  REQUIRE(vulkan::finish_step(model) == Status::Ok);
+  std::vector<std::vector<std::vector<int32_t>>> ids(1);
+  game.play({&other, 1}, &ids, kWhole);
+  CHECK(ids[0] == tiny.lists("times"));
+  CHECK(host->take_validation() == "");
+}
+
+}  // namespace heed::test
