@@ -168,20 +168,14 @@ class CTranslate2Parser {
   size_t at_ = 0;
 };
 
-Status CTranslate2::open(const std::string& path, const Log& log, CTranslate2* file) {
-  MappedFile mapped;
-  Status status = MappedFile::open(path, log, &mapped);
-  if (status == Status::Ok) status = parse(mapped.bytes(), path, log, file);
-  if (status == Status::Ok) file->file_ = std::move(mapped);
-  return status;
+Status CTranslate2::open(const std::string& path, const Log& log) {
+  const Status status = MappedFile::open(path, log, &file_);
+  return status == Status::Ok ? parse(file_.bytes(), path, log) : status;
 }
 
-Status CTranslate2::parse(std::span<const std::byte> bytes, std::string_view name, const Log& log, CTranslate2* file) {
-  CTranslate2 fresh;
-  fresh.name_ = name;
-  const Status status = CTranslate2Parser(bytes, log, &fresh).parse();
-  if (status == Status::Ok) *file = std::move(fresh);
-  return status;
+Status CTranslate2::parse(std::span<const std::byte> bytes, std::string_view name, const Log& log) {
+  name_ = name;
+  return CTranslate2Parser(bytes, log, this).parse();
 }
 
 const CTranslate2::Entry* CTranslate2::find(std::string_view name) const {

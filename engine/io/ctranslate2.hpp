@@ -22,9 +22,13 @@
 
 namespace heed {
 
-// Owns a mapping of the file. Move-only; views that it returns are valid while it lives, also after a move.
+// Owns a mapping of the file; views that it returns are valid while it lives.
 class CTranslate2 {
  public:
+  CTranslate2() = default;
+  CTranslate2(const CTranslate2&) = delete;
+  CTranslate2& operator=(const CTranslate2&) = delete;
+
   static constexpr size_t kMaxDims = 4;
 
   // The numbers that the file has for its types.
@@ -38,10 +42,11 @@ class CTranslate2 {
     std::span<const std::byte> data;
   };
 
-  // NotFound: there is no such file. InvalidFile: it is damaged. Unsupported: another version. On failure *file is unchanged.
-  static Status open(const std::string& path, const Log& log, CTranslate2* file);
+  // NotFound: there is no such file. InvalidFile: it is damaged. Unsupported: another version. A file is opened once; after a failure
+  // nothing of it is to be used.
+  Status open(const std::string& path, const Log& log);
   // Reads memory that the caller keeps alive. `name` stands for the file in messages.
-  static Status parse(std::span<const std::byte> bytes, std::string_view name, const Log& log, CTranslate2* file);
+  Status parse(std::span<const std::byte> bytes, std::string_view name, const Log& log);
 
   const std::string& name() const { return name_; }            // the file, for messages
   std::string_view network() const { return network_; }        // "WhisperSpec"

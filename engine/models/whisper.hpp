@@ -4,7 +4,6 @@
 // queries, then keys, then values; "decoder.layer_0.attention.linear_1.weight" those of the keys and values of cross attention.
 #pragma once
 
-#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,12 +47,17 @@ struct WhisperOptions {
   std::optional<DType> cache_dtype = {};   // storage of keys and values: F16 or BF16; default: F32
 };
 
+// Stays where it is, since its tensors are views of itself.
 class WhisperModel {
  public:
+  WhisperModel() = default;
+  WhisperModel(const WhisperModel&) = delete;
+  WhisperModel& operator=(const WhisperModel&) = delete;
+
   // `path` is a folder as CTranslate2 has it: model.bin, config.json, and vocabulary.txt or vocabulary.json. All tensors of the
   // network must be there with shapes that fit each other: MissingWeight, ShapeMismatch, or Unsupported for types that
-  // heed cannot store and for tensors beside the network's. On failure *model is unchanged.
-  static Status open(const std::string& path, const Log& log, WhisperModel* model);
+  // heed cannot store and for tensors beside the network's. A model is opened once; after a failure it is of no use.
+  Status open(const std::string& path, const Log& log);
 
   const WhisperConfig& config() const { return config_; }
   const WhisperTokens& tokens() const { return tokens_; }
@@ -83,9 +87,10 @@ class WhisperModel {
   WhisperTokens tokens_;
   std::vector<std::string> vocabulary_;
   std::vector<HostTensor> tensors_;  // of names_, and of values in the file or made_
-  std::deque<std::string> names_;
-  std::deque<std::vector<int64_t>> shapes_;
-  std::deque<std::vector<std::byte>> made_;
+  // Reserved before they are filled, since the tensors are views of their elements.
+  std::vector<std::string> names_;
+  std::vector<std::vector<int64_t>> shapes_;  // of tensors that are stored in another order
+  std::vector<std::vector<std::byte>> made_;
 };
 
 // Triangles over the bins of a spectrum, [bands, kFrame / 2 + 1], on Slaney's scale (mel 15 is 1 kHz), each with an area of 1, as

@@ -80,7 +80,7 @@ class WhisperLoader {
       : path_(path), log_(log), model_(*model), file_(model->file_), config_(model->config_) {}
 
   Status run() {
-    Status status = CTranslate2::open((path_ / "model.bin").string(), log_, &model_.file_);
+    Status status = model_.file_.open((path_ / "model.bin").string(), log_);
     if (status == Status::Ok) status = check_network();
     if (status == Status::Ok) status = read_sizes();
     if (status == Status::Ok) status = read_tensors();
@@ -160,6 +160,11 @@ class WhisperLoader {
   // --- Tensors as the graph wants them: convolutions with channels last, whole numbers with their scales
 
   Status read_tensors() {
+    // A tensor takes its scales, is put in another order, and becomes F32.
+    const size_t count = file_.entries().size();
+    model_.names_.reserve(count);
+    model_.shapes_.reserve(count);
+    model_.made_.reserve(3 * count);
     for (const Entry& entry : file_.entries()) {
       if (entry.shape.empty() || entry.name.ends_with("_scale")) continue;
       Stored tensor = {model_.names_.emplace_back(graph_name(entry.name)), CTranslate2::name_of(entry.type),
@@ -230,9 +235,8 @@ class WhisperLoader {
       for (size_t i = 0; i < in; ++i)
         for (size_t t = 0; t < taps; ++t)
           std::memcpy(&made[((o * taps + t) * in + i) * size], &tensor->data[((o * in + i) * taps + t) * size], size);
-    const std::vector<int64_t>& shape =
-        shapes_.emplace_back(std::vector<int64_t>{tensor->shape[0], tensor->shape[2], tensor->shape[1]});
-    tensor->shape = shape;
+    tensor->shape =
+        model_.shapes_.emplace_back(std::vector<int64_t>{tensor->shape[0], tensor->shape[2], tensor->shape[1]});
     tensor->data = made;
   }
 
@@ -256,8 +260,7 @@ class WhisperLoader {
   }
 
   void add(const Stored& found) {
-    HostTensor tensor = {found.name, *found.dtype, model_.shapes_.emplace_back(found.shape.begin(), found.shape.end()),
-                         found.data};
+    HostTensor tensor = {found.name, *found.dtype, found.shape, found.data};
     if (tensor.shape.size() == 1 && tensor.dtype != DType::F32) {
       const size_t count = tensor.data.size() / size_of(tensor.dtype);
       std::vector<std::byte>& made = make(count * sizeof(float));
@@ -355,15 +358,9 @@ class WhisperLoader {
   const CTranslate2& file_;
   WhisperConfig& config_;
   std::vector<Stored> stored_;
-  std::deque<std::vector<int64_t>> shapes_;  // of tensors that are stored in another order
   std::string vocabulary_file_;
 };
 
-Status WhisperModel::open(const std::string& path, const Log& log, WhisperModel* model) {
-  WhisperModel fresh;
-  const Status status = WhisperLoader(path, log, &fresh).run();
-  if (status == Status::Ok) *model = std::move(fresh);
-  return status;
-}
+Status WhisperModel::open(const std::string& path, const Log& log) { return WhisperLoader(path, log, this).run(); }
 
 }  // namespace heed::models

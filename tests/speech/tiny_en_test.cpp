@@ -43,7 +43,7 @@ TEST_CASE("Whisper tiny.en hears what it hears in double", "[speech_model]") {
   REQUIRE(want.is_object());
   const std::vector<float> samples = recording(source_path("tests/speech/open-door.wav"));
   models::WhisperModel model;
-  REQUIRE(models::WhisperModel::open(folder, stderr_log(), &model) == Status::Ok);
+  REQUIRE(model.open(folder, stderr_log()) == Status::Ok);
   for (const ops::TestDevice& on : ops::test_devices()) {
     if (on.device.info().kind == DeviceKind::Cpu && on.word != ops::test_devices().back().word) continue;
     INFO(on.word);
