@@ -7,6 +7,7 @@
 
 #include <heed/nn.hpp>
 
+#include "base/half.hpp"
 #include "base/logging.hpp"
 
 namespace heed::models {
@@ -103,6 +104,35 @@ std::vector<double> mel_triangles(int64_t bands) {
   return triangles;
 }
 
+namespace {
+
+// What a tensor of the file becomes on the device. Of quantized types there is one, for matrices of whole blocks.
+DType type_on_device(const HostTensor& tensor, const WhisperOptions& options) {
+  if (tensor.shape.size() < 2) return DType::F32;
+  if (!options.weight_dtype) return tensor.dtype;
+  if (!is_quantized(*options.weight_dtype)) return *options.weight_dtype;
+  const bool has_blocks = tensor.shape.size() == 2 && tensor.shape[1] % block_of(*options.weight_dtype).elements == 0 &&
+                          !tensor.name.ends_with(".position_encodings.encodings");
+  return has_blocks ? *options.weight_dtype : tensor.dtype;
+}
+
+// Blocks of Q8_0: 32 values as multiples of the largest magnitude / 127.
+void round_to_blocks(std::span<const float> values, std::byte* to) {
+  constexpr auto kBlock = static_cast<size_t>(block_of(DType::Q8_0).elements);
+  for (; !values.empty(); values = values.subspan(kBlock)) {
+    float largest = 0;
+    for (const float value : values.first(kBlock)) largest = std::max(largest, std::fabs(value));
+    const uint16_t scale = float_to_half(largest / 127.0f);
+    *to++ = static_cast<std::byte>(scale & 0xff);
+    *to++ = static_cast<std::byte>(scale >> 8);
+    const float by = half_to_float(scale) > 0 ? 1.0f / half_to_float(scale) : 0.0f;
+    for (const float value : values.first(kBlock))
+      *to++ = static_cast<std::byte>(static_cast<int8_t>(std::clamp(std::nearbyint(value * by), -127.0f, 127.0f)));
+  }
+}
+
+}  // namespace
+
 // Types of matrices on the device, for all weights that the graph is about to ask for.
 void WhisperModel::declare(Graph& g, bool encodes, const WhisperOptions& options) const {
   for (const HostTensor& tensor : tensors_) {
@@ -110,8 +140,7 @@ void WhisperModel::declare(Graph& g, bool encodes, const WhisperOptions& options
     if (of_encoder != encodes) continue;
     Shape shape;
     for (const int64_t size : tensor.shape) shape.push_back(size);
-    const bool is_matrix = tensor.shape.size() > 1;
-    g.weight(tensor.name, shape, is_matrix ? options.weight_dtype.value_or(tensor.dtype) : DType::F32);
+    g.weight(tensor.name, shape, type_on_device(tensor, options));
   }
 }
 
@@ -212,12 +241,28 @@ Status WhisperModel::upload(Device& device, const WhisperOptions& options, Weigh
   upload.release = {
       [](void* file, std::span<const std::byte> data) { static_cast<const CTranslate2*>(file)->release(data); },
       const_cast<CTranslate2*>(&file_)};
-  if (options.weight_dtype) {
+  if (!options.weight_dtype) return device.upload(tensors_, weights, upload);
+  if (!is_quantized(*options.weight_dtype)) {
     upload.keep_dtype = false;
     upload.dtype = *options.weight_dtype;
     upload.only_matrices = true;
+    return device.upload(tensors_, weights, upload);
   }
-  return device.upload(tensors_, weights, upload);
+  std::vector<HostTensor> tensors = tensors_;
+  std::vector<std::vector<std::byte>> made(tensors.size());
+  std::vector<float> values;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    HostTensor& tensor = tensors[i];
+    const DType type = type_on_device(tensor, options);
+    if (type == tensor.dtype || !is_float(tensor.dtype)) continue;
+    values.resize(tensor.data.size() / size_of(tensor.dtype));
+    convert_floats(tensor.data.data(), tensor.dtype, values.data(), DType::F32, values.size());
+    made[i].resize(bytes_of(type, values.size()));
+    round_to_blocks(values, made[i].data());
+    tensor.dtype = type;
+    tensor.data = made[i];
+  }
+  return device.upload(tensors, weights, upload);
 }
 
 }  // namespace heed::models

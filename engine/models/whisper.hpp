@@ -43,7 +43,7 @@ struct WhisperTokens {
 };
 
 struct WhisperOptions {
-  std::optional<DType> weight_dtype = {};  // storage of matrices and tables: F32, F16 or BF16; default: as in the file
+  std::optional<DType> weight_dtype = {};  // storage of matrices: F32, F16, BF16 or Q8_0; default: as in the file
   std::optional<DType> cache_dtype = {};   // storage of keys and values: F16 or BF16; default: F32
 };
 

@@ -11,7 +11,7 @@ namespace heed {
 
 namespace {
 
-bool is_none_or_float(const std::optional<DType>& type) { return !type || is_float(*type); }
+bool is_float_or(DType other, const std::optional<DType>& type) { return !type || is_float(*type) || *type == other; }
 
 // The tokens' texts, of which those of the model's own words are never written.
 Status make_bpe(SpeechRecognizer::Shared* shared) {
@@ -91,8 +91,9 @@ Status SpeechRecognizer::open(Device& device, std::string_view path, const Speec
                               SpeechRecognizer* recognizer) {
   if (!device.valid() || recognizer == nullptr)
     return refuse("SpeechRecognizer::open: device is empty, or recognizer is null");
-  if (!is_none_or_float(options.weight_dtype) || !is_none_or_float(options.cache_dtype))
-    return fail(options.log, Status::InvalidArgument, "types of weights and caches must be f32, f16 or bf16");
+  if (!is_float_or(DType::Q8_0, options.weight_dtype) || !is_float_or(DType::F32, options.cache_dtype))
+    return fail(options.log, Status::InvalidArgument,
+                "types of weights and caches must be f32, f16 or bf16; of weights also q8_0");
   auto shared = std::make_shared<Shared>();
   shared->device = device;
   shared->path = path;

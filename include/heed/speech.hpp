@@ -34,7 +34,8 @@
 namespace heed {
 
 struct SpeechRecognizerOptions {
-  // Storage of matrices and tables: F32, F16 or BF16. Default: as in the file.
+  // Storage of matrices: F32, F16 or BF16, or Q8_0, to which they are rounded (convolutions and positions stay as they are). Default:
+  // as in the file.
   std::optional<DType> weight_dtype = {};
   // Storage of keys and values: F16 or BF16, for half the memory of a stream, where the device can. Default: F32.
   std::optional<DType> cache_dtype = {};

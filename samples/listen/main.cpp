@@ -18,7 +18,7 @@ void add_options(CLI::App& app, listen::Options* options) {
   app.add_flag("--list", options->list, "list the devices of this machine");
   app.add_flag("--bench", options->bench, "time the files, five times");
   app.add_option("--weights", options->weights, "storage of matrices and tables; default: as in the file")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+      ->check(CLI::IsMember({"f32", "f16", "bf16", "q8_0"}));
   app.add_option("--cache", options->cache, "storage of keys and values; f16 and bf16 take half of f32")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}));
   app.add_flag("--round-rows", options->round_rows,

@@ -19,6 +19,7 @@ heed::Log program_log() {
 }
 
 heed::DType dtype_of(const std::string& word) {
+  if (word == "q8_0") return heed::DType::Q8_0;
   return word == "f16" ? heed::DType::F16 : word == "bf16" ? heed::DType::BF16 : heed::DType::F32;
 }
 

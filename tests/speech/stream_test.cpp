@@ -244,7 +244,7 @@ TEST_CASE("speech: options outside of their ranges are refused", "[speech]") {
     CHECK_FALSE(stream.valid());
   }
   SpeechRecognizer other;
-  messages.refused(SpeechRecognizer::open(cpu, tiny.path, {.weight_dtype = DType::Q8_0, .log = messages.log()}, &other),
+  messages.refused(SpeechRecognizer::open(cpu, tiny.path, {.weight_dtype = DType::Q4_0, .log = messages.log()}, &other),
                    Status::InvalidArgument, "f32, f16 or bf16");
   messages.refused(SpeechRecognizer::open(cpu, "no-such-folder", {.log = messages.log()}, &other), Status::NotFound,
                    "no-such-folder");

@@ -44,8 +44,11 @@ TEST_CASE("whisper: other storage of weights and caches", "[speech]") {
   const TinyWhisper tiny("multilingual");
   Device cpu = open_cpu();
   const std::vector<int32_t> prompt = prompt_of(tiny, tiny.integers("languages")[0]);
-  for (const models::WhisperOptions& options :
-       {models::WhisperOptions{DType::F16, {}}, {DType::BF16, {}}, {{}, DType::F16}, {DType::F16, DType::BF16}}) {
+  for (const models::WhisperOptions& options : {models::WhisperOptions{DType::F16, {}},
+                                                {DType::BF16, {}},
+                                                {{}, DType::F16},
+                                                {DType::F16, DType::BF16},
+                                                {DType::Q8_0, {}}}) {
     const WhisperStages got = hear_stages(cpu, tiny.model, tiny.sound, prompt, options);
     const double off = distance(got.logits, tiny.floats("logits"));
     CHECK(off > 1e-5);
