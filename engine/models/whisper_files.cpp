@@ -261,7 +261,9 @@ class WhisperLoader {
 
   void add(const Stored& found) {
     HostTensor tensor = {found.name, *found.dtype, found.shape, found.data};
-    if (tensor.shape.size() == 1 && tensor.dtype != DType::F32) {
+    // What is added or multiplied is F32.
+    const bool is_matrix = tensor.shape.size() > 1 && !is_position_table(tensor.name);
+    if (!is_matrix && tensor.dtype != DType::F32) {
       const size_t count = tensor.data.size() / size_of(tensor.dtype);
       std::vector<std::byte>& made = make(count * sizeof(float));
       convert_floats(tensor.data.data(), tensor.dtype, made.data(), DType::F32, count);

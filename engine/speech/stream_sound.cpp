@@ -68,7 +68,9 @@ int64_t SpeechStream::Impl::end_of_window() const {
   const int64_t end = begin + static_cast<int64_t>(heard.size()), full = begin + window_samples();
   if (pause_end >= 0 && pause_end <= full) return pause_end;
   if (end >= full) return full;
-  return finished && end > begin ? end : -1;
+  // Nobody speaks in what is left behind a pause.
+  const bool is_quiet_rest = options.pause_seconds > 0 && !spoke;
+  return finished && end > begin && !is_quiet_rest ? end : -1;
 }
 
 bool SpeechStream::Impl::may_draft() const {

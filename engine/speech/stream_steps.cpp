@@ -143,10 +143,9 @@ Status SpeechStream::Impl::take(SpeechPiece* piece) {
     there += stage == Stage::Reads ? static_cast<int64_t>(prompt.size()) : 1;
     status = take_token(piece);
   }
-  if (status != Status::Ok) {
-    if (is_final) drop(samples);
-    stage = Stage::Idle;
-  }
+  const bool is_outdated = !is_final && end_of_window() >= 0;  // a text that is final can be read instead
+  if (status != Status::Ok && is_final) drop(samples);
+  if (status != Status::Ok || is_outdated) stage = Stage::Idle;
   return status;
 }
 

@@ -70,7 +70,7 @@ struct SpeechOptions {
   float most_no_speech = 0.6f;
 
   // Of streams: a window also ends where the sound stays below `pause_level` (root of the mean square, of 1 as full scale) for so many
-  // seconds, so that text is final before 30 seconds are full. 0: no such ends.
+  // seconds, so that text is final before 30 seconds are full; longer silence is not heard. 0: no such ends.
   float pause_seconds = 0;
   float pause_level = 0.01f;
   // Of streams: what is there of a window is read each time that so many seconds more have come, for SpeechPiece::partial.
