@@ -25,12 +25,15 @@ void constant_of_shape(Call& call) {
     const auto n = static_cast<size_t>(count(small));
     return call.give(type, Known{std::move(small), std::vector<Number>(n, value)});
   }
-  if (std::any_of(dims.begin(), dims.end(), [&](const Dim& dim) { return call.importer().may_be_0(dim); })) {
-    Value filled;
-    filled.type = type;
-    filled.filled = value;
-    filled.dims = std::move(dims);
-    return call.give(filled);
+  const bool is_empty = std::find(dims.begin(), dims.end(), Dim(0)) != dims.end();
+  if (is_empty ||
+      std::any_of(dims.begin(), dims.end(), [&](const Dim& dim) { return call.importer().may_be_0(dim); })) {
+    Value made;
+    made.type = type;
+    made.is_empty = is_empty;
+    if (!is_empty) made.filled = value;
+    made.dims = std::move(dims);
+    return call.give(made);
   }
   const Tensor one = call.importer().tensor_of(known_value(type, Known{{1}, {value}}), "value");
   if (!call.failed()) call.give(call.g.expand(one, shape_of(dims)), type);

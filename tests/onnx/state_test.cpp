@@ -12,7 +12,8 @@ namespace {
 
 constexpr int64_t kWidth = 4, kPast = 9, kNew = 3, kBatch = 3, kRows = kPast + kNew;
 
-// x [batch, seq, 4] with positions that count from the past on, one attention under a mask over past and new. Keys and values are caches.
+// x [batch, seq, 4] with positions that count from the past on, one attention under a mask over past and new, and one of zeros for the past
+// and others for what is new, as Llama's. Keys and values are caches.
 Proto decoder_model() {
   Proto graph;
   graph.message(11, value_proto("x", ElementType::F32, {"batch", "seq", "4"}))
@@ -24,7 +25,10 @@ Proto decoder_model() {
   graph.message(5, floats_proto("positions", {kRows, kWidth}, pattern(kRows * kWidth, 1)))
       .message(5, floats_proto("wk", {4, 4}, pattern(16, 2)))
       .message(5, floats_proto("wv", {4, 4}, pattern(16, 3)));
-  graph.message(5, integers_proto("one", {}, {1})).message(5, integers_proto("axis", {1}, {1}));
+  graph.message(5, integers_proto("one", {}, {1}))
+      .message(5, integers_proto("axis", {1}, {1}))
+      .message(5, integers_proto("first", {1}, {0}))
+      .message(5, floats_proto("quarter", {1, 1}, {0.25f}));
   graph.message(1, node_proto("of past", "Shape", {"past_key_values.0.key"}, {"sp"}))
       .message(1, node_proto("of x", "Shape", {"x"}, {"sx"}))
       .message(1, node_proto("past", "Gather", {"sp", "one"}, {"p"}))
@@ -43,7 +47,15 @@ Proto decoder_model() {
   graph.message(1, with(node_proto("turn", "Transpose", {"present.0.key"}, {"kt"}), "perm", {0, 2, 1}))
       .message(1, node_proto("scores", "MatMul", {"h", "kt"}, {"scores"}))
       .message(1, node_proto("mask row", "Unsqueeze", {"mask", "axis"}, {"m"}))
-      .message(1, node_proto("masked", "Add", {"scores", "m"}, {"masked"}))
+      .message(1, node_proto("p list", "Unsqueeze", {"p", "first"}, {"pl"}))
+      .message(1, node_proto("s list", "Unsqueeze", {"s", "first"}, {"sl"}))
+      .message(1, with(node_proto("of zeros", "Concat", {"sl", "pl"}, {"sp1"}), "axis", 0))
+      .message(1, with(node_proto("of new", "Concat", {"sl", "sl"}, {"ss"}), "axis", 0))
+      .message(1, node_proto("zeros", "ConstantOfShape", {"sp1"}, {"zeros"}))
+      .message(1, node_proto("new", "Expand", {"quarter", "ss"}, {"quarters"}))
+      .message(1, with(node_proto("own mask", "Concat", {"zeros", "quarters"}, {"own"}), "axis", -1))
+      .message(1, node_proto("both masks", "Add", {"m", "own"}, {"both"}))
+      .message(1, node_proto("masked", "Add", {"scores", "both"}, {"masked"}))
       .message(1, with(node_proto("weights", "Softmax", {"masked"}, {"w"}), "axis", -1))
       .message(1, node_proto("mixed", "MatMul", {"w", "present.0.value"}, {"y"}));
   return model_proto(graph);
