@@ -77,6 +77,18 @@ def test_a_policy_on_every_device(device, tmp_path):
     assert np.allclose(any_size(seen, shift)["choices"], wanted, atol=1e-5)
 
 
+def test_the_page_for_users_of_pytorch(tmp_path):
+    """The block of include/heed/from_pytorch.md that loads a file."""
+    page = (ROOT / "include" / "heed" / "from_pytorch.md").read_text()
+    code, = [block.split("```")[0] for block in page.split("```python\n")[1:] if "heed.onnx.load" in block.split("```")[0]]
+    file = tmp_path / "policy.onnx"
+    file.write_bytes(model([node("MatMul", ["agents", "w"], ["velocity"])], [port("agents", FLOAT, "count", 6)],
+                           [port("velocity", FLOAT, "count", 2)], [weight("w", rows(6, 2))]))
+    names = {"agents": rows(5, 6)}
+    exec(code.replace('"policy.onnx"', repr(str(file))), names)
+    assert np.allclose(names["velocity"], names["agents"] @ rows(6, 2), atol=1e-5)
+
+
 def test_a_graph(cpu):
     act = heed.onnx.load(policy())
     g = act.build(largest={"agents": 5, "agents_1": 5})
