@@ -93,10 +93,11 @@ function(heed_vulkan_rooms)
 endfunction()
 
 heed_layer(base FAST)
-heed_layer(graph ROOMS build rewrite schedule SEES base)
+heed_layer(graph ROOMS build schedule SEES base)
+heed_layer(graph/rewrite SMALL SEES base graph)  # once for each plan
 # Calls that build graphs of many others, once.
 if(NOT MSVC)
-  foreach(file IN ITEMS build/op_attention build/op_shape build/op_windows rewrite/recognize)
+  foreach(file IN ITEMS build/op_attention build/op_shape build/op_windows)
     set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/graph/${file}.cpp PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>
                                                                                           SKIP_PRECOMPILE_HEADERS ON)
   endforeach()
@@ -129,11 +130,7 @@ endif()
 heed_layer(nn SMALL)
 heed_layer(train SMALL SEES base graph)
 heed_layer(cases SMALL SEES base graph)
-heed_layer(io SEES base LIBRARIES nlohmann_json::nlohmann_json)
-if(NOT MSVC)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/io/ctranslate2.cpp PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>
-                                                                                     SKIP_PRECOMPILE_HEADERS ON)
-endif()
+heed_layer(io SMALL SEES base LIBRARIES nlohmann_json::nlohmann_json)
 heed_layer(models SMALL SEES base io)
 if(HEED_ONNX)
   # Debian libprotozero-dev, vcpkg and Conan protozero; only headers, which no public header includes.
