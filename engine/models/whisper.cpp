@@ -234,13 +234,29 @@ Tensor WhisperModel::logits(Graph& g, Tensor rows, const WhisperOptions& options
   return g.linear(rows, table(g, "decoder.embeddings.weight", config_.vocabulary, config_.width));
 }
 
+namespace {
+
+// The memory of values that are read once: pages of the file, and what was made of them.
+struct ReadOnce {
+  const CTranslate2& file;
+  std::vector<std::vector<std::byte>> made;
+
+  static void release(void* user, std::span<const std::byte> data) {
+    auto& all = *static_cast<ReadOnce*>(user);
+    all.file.release(data);
+    for (std::vector<std::byte>& one : all.made)
+      if (!one.empty() && one.data() == data.data()) one = {};
+  }
+};
+
+}  // namespace
+
 Status WhisperModel::upload(Device& device, const WhisperOptions& options, Weights* weights,
                             UploadProgress progress) const {
+  ReadOnce memory = {file_, std::vector<std::vector<std::byte>>(tensors_.size())};
   UploadOptions upload;
   upload.progress = progress;
-  upload.release = {
-      [](void* file, std::span<const std::byte> data) { static_cast<const CTranslate2*>(file)->release(data); },
-      const_cast<CTranslate2*>(&file_)};
+  upload.release = {ReadOnce::release, &memory};
   if (!options.weight_dtype) return device.upload(tensors_, weights, upload);
   if (!is_quantized(*options.weight_dtype)) {
     upload.keep_dtype = false;
@@ -249,18 +265,21 @@ Status WhisperModel::upload(Device& device, const WhisperOptions& options, Weigh
     return device.upload(tensors_, weights, upload);
   }
   std::vector<HostTensor> tensors = tensors_;
-  std::vector<std::vector<std::byte>> made(tensors.size());
-  std::vector<float> values;
   for (size_t i = 0; i < tensors.size(); ++i) {
     HostTensor& tensor = tensors[i];
     const DType type = type_on_device(tensor, options);
     if (type == tensor.dtype || !is_float(tensor.dtype)) continue;
-    values.resize(tensor.data.size() / size_of(tensor.dtype));
-    convert_floats(tensor.data.data(), tensor.dtype, values.data(), DType::F32, values.size());
-    made[i].resize(bytes_of(type, values.size()));
-    round_to_blocks(values, made[i].data());
+    const auto rows = static_cast<size_t>(tensor.shape[0]), row_bytes = tensor.data.size() / rows;
+    std::vector<float> row(static_cast<size_t>(tensor.shape[1]));
+    const size_t rounded_bytes = bytes_of(type, row.size());
+    memory.made[i].resize(rows * rounded_bytes);
+    for (size_t r = 0; r < rows; ++r) {
+      convert_floats(tensor.data.data() + r * row_bytes, tensor.dtype, row.data(), DType::F32, row.size());
+      round_to_blocks(row, memory.made[i].data() + r * rounded_bytes);
+    }
+    file_.release(tensor.data);
     tensor.dtype = type;
-    tensor.data = made[i];
+    tensor.data = memory.made[i];
   }
   return device.upload(tensors, weights, upload);
 }
