@@ -54,11 +54,10 @@ int hear_files(const Options& options, const heed::SpeechRecognizer& model) {
 }
 
 int bench(const Options& options, const heed::Device& device, const heed::SpeechRecognizer& model) {
-  constexpr int kRuns = 5;
   std::printf("on %s (%s)\n", device.info().word.c_str(), device.info().name.c_str());
   for (const std::string& path : options.files) {
     std::vector<double> all, windows, tokens;
-    for (int run = 0; run < kRuns; ++run) {
+    for (int run = 0; run < options.bench; ++run) {
       const Clock::time_point start = Clock::now();
       Clock::time_point last = start;
       const int code = hear(path, options.speech, model, [&](const heed::SpeechPiece& piece) {

@@ -16,7 +16,8 @@ void add_options(CLI::App& app, listen::Options* options) {
   app.add_option("--device", options->device, "cpu, an index of --list, or part of a device's name; default: best")
       ->take_last();
   app.add_flag("--list", options->list, "list the devices of this machine");
-  app.add_flag("--bench", options->bench, "time the files, five times");
+  app.add_option("--bench", options->bench, "time the files, so many times")->check(CLI::Range(1, 1000));
+  app.add_option("--threads", options->threads, "of the CPU; default: all")->check(CLI::Range(0, 1024));
   app.add_option("--weights", options->weights, "storage of matrices and tables; default: as in the file")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "q8_0"}));
   app.add_option("--cache", options->cache, "storage of keys and values; f16 and bf16 take half of f32")
@@ -50,7 +51,7 @@ int run(listen::Options& options) {
   heed::SpeechRecognizer model;
   const int code = listen::open_model(options, &device, &model);
   if (code != listen::kOk) return code;
-  return options.bench ? listen::bench(options, device, model) : listen::hear_files(options, model);
+  return options.bench > 0 ? listen::bench(options, device, model) : listen::hear_files(options, model);
 }
 
 }  // namespace

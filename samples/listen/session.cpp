@@ -50,7 +50,8 @@ int list_devices() {
 }
 
 int open_model(const Options& options, heed::Device* device, heed::SpeechRecognizer* model) {
-  heed::Status status = heed::Device::open({.select = options.device, .log = program_log()}, device);
+  heed::Status status =
+      heed::Device::open({.select = options.device, .log = program_log(), .threads = options.threads}, device);
   if (status != heed::Status::Ok)
     return failed(options.device.empty() ? "no device" : "device '" + options.device + "'", status);
   heed::SpeechRecognizerOptions chosen;

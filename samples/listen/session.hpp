@@ -1,6 +1,7 @@
 // The device and the model that the program listens with, and what it says when something fails.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@ struct Options {
   std::string model, device;
   std::vector<std::string> files;
   Form form = Form::Text;
-  bool list = false, bench = false;
+  bool list = false;
+  int bench = 0;               // how many times
+  uint32_t threads = 0;        // of the CPU; 0: all
   std::string weights, cache;  // "": as in the file; f32
   bool round_rows = false;
   heed::SpeechOptions speech;

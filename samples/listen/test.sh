@@ -115,7 +115,7 @@ first, end = json.JSONDecoder().raw_decode(text)
 second, _ = json.JSONDecoder().raw_decode(text[end:].lstrip())
 print(first == second and all(a["begin"] <= a["end"] for a in first))')
 report "JSON" "$([[ $out == True ]] || echo "$out")"
-check "times" 0 'tokens/s' "${tiny[@]}" --bench "$recording"
+check "times" 0 'tokens/s' "${tiny[@]}" --bench 2 --threads 1 "$recording"
 check "weights of f16" 0 '^\[[0-9, ]*\]$' "${tiny[@]}" --weights f16 --cache bf16 --ids "$recording"
 check "help" 0 "--model" --help
 check "devices" 0 "cpu" --list

@@ -383,13 +383,18 @@ def save_tensors(path, tensors):
     path.write_bytes(struct.pack("<Q", len(head)) + head + data)
 
 
-folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent)
-for name, c in CONFIGS.items():
-    seed = next(seed for seed in range(2000) if listen(c, seed) is not None)
-    stored, config, expected = listen(c, seed)
-    (folder / name).mkdir(exist_ok=True)
-    save_model(folder / name / "model.bin", stored)
-    save_tensors(folder / name / "expected.safetensors", expected)
-    (folder / name / "config.json").write_text(json.dumps(config) + "\n")
-    (folder / name / "vocabulary.txt").write_text("\n".join(vocabulary(c)) + "\n")
-    print(f"{name}: seed {seed}, {len(expected['times.spans'])} segments")
+def main():
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent)
+    for name, c in CONFIGS.items():
+        seed = next(seed for seed in range(2000) if listen(c, seed) is not None)
+        stored, config, expected = listen(c, seed)
+        (folder / name).mkdir(exist_ok=True)
+        save_model(folder / name / "model.bin", stored)
+        save_tensors(folder / name / "expected.safetensors", expected)
+        (folder / name / "config.json").write_text(json.dumps(config) + "\n")
+        (folder / name / "vocabulary.txt").write_text("\n".join(vocabulary(c)) + "\n")
+        print(f"{name}: seed {seed}, {len(expected['times.spans'])} segments")
+
+
+if __name__ == "__main__":
+    main()
