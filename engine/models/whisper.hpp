@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <heed/checkpoint.hpp>
 #include <heed/device.hpp>
 #include <heed/graph.hpp>
 #include <heed/status.hpp>
@@ -54,7 +55,7 @@ class WhisperModel {
   WhisperModel(const WhisperModel&) = delete;
   WhisperModel& operator=(const WhisperModel&) = delete;
 
-  // `path` is a folder as CTranslate2 has it: model.bin, config.json, and vocabulary.txt or vocabulary.json. All tensors of the
+  // `path` is a folder as CTranslate2 has it: model.bin, config.json, and vocabulary.txt or vocabulary.json; or as Hugging Face has it. All tensors of the
   // network must be there with shapes that fit each other: MissingWeight, ShapeMismatch, or Unsupported for types that
   // heed cannot store and for tensors beside the network's. A model is opened once; after a failure it is of no use.
   Status open(const std::string& path, const Log& log);
@@ -82,7 +83,8 @@ class WhisperModel {
   friend class WhisperLoader;
   void declare(Graph& g, bool encodes, const WhisperOptions& options) const;
 
-  CTranslate2 file_;
+  CTranslate2 file_;  // one of these two is open
+  Checkpoint checkpoint_;
   WhisperConfig config_;
   WhisperTokens tokens_;
   std::vector<std::string> vocabulary_;

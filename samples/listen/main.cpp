@@ -12,7 +12,7 @@ namespace {
 
 void add_options(CLI::App& app, listen::Options* options) {
   app.add_option("files", options->files, "sound files: WAV, FLAC, Ogg and others, of any rate and number of channels");
-  app.add_option("--model", options->model, "folder with Whisper as CTranslate2 has it")->take_last();
+  app.add_option("--model", options->model, "folder with Whisper as CTranslate2 or Hugging Face has it")->take_last();
   app.add_option("--device", options->device, "cpu, an index of --list, or part of a device's name; default: best")
       ->take_last();
   app.add_flag("--list", options->list, "list the devices of this machine");

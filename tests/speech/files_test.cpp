@@ -100,9 +100,9 @@ std::vector<std::byte> exact(std::string_view text) {
 
 // A copy of a tiny model in a folder of its own, to be changed.
 struct ChangedModel {
-  explicit ChangedModel(const std::string& name) {
-    for (const char* file : {"model.bin", "config.json", "vocabulary.txt"})
-      folder.write(file, read_file(source_path("tests/speech/") + name + "/" + file));
+  explicit ChangedModel(const std::string& name,
+                        std::initializer_list<const char*> files = {"model.bin", "config.json", "vocabulary.txt"}) {
+    for (const char* file : files) folder.write(file, read_file(source_path("tests/speech/") + name + "/" + file));
   }
   Status open(const Log& log) const {
     models::WhisperModel model;
@@ -199,6 +199,40 @@ TEST_CASE("whisper: files that mean another network are refused", "[speech]") {
     Messages messages;
     std::filesystem::remove(model.folder / missing);
     messages.refused(model.open(messages.log()), Status::NotFound, missing);
+  }
+}
+
+TEST_CASE("whisper: folders of Hugging Face that mean another network are refused", "[speech]") {
+  struct Change {
+    const char *file, *from, *to;
+    Status status;
+    const char* said;
+  };
+  const Change changes[] = {
+      {"config.json", "\"whisper\"", "\"bart\"", Status::Unsupported, "model_type"},
+      {"config.json", "\"gelu\"", "\"relu\"", Status::Unsupported, "activation_function"},
+      {"config.json", "\"encoder_attention_heads\": 3", "\"encoder_attention_heads\": 5", Status::InvalidFile,
+       "divide"},
+      {"config.json", "\"d_model\": 24", "\"d_model\": 48", Status::ShapeMismatch, "encoder.conv1.weight"},
+      {"config.json", "\"decoder_layers\": 2", "\"decoder_layers\": 1", Status::Unsupported, "decoder.layers.1"},
+      {"config.json", "\"decoder_layers\": 2", "\"decoder_layers\": 3", Status::MissingWeight, "decoder.layers.2"},
+      {"config.json", "\"max_target_positions\": 30", "\"max_target_positions\": 99999999", Status::InvalidFile,
+       "99999999"},
+      {"model.safetensors", "encoder_attn.k_proj.weight", "encoder_attn.x_proj.weight", Status::MissingWeight,
+       "k_proj.weight"},
+      {"model.safetensors", "\"F16\"", "\"I16\"", Status::InvalidFile, "I16"},
+      {"tokenizer.json", "<|startoftranscript|>", "<|start|>", Status::InvalidFile, "<|startoftranscript|>"},
+      {"tokenizer.json", "\"id\": 35", "\"id\": 3500", Status::InvalidFile, "3500"},
+      {"generation_config.json", "[1, ", "[1.5, ", Status::InvalidFile, "suppress_tokens"},
+  };
+  for (const Change& change : changes) {
+    INFO(change.said);
+    const ChangedModel model("english-hf",
+                             {"model.safetensors", "config.json", "generation_config.json", "tokenizer.json"});
+    Messages messages;
+    CHECK(model.open(messages.log()) == Status::Ok);
+    model.replace(change.file, change.from, change.to);
+    messages.refused(model.open(messages.log()), change.status, change.said);
   }
 }
 

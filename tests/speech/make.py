@@ -25,7 +25,7 @@ F32, I8, I16, F16 = 0, 1, 2, 4
 
 CONFIGS = {
     "english": dict(width=24, bands=10, encoder=dict(layers=2, heads=3, hidden=48, positions=20),
-                    decoder=dict(layers=2, heads=3, hidden=48, positions=30), languages=[], dtype=F16),
+                    decoder=dict(layers=2, heads=3, hidden=48, positions=30), languages=[], dtype=F16, unbiased=True),
     "multilingual": dict(width=32, bands=16, encoder=dict(layers=3, heads=4, hidden=40, positions=25),
                          decoder=dict(layers=1, heads=2, hidden=56, positions=36), languages=["en", "de", "fr"], dtype=F32),
     "int8": dict(width=32, bands=12, encoder=dict(layers=1, heads=1, hidden=64, positions=15),
@@ -327,6 +327,11 @@ def listen(c, seed):
     """The stored variables, and what is expected of them; None if a choice was close, or little happens."""
     rng = np.random.default_rng(seed)
     stored = draw(c, rng)
+    if c.get("unbiased"):  # keys of Hugging Face's files have no bias
+        for name, (_, values) in stored.items():
+            for module, begin in (("self_attention/linear_0/bias", c["width"]), ("/attention/linear_1/bias", 0)):
+                if name.endswith(module):
+                    values[begin:begin + c["width"]] = 0
     words = vocabulary(c)
     at = {name: i for i, name in enumerate(words)}
     config = {"suppress_ids": [1, 3, at["<|startoftranscript|>"], at["<|startofprev|>"], at["<|startoflm|>"],
@@ -371,11 +376,60 @@ def save_model(path, stored):
     path.write_bytes(data)
 
 
+MODULES = {"self_attention/layer_norm": ["self_attn_layer_norm"], "self_attention/linear_1": ["self_attn.out_proj"],
+           "self_attention/linear_0": ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"],
+           "attention/layer_norm": ["encoder_attn_layer_norm"], "attention/linear_0": ["encoder_attn.q_proj"],
+           "attention/linear_1": ["encoder_attn.k_proj", "encoder_attn.v_proj"],
+           "attention/linear_2": ["encoder_attn.out_proj"], "ffn/layer_norm": ["final_layer_norm"],
+           "ffn/linear_0": ["fc1"], "ffn/linear_1": ["fc2"]}
+
+
+def hugging_face_tensors(stored):
+    """The same model by Hugging Face's names."""
+    tensors = {}
+    for name, (kind, values) in stored.items():
+        side, rest = name.split("/", 1)
+        if kind not in (F32, F16):
+            continue
+        if name == "decoder/embeddings/weight":
+            names = ["decoder.embed_tokens.weight"]
+        elif rest == "position_encodings/encodings":
+            names = [f"{side}.embed_positions.weight"]
+        elif rest.startswith("layer_") and not rest.startswith("layer_norm"):
+            layer, module = rest.split("/", 1)
+            module, kind = module.rsplit("/", 1)
+            kind = {"gamma": "weight", "beta": "bias"}.get(kind, kind)
+            names = [f"{side}.layers.{layer[6:]}.{part}.{kind}" for part in MODULES[module]]
+        else:
+            names = [name.replace("/gamma", "/weight").replace("/beta", "/bias").replace("/", ".")]
+        tensors |= {"model." + n: part for n, part in zip(names, np.split(values, len(names))) if not n.endswith("k_proj.bias")}
+    return tensors
+
+
+def save_hugging_face(folder, c, stored, rules):
+    folder.mkdir(exist_ok=True)
+    save_tensors(folder / "model.safetensors", hugging_face_tensors(stored))
+    words = vocabulary(c)
+    texts = {word: i for i, word in enumerate(words[:len(TEXTS)])}
+    # Older files have no tokens of times.
+    added = [{"id": i, "content": word} for i, word in enumerate(words) if len(TEXTS) <= i < words.index("<|0.00|>")]
+    (folder / "tokenizer.json").write_text(json.dumps({"added_tokens": added, "model": {"vocab": texts, "merges": []}}) + "\n")
+    config = {"model_type": "whisper", "d_model": c["width"], "num_mel_bins": c["bands"], "vocab_size": len(words),
+              "activation_function": "gelu", "scale_embedding": False}
+    for side, positions in (("encoder", "max_source_positions"), ("decoder", "max_target_positions")):
+        config |= {f"{side}_layers": c[side]["layers"], f"{side}_attention_heads": c[side]["heads"],
+                   f"{side}_ffn_dim": c[side]["hidden"], positions: c[side]["positions"]}
+    (folder / "config.json").write_text(json.dumps(config) + "\n")
+    rules = {"suppress_tokens": rules["suppress_ids"], "begin_suppress_tokens": rules["suppress_ids_begin"],
+             "is_multilingual": rules["is_multilingual"]}
+    (folder / "generation_config.json").write_text(json.dumps(rules) + "\n")
+
+
 def save_tensors(path, tensors):
     header, data = {}, b""
     for name in sorted(tensors):
         values = tensors[name]
-        kind = {"float32": "F32", "int32": "I32"}[str(values.dtype)]
+        kind = {"float32": "F32", "float16": "F16", "int32": "I32"}[str(values.dtype)]
         header[name] = {"dtype": kind, "shape": values.shape, "data_offsets": [len(data), len(data) + values.nbytes]}
         data += values.tobytes()
     head = json.dumps(header, separators=(",", ":")).encode()
@@ -392,6 +446,8 @@ def main():
         save_model(folder / name / "model.bin", stored)
         save_tensors(folder / name / "expected.safetensors", expected)
         (folder / name / "config.json").write_text(json.dumps(config) + "\n")
+        if c.get("unbiased"):
+            save_hugging_face(folder / (name + "-hf"), c, stored, config)
         (folder / name / "vocabulary.txt").write_text("\n".join(vocabulary(c)) + "\n")
         print(f"{name}: seed {seed}, {len(expected['times.spans'])} segments")
 

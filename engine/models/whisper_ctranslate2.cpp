@@ -16,7 +16,7 @@
 #include "io/safetensors_header.hpp"
 #include "models/family.hpp"
 #include "models/find_weights.hpp"
-#include "models/whisper.hpp"
+#include "models/whisper_loader.hpp"
 
 namespace heed::models {
 
@@ -70,17 +70,12 @@ std::string graph_name(std::string_view name) {
   return dotted;
 }
 
-bool is_position_table(std::string_view name) { return name.ends_with(".position_encodings.encodings"); }
-
-}  // namespace
-
-class WhisperLoader {
+class CTranslate2Loader : WhisperLoader {
  public:
-  WhisperLoader(const std::string& path, const Log& log, WhisperModel* model)
-      : path_(path), log_(log), model_(*model), file_(model->file_), config_(model->config_) {}
+  using WhisperLoader::WhisperLoader;
 
   Status run() {
-    Status status = model_.file_.open((path_ / "model.bin").string(), log_);
+    Status status = file_.open((path_ / "model.bin").string(), log_);
     if (status == Status::Ok) status = check_network();
     if (status == Status::Ok) status = read_sizes();
     if (status == Status::Ok) status = read_tensors();
@@ -160,14 +155,10 @@ class WhisperLoader {
   // --- Tensors as the graph wants them: convolutions with channels last, whole numbers with their scales
 
   Status read_tensors() {
-    // A tensor takes its scales, is put in another order, and becomes F32.
-    const size_t count = file_.entries().size();
-    model_.names_.reserve(count);
-    model_.shapes_.reserve(count);
-    model_.made_.reserve(3 * count);
+    reserve(file_.entries().size());
     for (const Entry& entry : file_.entries()) {
       if (entry.shape.empty() || entry.name.ends_with("_scale")) continue;
-      Stored tensor = {model_.names_.emplace_back(graph_name(entry.name)), CTranslate2::name_of(entry.type),
+      Stored tensor = {names_.emplace_back(graph_name(entry.name)), CTranslate2::name_of(entry.type),
                        storage_of(entry.type), entry.shape, entry.data};
       if (entry.type == Type::I8) {
         const Status status = add_scales(entry, &tensor);
@@ -182,8 +173,6 @@ class WhisperLoader {
         return wrong(Status::InvalidFile, "two tensors mean " + printable(stored_[i].name));
     return Status::Ok;
   }
-
-  std::vector<std::byte>& make(size_t bytes) { return model_.made_.emplace_back(bytes); }
 
   // Rows of whole numbers, each of which has been multiplied by its row's scale, become blocks of Q8_0 where these hold the
   // scale's inverse, else F32. Unchanged without scales.
@@ -226,58 +215,23 @@ class WhisperLoader {
     return Status::Ok;
   }
 
-  // [out, in, taps] -> [out, taps, in]
-  void put_channels_last(Stored* tensor) {
-    const auto out = static_cast<size_t>(tensor->shape[0]), in = static_cast<size_t>(tensor->shape[1]),
-               taps = static_cast<size_t>(tensor->shape[2]), size = size_of(*tensor->dtype);
-    std::vector<std::byte>& made = make(tensor->data.size());
-    for (size_t o = 0; o < out; ++o)
-      for (size_t i = 0; i < in; ++i)
-        for (size_t t = 0; t < taps; ++t)
-          std::memcpy(&made[((o * taps + t) * in + i) * size], &tensor->data[((o * in + i) * taps + t) * size], size);
-    tensor->shape =
-        model_.shapes_.emplace_back(std::vector<int64_t>{tensor->shape[0], tensor->shape[2], tensor->shape[1]});
-    tensor->data = made;
-  }
-
   // Finds the weights that the network's graph asks for.
   Status find_weights() {
     WeightFinder finder(stored_, file_.name(), log_);
     Graph g;
-    const Tensor encoded = model_.encode(g, g.input("mel", {1, config_.frames(), config_.bands}), {});
-    model_.remember(g, encoded, {});
-    (void)model_.logits(g, model_.decode(g, g.input("ids", {1, 1}, DType::I32), 0, {}), {});
-    if (g.status() != Status::Ok) return wrong(g.status(), std::string(g.error()));
+    if (const Status status = build(&g); status != Status::Ok) return wrong(status, std::string(g.error()));
     for (const WeightInfo& weight : g.weights()) {
-      const bool is_matrix = weight.shape.rank == 2 && !is_position_table(weight.name);
-      const Stored* found = finder.take(std::string(weight.name), weight.shape, is_matrix);
+      const Stored* found = finder.take(std::string(weight.name), weight.shape, may_be_quantized(weight));
       if (found != nullptr && found->dtype) add(*found);
     }
-    Status status = finder.status(Status::Unsupported, "tensors are of types that are not supported here: ");
-    const Status left = finder.tell(finder.others([](std::string_view) { return false; }), Status::Unsupported,
-                                    "has tensors that the network does not use: ");
-    return status == Status::Ok ? left : status;
-  }
-
-  void add(const Stored& found) {
-    HostTensor tensor = {found.name, *found.dtype, found.shape, found.data};
-    // What is added or multiplied is F32.
-    const bool is_matrix = tensor.shape.size() > 1 && !is_position_table(tensor.name);
-    if (!is_matrix && tensor.dtype != DType::F32) {
-      const size_t count = tensor.data.size() / size_of(tensor.dtype);
-      std::vector<std::byte>& made = make(count * sizeof(float));
-      convert_floats(tensor.data.data(), tensor.dtype, made.data(), DType::F32, count);
-      tensor.dtype = DType::F32;
-      tensor.data = made;
-    }
-    model_.tensors_.push_back(tensor);
+    return tell(finder, [](std::string_view) { return false; });
   }
 
   // --- Tokens
 
   Status read_vocabulary() {
     const fs::path json = path_ / "vocabulary.json", lines = path_ / "vocabulary.txt";
-    std::vector<std::string>& words = model_.vocabulary_;
+    std::vector<std::string>& words = vocabulary_;
     Status status = Status::Ok;
     if (is_there(json)) {
       vocabulary_file_ = json.string();
@@ -303,66 +257,25 @@ class WhisperLoader {
                        static_cast<long long>(config_.vocabulary)));
   }
 
-  int32_t find_token(std::string_view name) const {
-    const auto found = std::find(model_.vocabulary_.begin(), model_.vocabulary_.end(), name);
-    return found == model_.vocabulary_.end() ? -1 : static_cast<int32_t>(found - model_.vocabulary_.begin());
-  }
-
-  Status find_tokens() {
-    WhisperTokens& t = model_.tokens_;
-    const std::pair<int32_t*, std::string_view> all[] = {
-        {&t.end, "<|endoftext|>"},         {&t.start, "<|startoftranscript|>"}, {&t.translate, "<|translate|>"},
-        {&t.transcribe, "<|transcribe|>"}, {&t.previous, "<|startofprev|>"},    {&t.no_times, "<|notimestamps|>"},
-        {&t.first_time, "<|0.00|>"},
-    };
-    for (const auto& [id, name] : all) {
-      *id = find_token(name);
-      if (*id < 0 || (id != &t.end && *id <= t.end))
-        return fail(log_, Status::InvalidFile,
-                    format("%s: the token %s must be there, behind all texts", vocabulary_file_.c_str(),
-                           std::string(name).c_str()));
-    }
-    t.no_speech = std::max(find_token("<|nospeech|>"), find_token("<|nocaptions|>"));
-    if (t.no_speech >= 0 && t.start < t.translate && t.no_times < t.first_time) return Status::Ok;
-    return fail(log_, Status::InvalidFile,
-                vocabulary_file_ + ": lacks <|nospeech|>, or its tokens are in another order");
-  }
-
   Status read_config() {
     const std::string path = (path_ / "config.json").string();
     JsonFile object;
     const Status status = read_object(path, kMaxConfigBytes, log_, &object);
     if (status != Status::Ok) return status;
     Fields fields(object.root(), path, log_);
-    const auto read_ids = [&](const char* name, std::vector<int32_t>* ids) {
-      if (!fields.field(name)) return;
-      fields.array(name).each([&](const std::string&, Json value) {
-        const uint64_t* id = value.natural();
-        const bool fits = id != nullptr && *id < static_cast<uint64_t>(config_.vocabulary);
-        if (fits)
-          ids->push_back(static_cast<int32_t>(*id));
-        else
-          fields.fail(name, "must list ids of tokens");
-        return fits;
-      });
-    };
-    read_ids("suppress_ids", &model_.tokens_.suppressed);
-    read_ids("suppress_ids_begin", &model_.tokens_.at_first);
-    // Vocabularies of models of English alone are smaller; both name all languages.
-    constexpr int64_t kLeastMultilingual = 51865;
-    model_.tokens_.multilingual = fields.boolean("is_multilingual", config_.vocabulary >= kLeastMultilingual);
+    read_ids(&fields, "suppress_ids", &tokens_.suppressed);
+    read_ids(&fields, "suppress_ids_begin", &tokens_.at_first);
+    tokens_.multilingual = fields.boolean("is_multilingual", seems_multilingual());
     return fields.status();
   }
 
-  fs::path path_;
-  const Log& log_;
-  WhisperModel& model_;
-  const CTranslate2& file_;
-  WhisperConfig& config_;
   std::vector<Stored> stored_;
-  std::string vocabulary_file_;
 };
 
-Status WhisperModel::open(const std::string& path, const Log& log) { return WhisperLoader(path, log, this).run(); }
+}  // namespace
+
+Status load_ctranslate2(const std::string& path, const Log& log, WhisperModel* model) {
+  return CTranslate2Loader(path, log, model).run();
+}
 
 }  // namespace heed::models

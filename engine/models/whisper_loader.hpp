@@ -1,0 +1,78 @@
+// What readers of Whisper's files share.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/json_file.hpp"
+#include "models/find_weights.hpp"
+#include "models/whisper.hpp"
+
+namespace heed::models {
+
+// Folders with model.bin, and those of Hugging Face.
+Status load_ctranslate2(const std::string& path, const Log& log, WhisperModel* model);
+Status load_hugging_face(const std::string& path, const Log& log, WhisperModel* model);
+
+class WhisperLoader {
+ public:
+  WhisperLoader(const std::string& path, const Log& log, WhisperModel* model)
+      : path_(path),
+        log_(log),
+        file_(model->file_),
+        checkpoint_(model->checkpoint_),
+        config_(model->config_),
+        tokens_(model->tokens_),
+        vocabulary_(model->vocabulary_),
+        names_(model->names_),
+        shapes_(model->shapes_),
+        made_(model->made_),
+        model_(*model) {}
+
+ protected:
+  std::vector<std::byte>& make(size_t bytes) { return made_.emplace_back(bytes); }
+  // Of `count` tensors in a file, each of which takes its scales or is joined, is put in another order, and becomes F32.
+  void reserve(size_t count);
+  // [out, in, taps] -> [out, taps, in]
+  void put_channels_last(Stored* tensor);
+  // The network, with all weights that it asks for.
+  Status build(Graph* g) const;
+  static bool may_be_quantized(const WeightInfo& weight);
+  // Becomes a tensor of the model.
+  void add(const Stored& found);
+  // What finding has found, and tensors that nobody took, unless they are `unused`.
+  template <class Unused>
+  Status tell(const WeightFinder& finder, Unused unused) const {
+    const Status status = finder.status(Status::Unsupported, "tensors are of types that are not supported here: ");
+    const Status left =
+        finder.tell(finder.others(unused), Status::Unsupported, "has tensors that the network does not use: ");
+    return status == Status::Ok ? left : status;
+  }
+
+  // The ids of tokens that are no text, by their names in the vocabulary.
+  Status find_tokens();
+  void read_ids(Fields* fields, const char* name, std::vector<int32_t>* ids) const;
+  // Vocabularies of models of English alone are smaller; both name all languages.
+  bool seems_multilingual() const { return config_.vocabulary >= 51865; }
+
+  std::filesystem::path path_;
+  const Log& log_;
+  CTranslate2& file_;
+  Checkpoint& checkpoint_;
+  WhisperConfig& config_;
+  WhisperTokens& tokens_;
+  std::vector<std::string>& vocabulary_;
+  std::vector<std::string>& names_;
+  std::vector<std::vector<int64_t>>& shapes_;
+  std::vector<std::vector<std::byte>>& made_;
+  std::string vocabulary_file_;
+
+ private:
+  int32_t find_token(std::string_view name) const;
+
+  WhisperModel& model_;
+};
+
+}  // namespace heed::models
