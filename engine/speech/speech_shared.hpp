@@ -37,7 +37,7 @@ struct SpeechRun {
 struct Decoding {
   bool reads =
       false;  // the extent "tokens" of "ids" [1, tokens], and gives the probability "no_speech" [1, 1] at the place "start" [1, 1];
-              // else it goes on from the token that was drawn
+      // else it goes on from the token that was drawn
   bool times = false;  // a time is drawn if times together are likelier than each other token
   bool draws =
       false;  // by "settings" [1, 1, kSampleWords], "seed" and "step" [1, 1]; else the likeliest token is taken
