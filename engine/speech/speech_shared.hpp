@@ -35,9 +35,9 @@ struct SpeechRun {
 // What a plan of the decoder does. All give "next" [1, 1], the token that is drawn among "limits" (speech::Limits, I32 [1, 1, 4]), and its
 // "log_probability" [1, 1]. The position "past" is how many tokens the states have.
 struct Decoding {
-  bool reads =
-      false;  // the extent "tokens" of "ids" [1, tokens], and gives the probability "no_speech" [1, 1] at the place "start" [1, 1];
-      // else it goes on from the token that was drawn
+  // The extent "tokens" of "ids" [1, tokens]; gives the probability "no_speech" [1, 1] at the place "start" [1, 1]. Else it goes on from the
+  // token that was drawn.
+  bool reads = false;
   bool times = false;  // a time is drawn if times together are likelier than each other token
   bool draws =
       false;  // by "settings" [1, 1, kSampleWords], "seed" and "step" [1, 1]; else the likeliest token is taken
