@@ -87,15 +87,15 @@ check help 0 "sentence" --help
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 said=$("$here/../run.sh" lern --steps 3 2>&1 </dev/null)
 code=$?
-if [[ $code -eq 2 && $said == *"no sample 'lern'"*"talk, learn, swarm"* && $(wc -l <<<"$said") -eq 1 ]]; then
+if [[ $code -eq 2 && $said == *"no sample 'lern'"*"talk, listen, learn, swarm"* && $(wc -l <<<"$said") -eq 1 ]]; then
   report run.sh/mistyped ""; else report run.sh/mistyped "exit code $code: ${said:0:300}"; fi
 source <(sed -n '/^mistyped()/,/^}/p' "$here/../run.sh")
 why=""
-for pair in learn:lern talk:tlak swarm:swarms heed:Hed tour:toor search:saerch; do
+for pair in learn:lern talk:tlak listen:lisen swarm:swarms heed:Hed tour:toor search:saerch; do
   mistyped "${pair#*:}" "${pair%:*}" || why+=" ${pair#*:} is not taken for ${pair%:*}"
 done
 for word in word sword life "two words" "" lrean heedless; do
-  for name in tour heed search talk learn swarm; do
+  for name in tour heed search talk listen learn swarm; do
     if mistyped "$word" $name; then why+=" '$word' is taken for $name"; fi
   done
 done
