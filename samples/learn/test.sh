@@ -6,28 +6,9 @@ set -uo pipefail
 
 program=${1:?usage: test.sh PROGRAM [FOLDER]}
 folder=${2:-$(mktemp -d)}
-rm -rf "$folder"
-mkdir -p "$folder"
-failures=0
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 on=(--device "${HEED_LEARN_DEVICE:-cpu}")
-
-report() {  # NAME WHY; no WHY: it passed
-  if [[ -z $2 ]]; then echo "ok $1"; else
-    echo "FAIL $1: $2"
-    failures=$((failures + 1))
-  fi
-}
-
-# check NAME EXPECTED_CODE PATTERN ARGUMENTS...   PATTERN must match standard output and standard error together
-check() {
-  local name=$1 expected=$2 pattern=$3 out code why=""
-  shift 3
-  out=$(timeout 300 "$program" "${on[@]}" "$@" </dev/null 2>&1)
-  code=$?
-  [[ $code -eq $expected ]] || why="exit code $code, expected $expected; "
-  grep -qE -- "$pattern" <<<"$out" || why+="no match for /$pattern/ in: ${out:0:300}"
-  report "$name" "$why"
-}
+source "$root/samples/cases.sh"
 same() { report "$1" "$(cmp "$2" "$3" 2>&1)"; }
 
 small=(--layers 1 --width 32 --heads 2 --context 32 --batch 4 --every 1000)

@@ -30,7 +30,7 @@ void add_speech(CLI::App& app, heed::SpeechOptions* speech, bool* translate) {
   app.add_option("--language", speech->language, "what is spoken, such as en; default: the model tells");
   app.add_flag("--translate", *translate, "to English, by a model of several languages");
   app.add_option("--pause", speech->pause_seconds, "text is final behind pauses of so many seconds; 0: every 30 s")
-      ->check(samples::within(0, 30))
+      ->check(samples::within(0, 15))
       ->capture_default_str();
   app.add_option("--seed", speech->seed, "of the draws, where the likeliest tokens make no sense");
 }
@@ -43,7 +43,7 @@ void take_windows_as_they_are(heed::SpeechOptions* speech) {
 }
 
 int run(listen::Options& options) {
-  if (options.list) return listen::list_devices();
+  if (options.list) return samples::list_devices();
   if (options.model.empty()) return listen::bad_input("--model is needed; samples/listen/fetch_model.sh gets one");
   if (options.files.empty()) return listen::bad_input("no sound file is given");
   if (options.form == listen::Form::Ids) take_windows_as_they_are(&options.speech);

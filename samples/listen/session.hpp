@@ -1,4 +1,4 @@
-// The device and the model that the program listens with, and what it says when something fails.
+// The device and the model that the program listens with.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,12 @@
 #include <heed/device.hpp>
 #include <heed/speech.hpp>
 
+#include "../complaints.hpp"
 #include "output.hpp"
 
 namespace listen {
 
-inline constexpr int kOk = 0, kFailed = 1, kBadInput = 2;
+using samples::bad_input, samples::failed, samples::kBadInput, samples::kFailed, samples::kOk, samples::program_log;
 
 struct Options {
   std::string model, device;
@@ -26,11 +27,7 @@ struct Options {
   heed::SpeechOptions speech;
 };
 
-// These print one line, and give the program's exit code.
-int bad_input(const std::string& message);
-int failed(const std::string& what, heed::Status status);
-
-int list_devices();
+// Prints why it failed, and gives the exit code.
 int open_model(const Options& options, heed::Device* device, heed::SpeechRecognizer* model);
 
 // Prints what is said in each file.

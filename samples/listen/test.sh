@@ -10,35 +10,7 @@ whisper=${3:-}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 model=$root/tests/speech/english
 recording=$root/tests/speech/open-door.wav
-rm -rf "$folder"
-mkdir -p "$folder"
-failures=0
-
-report() {  # NAME WHY; no WHY: it passed
-  if [[ -z $2 ]]; then echo "ok $1"; else
-    echo "FAIL $1: $2"
-    failures=$((failures + 1))
-  fi
-}
-
-# check NAME EXPECTED_CODE PATTERN ARGUMENTS...   PATTERN must match standard output and standard error together
-check() {
-  local name=$1 expected=$2 pattern=$3 out code why=""
-  shift 3
-  out=$(timeout 120 "$program" --device cpu "$@" </dev/null 2>&1)
-  code=$?
-  [[ $code -eq $expected ]] || why="exit code $code, expected $expected; "
-  grep -qE -- "$pattern" <<<"$out" || why+="no match for /$pattern/ in: ${out:0:300}"
-  report "$name" "$why"
-}
-
-# says NAME EXPECTED ARGUMENTS...   standard output must be EXPECTED
-says() {
-  local name=$1 expected=$2 out
-  shift 2
-  out=$(timeout 120 "$program" --device cpu "$@" </dev/null 2>"$folder/errors")
-  report "$name" "$([[ $out == "$expected" ]] || echo "'${out:0:300}', $(head -c 300 "$folder/errors")")"
-}
+source "$root/samples/cases.sh"
 
 # The recording in other forms, and files that are none.
 python3 - "$recording" "$folder" <<'EOF'
@@ -116,6 +88,7 @@ second, _ = json.JSONDecoder().raw_decode(text[end:].lstrip())
 print(first == second and all(a["begin"] <= a["end"] for a in first))')
 report "JSON" "$([[ $out == True ]] || echo "$out")"
 check "times" 0 'tokens/s' "${tiny[@]}" --bench 2 --threads 1 "$recording"
+check "times of silence" 0 'nothing is heard' "${tiny[@]}" --bench 1 --pause 0.02 "$folder/silence.wav"
 check "weights of f16" 0 '^\[[0-9, ]*\]$' "${tiny[@]}" --weights f16 --cache bf16 --ids "$recording"
 check "help" 0 "--model" --help
 check "devices" 0 "cpu" --list

@@ -15,6 +15,7 @@
 #include <heed/heed.hpp>
 #include <heed/text_encoder.hpp>
 
+#include "../complaints.hpp"
 #include "../progress.hpp"
 #include "corpus.hpp"
 #include "grid.hpp"
@@ -22,7 +23,9 @@
 
 namespace {
 
-constexpr int kOk = 0, kFailed = 1, kBadInput = 2, kInterrupted = 130;
+using samples::bad_input, samples::failed, samples::kBadInput, samples::kFailed, samples::kInterrupted, samples::kOk,
+    samples::program_log;
+
 // The number of texts per call of the encoder: many, so that it can sort them by length, but not all, so that the
 // program can stop and report progress between calls.
 constexpr size_t kChunk = 2048;
@@ -37,44 +40,8 @@ struct Arguments {
 volatile std::sig_atomic_t interrupted = 0;
 extern "C" void on_interrupt(int) { interrupted = 1; }
 
-int bad_input(const std::string& message) {
-  std::fprintf(stderr, "search: %s\n", message.c_str());
-  return kBadInput;
-}
-
-// heed's error messages become part of the one line that the program prints about a failure. Warnings are printed at
-// once.
-std::string reasons;
-heed::Log program_log() {
-  return {[](void*, heed::LogLevel level, const char* message) {
-            if (level < heed::LogLevel::Error)
-              std::fprintf(stderr, "search: %s\n", message);
-            else
-              reasons.append(reasons.empty() ? "" : "; ").append(message);
-          },
-          nullptr, heed::LogLevel::Warning};
-}
-
-int failed(const std::string& what, heed::Status status) {
-  using heed::Status;
-  std::fprintf(stderr, "search: %s: %s\n", what.c_str(), reasons.empty() ? heed::to_string(status) : reasons.c_str());
-  const bool device = status == Status::DeviceLost || status == Status::DriverError ||
-                      status == Status::OutOfDeviceMemory || status == Status::OutOfMemory;
-  return device ? kFailed : kBadInput;
-}
-
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
-int list_devices() {
-  std::vector<heed::DeviceInfo> devices;
-  const heed::Status status = heed::Device::list({.log = program_log()}, &devices);
-  if (status != heed::Status::Ok) return failed("the list of devices", status);
-  for (size_t i = 0; i < devices.size(); ++i)
-    std::printf("%zu  %s  %s%s%s\n", i, devices[i].word.c_str(), devices[i].name.c_str(),
-                devices[i].usable ? "" : "  not usable: ", devices[i].usable ? "" : devices[i].reason.c_str());
-  return kOk;
 }
 
 heed::DType dtype_of(const std::string& word) {
@@ -270,7 +237,7 @@ int main(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);
     return bad_input(error.what());
   }
-  if (arguments.list) return list_devices();
+  if (arguments.list) return samples::list_devices();
   if (arguments.model.empty()) return bad_input("--model is needed; samples/search/fetch_model.sh gets one");
   if (arguments.corpus.empty()) return bad_input("--corpus is needed, e.g. samples/search/intents.txt");
   if (query->count() > 0 && arguments.query.find_first_not_of(" \t\r\n") == std::string::npos)

@@ -82,7 +82,7 @@ int read_rules(talk::Options* options) {
 }
 
 int run(talk::Options& options) {
-  if (options.list) return talk::list_devices();
+  if (options.list) return samples::list_devices();
   if (options.model.empty()) return talk::bad_input("--model is needed; samples/talk/fetch_model.sh gets one");
   if (options.raw && !options.has_prompt) return talk::bad_input("--raw needs a --prompt");
   if (!options.attention.empty() && !options.has_prompt) return talk::bad_input("--attention needs a --prompt");

@@ -8,9 +8,12 @@
 
 #include <heed/text_generator.hpp>
 
+#include "../complaints.hpp"
+
 namespace talk {
 
-inline constexpr int kOk = 0, kFailed = 1, kBadInput = 2, kInterrupted = 130;
+using samples::bad_input, samples::failed, samples::kBadInput, samples::kFailed, samples::kInterrupted, samples::kOk,
+    samples::program_log;
 
 struct Options {
   std::string model, device, persona = "blacksmith";

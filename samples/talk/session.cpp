@@ -6,9 +6,6 @@
 namespace talk {
 namespace {
 
-// heed's error messages become part of the one line that the program prints about a failure. Warnings are printed at once.
-std::string reasons;
-
 heed::DType dtype_of(const std::string& word) {
   return word == "f16" ? heed::DType::F16 : word == "bf16" ? heed::DType::BF16 : heed::DType::F32;
 }
@@ -26,40 +23,6 @@ heed::Status open_model(const Options& options, Session* session) {
 
 }  // namespace
 
-int bad_input(const std::string& message) {
-  std::fprintf(stderr, "talk: %s\n", message.c_str());
-  return kBadInput;
-}
-
-int failed(const std::string& what, heed::Status status) {
-  using heed::Status;
-  std::fprintf(stderr, "talk: %s: %s\n", what.c_str(), reasons.empty() ? heed::to_string(status) : reasons.c_str());
-  reasons.clear();
-  const bool device = status == Status::DeviceLost || status == Status::DriverError ||
-                      status == Status::OutOfDeviceMemory || status == Status::OutOfMemory;
-  return device ? kFailed : kBadInput;
-}
-
-heed::Log program_log() {
-  return {[](void*, heed::LogLevel level, const char* message) {
-            if (level < heed::LogLevel::Error)
-              std::fprintf(stderr, "talk: %s\n", message);
-            else
-              reasons.append(reasons.empty() ? "" : "; ").append(message);
-          },
-          nullptr, heed::LogLevel::Warning};
-}
-
-int list_devices() {
-  std::vector<heed::DeviceInfo> devices;
-  const heed::Status status = heed::Device::list({.log = program_log()}, &devices);
-  if (status != heed::Status::Ok) return failed("the list of devices", status);
-  for (size_t i = 0; i < devices.size(); ++i)
-    std::printf("%zu  %s  %s%s%s\n", i, devices[i].word.c_str(), devices[i].name.c_str(),
-                devices[i].usable ? "" : "  not usable: ", devices[i].usable ? "" : devices[i].reason.c_str());
-  return kOk;
-}
-
 int open_session(const Options& options, Session* session) {
   heed::Status status = heed::Device::open({.select = options.device, .log = program_log()}, &session->device);
   if (status != heed::Status::Ok)
@@ -68,13 +31,13 @@ int open_session(const Options& options, Session* session) {
   const bool is_cpu = session->device.info().kind == heed::DeviceKind::Cpu;
   if ((status == heed::Status::OutOfDeviceMemory || status == heed::Status::DeviceLost) && options.device.empty() &&
       !is_cpu) {
-    std::fprintf(stderr, "talk: %s: %s; the CPU takes over\n", session->device.info().word.c_str(), reasons.c_str());
-    reasons.clear();
+    std::fprintf(stderr, "talk: %s: %s; the CPU takes over\n", session->device.info().word.c_str(),
+                 samples::take_reasons().c_str());
     status = heed::Device::open({.select = "cpu", .log = program_log()}, &session->device);
     if (status == heed::Status::Ok) status = open_model(options, session);
   }
   if (status != heed::Status::Ok) return failed("the model", status);
-  reasons.clear();  // of what was tried in vain before it went well
+  samples::take_reasons();  // of what was tried in vain before it went well
   const heed::DeviceInfo& info = session->device.info();
   session->about = info.word + " (" + info.name + "), weights " + heed::to_string(session->model.weight_dtype());
   return kOk;

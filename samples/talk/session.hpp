@@ -1,4 +1,4 @@
-// A model on a device, and how the program complains.
+// A model on a device.
 #pragma once
 
 #include <chrono>
@@ -16,12 +16,7 @@ struct Session {
   std::string about;  // "cpu (AMD EPYC), weights q8_0"
 };
 
-// These print one line to standard error, and return the exit code. open_session and list_devices return one, too.
-int bad_input(const std::string& message);
-int failed(const std::string& what, heed::Status status);
-
-heed::Log program_log();
-int list_devices();
+// Prints why it failed, and gives the exit code.
 int open_session(const Options& options, Session* session);
 
 // Counts what an answer takes.

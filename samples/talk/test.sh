@@ -9,35 +9,7 @@ folder=${2:-$(mktemp -d)}
 smollm2=${3:-}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 model=$root/tests/talk/tiny.gguf
-rm -rf "$folder"
-mkdir -p "$folder"
-failures=0
-
-report() {  # NAME WHY; no WHY: it passed
-  if [[ -z $2 ]]; then echo "ok $1"; else
-    echo "FAIL $1: $2"
-    failures=$((failures + 1))
-  fi
-}
-
-# check NAME EXPECTED_CODE PATTERN ARGUMENTS...   PATTERN must match standard output and standard error together
-check() {
-  local name=$1 expected=$2 pattern=$3 out code why=""
-  shift 3
-  out=$(timeout 120 "$program" --device cpu "$@" </dev/null 2>&1 | tr -d '\0')
-  code=${PIPESTATUS[0]}
-  [[ $code -eq $expected ]] || why="exit code $code, expected $expected; "
-  grep -qaE -- "$pattern" <<<"$out" || why+="no match for /$pattern/ in: ${out:0:300}"
-  report "$name" "$why"
-}
-
-# says NAME EXPECTED ARGUMENTS...   standard output must be EXPECTED
-says() {
-  local name=$1 expected=$2 out
-  shift 2
-  out=$(timeout 120 "$program" --device cpu "$@" </dev/null 2>"$folder/errors" | tr -d '\0')
-  report "$name" "$([[ $out == "$expected" ]] || echo "'${out:0:300}', $(head -c 300 "$folder/errors")")"
-}
+source "$root/samples/cases.sh"
 
 # is_picture FILE LEAST_WIDTH LEAST_HEIGHT: a PNG at least so large, with more than one colour
 is_picture() {
