@@ -33,6 +33,7 @@ void TextConversation::Impl::join(TextRun* run, bool speaks) {
 Status TextConversation::Impl::prepare() {
   TextGenerator::Shared& s = *shared;
   TextRun& run = s.run;
+  const TextRun& given = run;  // buffers of which are inputs
   run.clear();
   const bool speaks = this->speaks();
   for (Impl* member : company()) member->join(&run, speaks);
@@ -40,7 +41,7 @@ Status TextConversation::Impl::prepare() {
   run.room = room;
   run.plan = !speaks ? s.reader : count > 1 ? s.chorus : s.speaker;
   run.next.assign(count, -1);
-  run.buffers = {{"settings", run.settings}, {"seed", run.seeds}, {"step", run.steps}, {"next", run.next}};
+  run.buffers = {{"settings", given.settings}, {"seed", given.seeds}, {"step", given.steps}, {"next", run.next}};
   const auto give = [&](std::initializer_list<HostBuffer> more) {
     run.buffers.insert(run.buffers.end(), more.begin(), more.end());
   };
@@ -52,8 +53,8 @@ Status TextConversation::Impl::prepare() {
       run.member_of[run.members[i]->row] = static_cast<int32_t>(i);
       run.position_of[run.members[i]->row] = run.positions[i];
     }
-    give({{"rows", run.rows}, {"positions", run.positions}, {"lengths", run.lengths}, {"places", run.places}});
-    give({{"ends", run.ends}, {"member_of", run.member_of}, {"position_of", run.position_of}});
+    give({{"rows", given.rows}, {"positions", given.positions}, {"lengths", given.lengths}, {"places", given.places}});
+    give({{"ends", given.ends}, {"member_of", given.member_of}, {"position_of", given.position_of}});
     run.extents.push_back({"members", static_cast<int64_t>(count)});
   } else if (s.together > 1) {
     run.extents.push_back({"row", static_cast<int64_t>(row)});
@@ -61,7 +62,7 @@ Status TextConversation::Impl::prepare() {
   if (!speaks) {
     run.ids = run.counted = run_ids;
     std::replace_if(run.counted.begin(), run.counted.end(), [&](int32_t id) { return is_control(id); }, -1);
-    give({{"ids", run.ids}, {"counted", run.counted}});
+    give({{"ids", given.ids}, {"counted", given.counted}});
     run.extents.push_back({"tokens", static_cast<int64_t>(run_count)});
   }
   // A grammar limits only the step that draws a token, which is the one that has read all of the text.
