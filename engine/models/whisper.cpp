@@ -21,7 +21,8 @@ std::string layer_name(const char* side, int index) { return format("%s.layer_%d
 // The weights that a window's keys and values of cross attention are made with.
 bool makes_memory(std::string_view name) { return name.find(".attention.linear_1.") != std::string_view::npos; }
 
-// Cosines, then sines, of each bin, [2 kBins, kFrame]. Frames fade in and out as Hann has it, which is a part of them.
+// The basis of a DFT of windowed frames, [2 kBins, kFrame]: row b is the Hann window times cos(2 pi b i / kFrame), row kBins + b the window
+// times the sine.
 std::vector<float> spectrum_basis() {
   std::vector<float> basis(static_cast<size_t>(2 * kBins * kFrame));
   for (int64_t bin = 0; bin < kBins; ++bin)
@@ -106,13 +107,13 @@ std::vector<double> mel_triangles(int64_t bands) {
 
 namespace {
 
-// What a tensor of the file becomes on the device. Of quantized types there is one, for matrices of whole blocks.
+// The storage of a tensor on the device. Q8_0 is only for matrices whose rows are whole blocks, and not for tables of positions.
 DType type_on_device(const HostTensor& tensor, const WhisperOptions& options) {
   if (tensor.shape.size() < 2) return DType::F32;
   if (!options.weight_dtype) return tensor.dtype;
   if (!is_quantized(*options.weight_dtype)) return *options.weight_dtype;
   const bool has_blocks = tensor.shape.size() == 2 && tensor.shape[1] % block_of(*options.weight_dtype).elements == 0 &&
-                          !tensor.name.ends_with(".position_encodings.encodings");
+                          !is_position_table(tensor.name);
   return has_blocks ? *options.weight_dtype : tensor.dtype;
 }
 
@@ -152,7 +153,7 @@ Tensor WhisperModel::mel(Graph& g, Tensor samples) const {
   const Tensor frames = g.windows(padded, 1, kFrame, {.stride = WhisperConfig::kHop});
   const Tensor basis = g.constant("spectrum", {2 * kBins, kFrame}, spectrum_basis());
   const Tensor spectrum = g.matmul(frames, basis, {.transpose_b = true});
-  // The power of a bin is the sum of two squares, each of which has the bin's row in the table.
+  // The power of a bin is cosine^2 + sine^2: the table of bands has each bin's column twice.
   std::vector<float> both;
   const std::vector<double> triangles = mel_triangles(config_.bands);
   for (int64_t band = 0; band < config_.bands; ++band)
@@ -236,7 +237,7 @@ Tensor WhisperModel::logits(Graph& g, Tensor rows, const WhisperOptions& options
 
 namespace {
 
-// The memory of values that are read once: pages of the file, and what was made of them.
+// Frees the host's memory of a tensor once it is uploaded: its pages of the mapped file, or its rounded copy.
 struct ReadOnce {
   const CTranslate2& file;
   std::vector<std::vector<std::byte>> made;
@@ -282,6 +283,11 @@ Status WhisperModel::upload(Device& device, const WhisperOptions& options, Weigh
     tensor.data = memory.made[i];
   }
   return device.upload(tensors, weights, upload);
+}
+
+void WhisperModel::forget_values() {
+  for (HostTensor& tensor : tensors_) tensor.data = {};
+  made_.clear();
 }
 
 }  // namespace heed::models

@@ -13,6 +13,7 @@
 #include <heed/checkpoint.hpp>
 #include <heed/device.hpp>
 #include <heed/graph.hpp>
+#include <heed/speech.hpp>
 #include <heed/status.hpp>
 
 #include "io/ctranslate2.hpp"
@@ -29,8 +30,8 @@ struct WhisperConfig {
   int64_t width = 0, bands = 0, vocabulary = 0;  // of a row; mel bands of a frame; tokens
   WhisperSide encoder, decoder;
 
-  // All models hear 16 kHz, in frames that begin each 160 samples; the second convolution makes one position of two frames.
-  static constexpr int64_t kRate = 16000, kHop = 160, kFrame = 400;
+  // Frames begin each kHop samples; the second convolution makes one position of two frames.
+  static constexpr int64_t kRate = kSpeechRate, kHop = 160, kFrame = 400;
   int64_t frames() const { return 2 * encoder.positions; }
   int64_t window() const { return frames() * kHop; }  // samples
 };
@@ -55,20 +56,22 @@ class WhisperModel {
   WhisperModel(const WhisperModel&) = delete;
   WhisperModel& operator=(const WhisperModel&) = delete;
 
-  // `path` is a folder as CTranslate2 has it: model.bin, config.json, and vocabulary.txt or vocabulary.json; or as Hugging Face has it. All tensors of the
-  // network must be there with shapes that fit each other: MissingWeight, ShapeMismatch, or Unsupported for types that
-  // heed cannot store and for tensors beside the network's. A model is opened once; after a failure it is of no use.
+  // `path` is a folder of CTranslate2 (model.bin, config.json, vocabulary.txt or vocabulary.json) or of Hugging Face (config.json,
+  // tokenizer.json, safetensors). All tensors of the network must be there with shapes that fit each other: MissingWeight, ShapeMismatch,
+  // or Unsupported for types that heed cannot store and for tensors beside the network's. A model is opened once; after a failure it is
+  // of no use.
   Status open(const std::string& path, const Log& log);
 
   const WhisperConfig& config() const { return config_; }
   const WhisperTokens& tokens() const { return tokens_; }
-  std::vector<std::string> take_vocabulary() {
-    return std::move(vocabulary_);
-  }  // by id, bytes as letters as GPT-2 has them
+  // Tokens by their ids, bytes written as GPT-2's letters.
+  std::vector<std::string> take_vocabulary() { return std::move(vocabulary_); }
   std::span<const HostTensor> tensors() const { return tensors_; }
   Status upload(Device& device, const WhisperOptions& options, Weights* weights, UploadProgress progress) const;
+  // Frees what was made of the file's values; nothing is uploaded afterwards. Names, shapes and types stay, for the graphs of later plans.
+  void forget_values();
 
-  // Samples [1, window] at 16 kHz, of which full scale is -1 to 1 -> the logarithms of mel bands [1, frames, bands].
+  // Samples [1, window] at kRate, F32 of -1 to 1 -> the log-mel spectrogram [1, frames, bands].
   Tensor mel(Graph& g, Tensor samples) const;
   // mel -> [1, encoder.positions, width], after the last norm.
   Tensor encode(Graph& g, Tensor mel, const WhisperOptions& options) const;
@@ -89,11 +92,14 @@ class WhisperModel {
   WhisperTokens tokens_;
   std::vector<std::string> vocabulary_;
   std::vector<HostTensor> tensors_;  // of names_, and of values in the file or made_
-  // Reserved before they are filled, since the tensors are views of their elements.
-  std::vector<std::string> names_;
+  std::vector<std::string>
+      names_;  // reserved before it is filled: tensors are views of them, and short strings move with the vector
   std::vector<std::vector<int64_t>> shapes_;  // of tensors that are stored in another order
   std::vector<std::vector<std::byte>> made_;
 };
+
+// Whether a weight is a table of positions, which is never quantized.
+bool is_position_table(std::string_view name);
 
 // Triangles over the bins of a spectrum, [bands, kFrame / 2 + 1], on Slaney's scale (mel 15 is 1 kHz), each with an area of 1, as
 // librosa makes them.

@@ -143,8 +143,6 @@ class CTranslate2Loader : WhisperLoader {
     while (to->layers < nn::kMaxLayers && has_layer(to->layers)) ++to->layers;
     Status status = size((side + "/position_encodings/encodings").c_str(), 2, 0, &to->positions);
     if (status == Status::Ok) status = size((side + "/layer_0/ffn/linear_0/weight").c_str(), 2, 0, &to->hidden);
-    // A window of sound is 320 samples for each position, and what attends to it grows with its square.
-    constexpr int64_t kMostPositions = 1 << 16;
     if (status == Status::Ok && to->positions > kMostPositions)
       status = wrong(Status::Unsupported,
                      format("the %s has %lld positions, at most %lld are supported", side.c_str(),
@@ -155,7 +153,7 @@ class CTranslate2Loader : WhisperLoader {
   // --- Tensors as the graph wants them: convolutions with channels last, whole numbers with their scales
 
   Status read_tensors() {
-    reserve(file_.entries().size());
+    names_.reserve(file_.entries().size());
     for (const Entry& entry : file_.entries()) {
       if (entry.shape.empty() || entry.name.ends_with("_scale")) continue;
       Stored tensor = {names_.emplace_back(graph_name(entry.name)), CTranslate2::name_of(entry.type),
@@ -174,8 +172,8 @@ class CTranslate2Loader : WhisperLoader {
     return Status::Ok;
   }
 
-  // Rows of whole numbers, each of which has been multiplied by its row's scale, become blocks of Q8_0 where these hold the
-  // scale's inverse, else F32. Unchanged without scales.
+  // Adds the scales of an int8 tensor. The file stores q = round(w scale[row]), so that w = q / scale[row]. The result is Q8_0 if rows are
+  // whole blocks and every 1 / scale is a normal f16 number, otherwise F32. A tensor without scales stays as it is, and is refused later.
   Status add_scales(const Entry& entry, Stored* tensor) {
     const Entry* scales = file_.find(std::string(entry.name) + "_scale");
     if (scales == nullptr) return Status::Ok;

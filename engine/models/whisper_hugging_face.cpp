@@ -82,7 +82,6 @@ class HuggingFaceLoader : WhisperLoader {
     config_.bands = size("num_mel_bins");
     config_.vocabulary = size("vocab_size");
     const auto read_side = [&](const std::string& name, const char* positions, WhisperSide* side) {
-      constexpr int64_t kMostPositions = 1 << 16;
       side->layers = static_cast<int>(fields.integer((name + "_layers").c_str(), 1, nn::kMaxLayers));
       side->heads = size(name + "_attention_heads");
       side->hidden = size(name + "_ffn_dim");
@@ -106,7 +105,7 @@ class HuggingFaceLoader : WhisperLoader {
     if (const Status status = build(&g); status != Status::Ok)
       return fail(log_, status, path_.string() + ": " + std::string(g.error()));
     const std::vector<WeightInfo> weights = g.weights();
-    reserve(weights.size());
+    names_.reserve(weights.size());
     for (const WeightInfo& weight : weights) take(weight, wrapper, &finder);
     // Logits are products with the table of tokens, which some files have a second time.
     return tell(finder, [](std::string_view name) { return name == "proj_out.weight"; });
@@ -131,7 +130,8 @@ class HuggingFaceLoader : WhisperLoader {
     Stored whole = *first;
     whole.name = names_.emplace_back(weight.name);
     if (parts.size() > 1) join(parts, weight, &whole);
-    if (weight.shape.rank == 3) put_channels_last(&whole);
+    // tell() refuses tensors of another rank.
+    if (weight.shape.rank == 3 && whole.shape.size() == 3) put_channels_last(&whole);
     add(whole);
   }
 

@@ -9,17 +9,7 @@
 
 namespace heed::models {
 
-namespace {
-
 bool is_position_table(std::string_view name) { return name.ends_with(".position_encodings.encodings"); }
-
-}  // namespace
-
-void WhisperLoader::reserve(size_t count) {
-  names_.reserve(count);
-  shapes_.reserve(count);
-  made_.reserve(3 * count);
-}
 
 void WhisperLoader::put_channels_last(Stored* tensor) {
   const auto out = static_cast<size_t>(tensor->shape[0]), in = static_cast<size_t>(tensor->shape[1]),

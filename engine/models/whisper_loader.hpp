@@ -16,6 +16,9 @@ namespace heed::models {
 Status load_ctranslate2(const std::string& path, const Log& log, WhisperModel* model);
 Status load_hugging_face(const std::string& path, const Log& log, WhisperModel* model);
 
+// Samples of a window grow with the positions, 320 for each, and scores of attention with their square.
+inline constexpr int64_t kMostPositions = 1 << 16;
+
 class WhisperLoader {
  public:
   WhisperLoader(const std::string& path, const Log& log, WhisperModel* model)
@@ -33,8 +36,6 @@ class WhisperLoader {
 
  protected:
   std::vector<std::byte>& make(size_t bytes) { return made_.emplace_back(bytes); }
-  // Of `count` tensors in a file, each of which takes its scales or is joined, is put in another order, and becomes F32.
-  void reserve(size_t count);
   // [out, in, taps] -> [out, taps, in]
   void put_channels_last(Stored* tensor);
   // The network, with all weights that it asks for.
@@ -42,7 +43,8 @@ class WhisperLoader {
   static bool may_be_quantized(const WeightInfo& weight);
   // Becomes a tensor of the model.
   void add(const Stored& found);
-  // What finding has found, and tensors that nobody took, unless they are `unused`.
+  // Logs weights that are missing or have another shape or type, then tensors of the file that no weight uses, except those for which
+  // `unused` is true.
   template <class Unused>
   Status tell(const WeightFinder& finder, Unused unused) const {
     const Status status = finder.status(Status::Unsupported, "tensors are of types that are not supported here: ");

@@ -23,6 +23,11 @@ Status make_bpe(SpeechRecognizer::Shared* shared) {
   return Bpe::make(std::move(vocabulary), shared->path, shared->log, &shared->bpe);
 }
 
+// A pause must fit a window.
+float most_pause(const models::WhisperConfig& config) {
+  return 0.5f * static_cast<float>(config.window()) / static_cast<float>(models::WhisperConfig::kRate);
+}
+
 Status check_options(const SpeechOptions& o, const SpeechRecognizer::Shared& shared) {
   const auto wrong = [&](Status status, const std::string& what) {
     return fail(shared.log, status, "a stream: " + what);
@@ -38,7 +43,7 @@ Status check_options(const SpeechOptions& o, const SpeechRecognizer::Shared& sha
                           {"least_entropy", o.least_entropy, -kNever, kNever},
                           {"temperature_step", o.temperature_step, 0.0f, 1.0f},
                           {"most_no_speech", o.most_no_speech, -kNever, kNever},
-                          {"pause_seconds", o.pause_seconds, 0.0f, kMostSeconds},
+                          {"pause_seconds", o.pause_seconds, 0.0f, most_pause(shared.model.config())},
                           {"pause_level", o.pause_level, 0.0f, kNever},
                           {"partial_seconds", o.partial_seconds, 0.0f, kMostSeconds}};
   for (const Range& range : ranges)
@@ -105,6 +110,7 @@ Status SpeechRecognizer::open(Device& device, std::string_view path, const Speec
   if (status == Status::Ok) status = make_bpe(shared.get());
   if (status == Status::Ok)
     status = shared->model.upload(shared->device, shared->network, &shared->weights, options.progress);
+  shared->model.forget_values();
   if (status == Status::Ok)
     status = shared->device.compile(hearing_graph(*shared), shared->weights, &shared->encoder, shared->compiling);
   Plan decoder;

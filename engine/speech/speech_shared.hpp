@@ -35,8 +35,8 @@ struct SpeechRun {
 // What a plan of the decoder does. All give "next" [1, 1], the token that is drawn among "limits" (speech::Limits, I32 [1, 1, 4]), and its
 // "log_probability" [1, 1]. The position "past" is how many tokens the states have.
 struct Decoding {
-  // The extent "tokens" of "ids" [1, tokens]; gives the probability "no_speech" [1, 1] at the place "start" [1, 1]. Else it goes on from the
-  // token that was drawn.
+  // True: it reads the prompt "ids" [1, tokens], and also gives "no_speech" [1, 1], the probability at the row "start" [1, 1]. False: it
+  // reads the token that the last run drew.
   bool reads = false;
   bool times = false;  // a time is drawn if times together are likelier than each other token
   bool draws =
@@ -48,7 +48,7 @@ struct SpeechRecognizer::Shared {
   Device device;
   std::string path;
   Log log;
-  models::WhisperModel model;  // its file stays open: later plans are built from it
+  models::WhisperModel model;  // names, shapes and types of weights, by which later plans are built
   Bpe bpe;
   models::WhisperOptions network;
   CompileOptions compiling;  // of all plans

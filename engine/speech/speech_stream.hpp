@@ -28,7 +28,7 @@ struct SpeechStream::Impl {
   bool finished = false;
   // Stretches of the sound whose level is known, for pauses.
   int64_t measured = 0, quiet = 0;  // up to which sample; how many samples before it are quiet
-  bool spoke = false;               // something else is in the window
+  bool spoke = false;               // a stretch of the window was not quiet
   int64_t pause_end = -1;           // where a window ends in a pause; -1: nowhere yet
   int64_t drafted = 0;              // up to which sample the last partial text reached
 
@@ -58,7 +58,6 @@ struct SpeechStream::Impl {
   Status check(std::span<const float> samples) const;
   void take_sound(std::span<const float> samples);
   void measure();
-  void forget_all_but(int64_t last);  // so many samples before `measured`
   int64_t end_of_window() const;  // the sample at which a window that begins now ends for good; -1: nobody knows yet
   bool may_draft() const;
   void begin_window();
@@ -69,7 +68,7 @@ struct SpeechStream::Impl {
   bool busy() const;
   Status launch(bool wait);
   void prepare();
-  void begins();  // the run that is ready
+  void begins();  // marks the prepared run as under way, for this stream
   Status take(SpeechPiece* piece);
   Status take_token(SpeechPiece* piece);
   void begin_text();

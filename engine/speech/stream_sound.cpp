@@ -37,12 +37,13 @@ void SpeechStream::Impl::take_sound(std::span<const float> fresh) {
   measure();
 }
 
-// Finds the first pause behind speech. Of a pause before speech only the last half is kept, in which the speech may begin softly; no window
-// is under way then.
+// Finds the first pause behind speech. While no window is under way, only the last half of a pause before speech is kept, in which the
+// speech may begin softly.
 void SpeechStream::Impl::measure() {
   if (options.pause_seconds <= 0) return;
   const auto enough = static_cast<int64_t>(options.pause_seconds * static_cast<float>(models::WhisperConfig::kRate));
   measured = std::max(measured, begin);
+  int64_t first = begin;  // of the sound that is kept
   while (pause_end < 0 && measured + kStretch <= begin + static_cast<int64_t>(heard.size())) {
     const auto at = static_cast<size_t>(measured - begin);
     const bool now = is_quiet(std::span(heard).subspan(at, static_cast<size_t>(kStretch)), options.pause_level);
@@ -50,18 +51,15 @@ void SpeechStream::Impl::measure() {
     quiet = now ? quiet + kStretch : 0;
     spoke = spoke || !now;
     if (quiet < enough) continue;
-    if (spoke)
+    if (spoke) {
       pause_end = measured;
-    else
-      forget_all_but(enough / 2 / kStretch * kStretch);
+    } else if (stage == Stage::Idle) {
+      quiet = enough / 2 / kStretch * kStretch;
+      first = std::max(measured - quiet, first);
+    }
   }
-}
-
-void SpeechStream::Impl::forget_all_but(int64_t last) {
-  const int64_t first = std::max(measured - last, begin);
   heard.erase(heard.begin(), heard.begin() + (first - begin));
   begin = first;
-  quiet = last;
 }
 
 int64_t SpeechStream::Impl::end_of_window() const {

@@ -50,7 +50,7 @@ int64_t SpeechStream::Impl::room() const {
   return std::min(left, options.most_tokens > 0 ? options.most_tokens : all / 2);
 }
 
-// Makes ready the next run, of which there is one.
+// Fills shared->run with the plan and the inputs of this stream's next run. A recognizer has one such run at a time.
 void SpeechStream::Impl::prepare() {
   SpeechRecognizer::Shared& s = *shared;
   SpeechRun& run = s.run;
@@ -96,7 +96,7 @@ void SpeechStream::Impl::begins() {
   shared->run.under_way = true;
 }
 
-// Runs that, or begins to.
+// Prepares the next run and does it; without `waits`, only starts it.
 Status SpeechStream::Impl::launch(bool waits) {
   prepare();
   begins();

@@ -10,10 +10,10 @@
 //   heed::SpeechPiece piece;
 //   ... in each frame:
 //   s = ear.push(microphone);
-//   s = ear.poll(&piece);                                                 // never waits
+//   s = ear.poll(&piece);                                                 // does not wait for the device
 //   for (const heed::SpeechSegment& segment : piece.segments) print(segment.text);
 //
-// Samples are mono, 16,000 a second, from -1 to 1. Nothing calls back and no thread of the host's is used. Final text does not depend
+// Samples are mono, kSpeechRate a second, from -1 to 1. Nothing calls back and no thread of the host's is used. Final text does not depend
 // on the pieces in which samples come, nor on when the host polls.
 #pragma once
 
@@ -32,6 +32,8 @@
 #include <heed/status.hpp>
 
 namespace heed {
+
+inline constexpr int kSpeechRate = 16000;  // samples a second
 
 struct SpeechRecognizerOptions {
   // Storage of matrices: F32, F16 or BF16, or Q8_0, to which they are rounded (convolutions and positions stay as they are). Default:
@@ -70,7 +72,7 @@ struct SpeechOptions {
   float most_no_speech = 0.6f;
 
   // Of streams: a window also ends where the sound stays below `pause_level` (root of the mean square, of 1 as full scale) for so many
-  // seconds, so that text is final before 30 seconds are full; longer silence is not heard. 0: no such ends.
+  // seconds, at most half a window, so that text is final before 30 seconds are full; longer silence is not heard. 0: no such ends.
   float pause_seconds = 0;
   float pause_level = 0.01f;
   // Of streams: what is there of a window is read each time that so many seconds more have come, for SpeechPiece::partial.
@@ -122,8 +124,8 @@ class HEED_API SpeechRecognizer {
   Status begin(const SpeechOptions& options, SpeechStream* stream) const;
 
   // What is said in these samples, as a stream of them gives it. Takes the memory of a stream, whatever their number. No samples are
-  // no text. InvalidArgument: a sample is no number or far from -1 .. 1, or an option is outside of its range. On failure *text is
-  // unchanged.
+  // no text. InvalidArgument: a sample is no number or far from -1 .. 1, or an option is outside of its range. InvalidFile: the model's
+  // logits are no numbers. On failure *text is unchanged.
   Status recognize(std::span<const float> samples, const SpeechOptions& options, SpeechText* text) const;
 
   bool valid() const { return shared_ != nullptr; }
@@ -162,6 +164,7 @@ class HEED_API SpeechStream {
   // Whether step() has something to do before more sound comes.
   bool busy() const;
   // Hears a window or reads or draws tokens, and waits for it. Does nothing if there is nothing to do: piece->done is then false.
+  // InvalidFile: the model's logits are no numbers. Other failures are those of Plan::run.
   Status step(SpeechPiece* piece);
   // The same without waiting, as far as Plan::start does not wait: begins a step, or gives what the last one gave and begins the
   // next. While a step of another stream goes on, it does nothing; streams that are polled in turn get their steps in turn. After a

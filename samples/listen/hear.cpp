@@ -9,7 +9,10 @@
 namespace listen {
 namespace {
 
-// Gives `take` each piece of what is heard in a file.
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Gives `take` each piece of what is heard in a file, and the seconds of its step.
 template <class Take>
 int hear(const std::string& path, const heed::SpeechOptions& options, const heed::SpeechRecognizer& model, Take take) {
   Sound sound;
@@ -24,15 +27,13 @@ int hear(const std::string& path, const heed::SpeechOptions& options, const heed
     if (samples.empty()) ear.finish();
     while (status == heed::Status::Ok && ear.busy()) {
       heed::SpeechPiece piece;
+      const Clock::time_point start = Clock::now();
       status = ear.step(&piece);
-      take(piece);
+      take(piece, seconds_since(start));
     }
   }
   return status == heed::Status::Ok ? kOk : failed(path, status);
 }
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -44,7 +45,7 @@ double median(std::vector<double> values) {
 int hear_files(const Options& options, const heed::SpeechRecognizer& model) {
   Printer printer(options.form);
   for (const std::string& path : options.files) {
-    const int code = hear(path, options.speech, model, [&](const heed::SpeechPiece& piece) {
+    const int code = hear(path, options.speech, model, [&](const heed::SpeechPiece& piece, double) {
       for (const heed::SpeechSegment& segment : piece.segments) printer.print(segment);
     });
     if (code != kOk) return code;
@@ -59,13 +60,15 @@ int bench(const Options& options, const heed::Device& device, const heed::Speech
     std::vector<double> all, windows, tokens;
     for (int run = 0; run < options.bench; ++run) {
       const Clock::time_point start = Clock::now();
-      Clock::time_point last = start;
-      const int code = hear(path, options.speech, model, [&](const heed::SpeechPiece& piece) {
-        (piece.token < 0 ? windows : tokens).push_back(seconds_since(last));
-        last = Clock::now();
+      const int code = hear(path, options.speech, model, [&](const heed::SpeechPiece& piece, double seconds) {
+        (piece.token < 0 ? windows : tokens).push_back(seconds);
       });
       if (code != kOk) return code;
       all.push_back(seconds_since(start));
+    }
+    if (tokens.empty()) {
+      std::printf("%s: nothing is heard\n", path.c_str());
+      continue;
     }
     std::printf("%s: %.0f ms (at best %.0f); a window %.0f ms (at best %.0f), then %.1f tokens/s (at best %.1f)\n",
                 path.c_str(), median(all) * 1e3, *std::min_element(all.begin(), all.end()) * 1e3, median(windows) * 1e3,

@@ -4,12 +4,13 @@
 
 #include <samplerate.h>
 #include <sndfile.h>
+#include <heed/speech.hpp>
 
 namespace listen {
 
 namespace {
 
-constexpr int kRate = 16000, kLeastRate = 1000, kMostRate = 768000, kMostChannels = 256;
+constexpr int kRate = heed::kSpeechRate, kLeastRate = 1000, kMostRate = 768000, kMostChannels = 256;
 
 struct CloseFile {
   void operator()(SNDFILE* file) const { sf_close(file); }

@@ -220,6 +220,7 @@ TEST_CASE("whisper: folders of Hugging Face that mean another network are refuse
        "99999999"},
       {"model.safetensors", "encoder_attn.k_proj.weight", "encoder_attn.x_proj.weight", Status::MissingWeight,
        "k_proj.weight"},
+      {"model.safetensors", "[24,10,3]", "[720    ]", Status::ShapeMismatch, "encoder.conv1.weight"},
       {"model.safetensors", "\"F16\"", "\"I16\"", Status::InvalidFile, "I16"},
       {"tokenizer.json", "<|startoftranscript|>", "<|start|>", Status::InvalidFile, "<|startoftranscript|>"},
       {"tokenizer.json", "\"id\": 35", "\"id\": 3500", Status::InvalidFile, "3500"},

@@ -93,10 +93,10 @@ TEST_CASE("speech: windows end in pauses", "[speech]") {
       REQUIRE(stream.push(std::span(sound).subspan(at, std::min(size, sound.size() - at))) == Status::Ok);
     stream.finish();
     CHECK_FALSE(stream.busy());  // the rest is silence
-    const double speech = static_cast<double>(window) / 2 / 16000;
+    const double speech = static_cast<double>(window) / 2 / kSpeechRate;
     CHECK(heard[0].begin > speech - 0.06);
     CHECK(heard[0].begin <= speech);
-    CHECK(heard[0].end > speech + static_cast<double>(window / 3) / 16000);
+    CHECK(heard[0].end > speech + static_cast<double>(window / 3) / kSpeechRate);
     if (first.empty()) first = heard;
     CHECK(heard[0].ids == first[0].ids);
     CHECK(heard[0].begin == first[0].begin);
@@ -119,7 +119,7 @@ TEST_CASE("speech: several streams at once, polled", "[speech]") {
     }
     streams[2].cancel();
     CHECK_FALSE(streams[2].busy());
-    CHECK(std::fabs(streams[2].seconds() - static_cast<double>(tiny.sound.size()) / 16000) < 1e-6);
+    CHECK(std::fabs(streams[2].seconds() - static_cast<double>(tiny.sound.size()) / kSpeechRate) < 1e-6);
     const auto start = std::chrono::steady_clock::now();
     size_t turns[3] = {};
     while (streams[0].busy() || streams[1].busy()) {
@@ -236,12 +236,16 @@ TEST_CASE("speech: options outside of their ranges are refused", "[speech]") {
     SpeechOptions options;
     const char* said;
   };
-  const Wrong all[] = {
-      {{.most_tokens = -1}, "most_tokens is -1"},         {{.least_log_probability = nan}, "least_log_probability"},
-      {{.least_entropy = nan}, "least_entropy"},          {{.temperature_step = -0.1f}, "temperature_step"},
-      {{.temperature_step = 1e-6f}, "temperature_step"},  {{.most_no_speech = nan}, "most_no_speech"},
-      {{.pause_seconds = -1}, "pause_seconds"},           {{.pause_level = -1}, "pause_level"},
-      {{.partial_seconds = kInfinity}, "partial_seconds"}};
+  const Wrong all[] = {{{.most_tokens = -1}, "most_tokens is -1"},
+                       {{.least_log_probability = nan}, "least_log_probability"},
+                       {{.least_entropy = nan}, "least_entropy"},
+                       {{.temperature_step = -0.1f}, "temperature_step"},
+                       {{.temperature_step = 1e-6f}, "temperature_step"},
+                       {{.most_no_speech = nan}, "most_no_speech"},
+                       {{.pause_seconds = 20}, "pause_seconds"},
+                       {{.pause_seconds = -1}, "pause_seconds"},
+                       {{.pause_level = -1}, "pause_level"},
+                       {{.partial_seconds = kInfinity}, "partial_seconds"}};
   for (const Wrong& wrong : all) {
     SpeechStream stream;
     messages.refused(model.begin(wrong.options, &stream), Status::InvalidArgument, wrong.said);

@@ -35,7 +35,7 @@ TEST_CASE("whisper: tiny models hear what numpy hears", "[speech]") {
       std::vector<int32_t> spans;
       for (const SpeechSegment& segment : timed.segments)
         for (const double seconds : {segment.begin, segment.end})
-          spans.push_back(static_cast<int32_t>(std::lround(seconds * 16000)));
+          spans.push_back(static_cast<int32_t>(std::lround(seconds * kSpeechRate)));
       CHECK(spans == tiny.integers("times.spans"));
     }
 }
