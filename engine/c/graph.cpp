@@ -33,7 +33,7 @@ const std::vector<heed::detail::NamedTensor>* named_of(const Graph& graph, int32
                                       : nullptr;
 }
 
-// Those that runs give.
+// The extents whose values a run is given, without those that it computes.
 std::vector<const heed::detail::ExtentInfo*> extents_of(const Graph& graph) {
   std::vector<const heed::detail::ExtentInfo*> all;
   for (const heed::detail::ExtentInfo& extent : graph.it.data().extents)

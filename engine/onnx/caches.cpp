@@ -7,7 +7,7 @@
 namespace heed::onnx {
 namespace {
 
-// The axis along which a node makes an input longer that is its first operand, or the past of an attention.
+// The axis along which a node appends to `past`: Concat's if `past` is its first operand, 2 if it is the past key or value of Attention.
 std::optional<int64_t> grown_axis(const FileNode& node, std::string_view past) {
   const auto is_input = [&](size_t i) { return node.inputs.size() > i && node.inputs[i] == past; };
   if (node.op == "Attention" && (is_input(4) || is_input(5))) return 2;

@@ -79,14 +79,17 @@ class Finder {
     values_[extent] = value;
   }
 
-  // A sum of which one part is not known yet, as the length of a mask over past and new tokens.
+  // Solves a dim for its one unknown extent: a mask has past + new columns and new is known, so that past is the difference.
   void solve(const GivenDim& dim) {
     std::vector<size_t> unknown;
     for (size_t i = 0; i < values_.size(); ++i)
       if (!known_[i] && data_.sizes.depends_on(dim.size, static_cast<uint32_t>(i))) unknown.push_back(i);
     if (unknown.size() != 1 || data_.extents[unknown[0]].is_computed) return;
     const int64_t rest = data_.sizes.evaluate(dim.size, values_);
-    if (dim.value >= rest) know(unknown[0], dim.value - rest);
+    std::vector<int64_t> with_one = values_;
+    with_one[unknown[0]] = 1;
+    const int64_t times = data_.sizes.evaluate(dim.size, with_one) - rest;
+    if (times > 0 && dim.value >= rest) know(unknown[0], (dim.value - rest) / times);  // find() checks it
   }
 
   const detail::GraphData& data_;

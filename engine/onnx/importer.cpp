@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "base/logging.hpp"
+#include "graph/graph_data.hpp"
 
 namespace heed::onnx {
 namespace {
@@ -399,8 +400,6 @@ const FileFunction* Importer::find_function(std::string_view domain, std::string
 
 void Importer::run_node(const FileNode& node, int64_t opset, Scope* scope, const Arguments* arguments) {
   where_ = !node.name.empty() || node.outputs.empty() ? node.name : node.outputs[0];
-  const std::string around = label_;
-  label_ += (label_.empty() ? "" : ".") + where_;
   g_.push_label(where_);
   Call call(*this, node, opset, *scope, arguments);
   const FileFunction* function = find_function(node.domain, node.op);
@@ -415,10 +414,10 @@ void Importer::run_node(const FileNode& node, int64_t opset, Scope* scope, const
   if (g_.status() != Status::Ok && message_.empty()) {
     status_ = g_.status();
     message_ = g_.error();
-    if (message_.starts_with(label_ + ": ")) message_.erase(0, label_.size() + 2);
+    const std::string label = g_.data().labels.back() + ": ";  // fail() says the node
+    if (message_.starts_with(label)) message_.erase(0, label.size());
   }
   g_.pop_label();
-  label_ = around;
   if (!message_.empty()) return;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;

@@ -35,8 +35,8 @@ struct ImportOptions {
   bool gives_outputs = true;      // to the host; otherwise they are in Importer::outputs
 };
 
-// A symbol of the file that stands for another one, or for the sum of two, as the length of a mask over past and new tokens does. Or for a
-// constant, which a tensor that is given for an input has.
+// A name of a dim that equals another name, or the sum of two, as the length of a mask does: past + new. In OnnxModel::add it may be a
+// constant, which the tensor given for an input has.
 struct SameSize {
   std::string symbol;
   std::vector<std::string> terms;  // empty: it is `size`
@@ -176,7 +176,6 @@ class Importer {
   Scope scope_;
   Status status_ = Status::Ok;
   std::string message_, where_;
-  std::string label_;  // of the graph's nodes: the names of the functions' calls around, and of the node
   bool must_retry_ = false;
   std::vector<Cache> caches_;
   std::set<std::string, std::less<>> positions_;        // symbols of how many rows caches have

@@ -30,7 +30,7 @@ OnnxTensor described(const FileValue& value) {
     const onnx::FileDim& dim = value.dims[i];
     const bool is_unknown = dim.symbol.empty() && dim.size < 0;
     tensor.dims.push_back(
-        {is_unknown ? value.name + "." + std::to_string(i) : dim.symbol, std::max<int64_t>(dim.size, 0)});
+        {is_unknown ? onnx::symbol_of(dim, value.name, i) : dim.symbol, std::max<int64_t>(dim.size, 0)});
   }
   return tensor;
 }

@@ -36,8 +36,8 @@ Dim length_of_past(Call& call) {
   return 0;
 }
 
-// Queries sit behind the past among the keys. BottomRight says so where there are as many new keys as queries; otherwise each row's place
-// does. Lengths say so themselves.
+// Query i has the position past + i among the keys. Causal::BottomRight gives that where there are past + queries keys; otherwise
+// AttentionOptions::positions does. With a length for each row of the batch (input 6) the attention finds it by them.
 void place_queries(Call& call, Tensor query, Tensor key, AttentionOptions* options) {
   Graph& g = call.g;
   const bool has_window = options->window > 0 || options->window_ahead > 0;

@@ -1,6 +1,9 @@
 // Operators of elements.
 #include <cmath>
+#include <initializer_list>
 #include <limits>
+#include <numbers>
+#include <utility>
 
 #include "onnx/operators.hpp"
 
@@ -205,25 +208,54 @@ void is_inf(Call& call) {
             ElementType::Bool, is_scalar(call));
 }
 
+// x (1 + c[0] x^2 + c[1] x^4 + ...) near 0, where `otherwise`, a difference of nearly equal numbers, is inexact.
+Tensor series_near_0(Graph& g, Tensor x, std::initializer_list<double> coefficients, Tensor otherwise) {
+  const Tensor square = g.mul(x, x);
+  Tensor sum = number_like(g, 0, x);
+  for (const double* c = std::end(coefficients); c != std::begin(coefficients);)
+    sum = g.mul(square, g.add(number_like(g, *--c, x), sum));
+  return g.where(g.lt(g.abs(x), number_like(g, 0.125, x)), g.add(x, g.mul(x, sum)), otherwise);
+}
+// log(x + root), where the square of a large x would overflow and the root is x.
+Tensor log_with_root(Graph& g, Tensor x, Tensor root) {
+  return g.where(g.gt(x, number_like(g, 1e4, x)), g.add(g.log(x), number_like(g, std::numbers::ln2, x)),
+                 g.log(g.add(x, root)));
+}
 void acosh(Call& call) {
-  one(call, [](Graph& g, Tensor x) { return g.log(g.add(x, g.sqrt(g.sub(g.mul(x, x), number_like(g, 1, x))))); });
+  one(call, [](Graph& g, Tensor x) {
+    const Tensor one = number_like(g, 1, x);
+    return log_with_root(g, x, g.sqrt(g.mul(g.sub(x, one), g.add(x, one))));
+  });
 }
 void asinh(Call& call) {
   one(call, [](Graph& g, Tensor x) {
-    return g.mul(g.sign(x), g.log(g.add(g.abs(x), g.sqrt(g.add(g.mul(x, x), number_like(g, 1, x))))));
+    const Tensor size = g.abs(x), root = g.sqrt(g.add(g.mul(x, x), number_like(g, 1, x)));
+    return series_near_0(g, x, {-1.0 / 6, 3.0 / 40, -15.0 / 336}, g.mul(g.sign(x), log_with_root(g, size, root)));
   });
 }
 void atanh(Call& call) {
   one(call, [](Graph& g, Tensor x) {
     const Tensor one = number_like(g, 1, x);
-    return g.scale(g.log(g.div(g.add(one, x), g.sub(one, x))), 0.5f);
+    return series_near_0(g, x, {1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9},
+                         g.scale(g.log(g.div(g.add(one, x), g.sub(one, x))), 0.5f));
   });
 }
+// exp(|x|) / 2 and exp(-|x|) / 2; the first as a product, which overflows no earlier than it must.
+std::pair<Tensor, Tensor> half_exponentials(Graph& g, Tensor x) {
+  const Tensor root = g.exp(g.scale(g.abs(x), 0.5f));
+  return {g.mul(g.scale(root, 0.5f), root), g.scale(g.exp(g.neg(g.abs(x))), 0.5f)};
+}
 void cosh(Call& call) {
-  one(call, [](Graph& g, Tensor x) { return g.scale(g.add(g.exp(x), g.exp(g.neg(x))), 0.5f); });
+  one(call, [](Graph& g, Tensor x) {
+    const auto [grows, shrinks] = half_exponentials(g, x);
+    return g.add(grows, shrinks);
+  });
 }
 void sinh(Call& call) {
-  one(call, [](Graph& g, Tensor x) { return g.scale(g.sub(g.exp(x), g.exp(g.neg(x))), 0.5f); });
+  one(call, [](Graph& g, Tensor x) {
+    const auto [grows, shrinks] = half_exponentials(g, x);
+    return series_near_0(g, x, {1.0 / 6, 1.0 / 120}, g.mul(g.sign(x), g.sub(grows, shrinks)));
+  });
 }
 void celu(Call& call) {
   const float alpha = call.number("alpha", 1.0f);

@@ -1,5 +1,6 @@
 // Norms and softmaxes.
 #include <algorithm>
+#include <array>
 
 #include "onnx/operators.hpp"
 
@@ -45,6 +46,15 @@ void hardmax(Call& call) {
   });
 }
 
+struct Moments {
+  Tensor mean, centred, inverse;  // inverse: 1 / sqrt(variance + eps)
+};
+Moments moments_of(Graph& g, Tensor x, std::span<const int> axes, double eps) {
+  const Tensor mean = g.reduce(x, Reduction::Mean, axes, true), centred = g.sub(x, mean);
+  const Tensor variance = g.reduce(g.mul(centred, centred), Reduction::Mean, axes, true);
+  return {mean, centred, g.rsqrt(g.add(variance, g.number(eps)))};
+}
+
 // The axes from `axis` on as one, and their factors likewise.
 template <class F>
 void norm(Call& call, float eps, const F& f) {
@@ -68,13 +78,10 @@ void norm(Call& call, float eps, const F& f) {
   if (call.failed()) return;
   call.give(reshaped(call, y, dims), call.type(0));
   if (call.node.outputs.size() == 1) return;
-  // The mean, and what the rest was multiplied by.
-  const Tensor mean = g.reduce(whole, Reduction::Mean, {-1}, true), rest = g.sub(whole, mean);
-  const Tensor variance = g.reduce(g.mul(rest, rest), Reduction::Mean, {-1}, true);
+  const Moments moments = moments_of(g, whole, std::array{-1}, static_cast<double>(eps));
   std::vector<Dim> ones(dims.begin(), dims.begin() + axis);
   ones.resize(dims.size(), Dim(1));
-  for (const Tensor t : {mean, g.rsqrt(g.add(variance, g.number(static_cast<double>(eps))))})
-    call.give(reshaped(call, t, ones), call.type(0));
+  for (const Tensor t : {moments.mean, moments.inverse}) call.give(reshaped(call, t, ones), call.type(0));
 }
 
 void layernorm(Call& call) {
@@ -128,9 +135,8 @@ void mean_variance_norm(Call& call) {
   for (const int64_t axis : call.integers("axes", {0, 2, 3})) axes.push_back(call.axis(axis, call.rank(0)));
   const Tensor x = call.tensor(0);
   if (call.failed()) return;
-  const Tensor rest = g.sub(x, g.reduce(x, Reduction::Mean, axes, true));
-  const Tensor variance = g.reduce(g.mul(rest, rest), Reduction::Mean, axes, true);
-  call.give(g.mul(rest, g.rsqrt(g.add(variance, g.number(1e-9)))), call.type(0));
+  const Moments moments = moments_of(g, x, axes, 1e-9);
+  call.give(g.mul(moments.centred, moments.inverse), call.type(0));
 }
 
 void batchnorm(Call& call) {

@@ -7,7 +7,8 @@
 namespace heed::onnx {
 namespace {
 
-// Behind as many elements of one number as a cache has rows, perhaps none: a part of what has the most of them.
+// Concat(n elements of one number, x), where n is the length of a cache and may be 0: x is padded in front by the largest n, and the
+// slice leaves out what is too much.
 Tensor behind_filled(Call& call, const Value& filled, Tensor x, int axis) {
   Graph& g = call.g;
   const Dim size = filled.dims[static_cast<size_t>(axis)], most = size.value;

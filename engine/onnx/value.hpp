@@ -59,7 +59,7 @@ struct Value {
   bool is_empty = false;               // no elements, as an empty cache
   int cache = -1;                      // of the importer's caches: what lies there already, which is no tensor
   std::optional<Number> filled;        // each element is this number, and a run may have none of them
-  std::vector<Dim> dims;               // of these three
+  std::vector<Dim> dims;               // where is_empty, cache or filled is set; others have them in the tensor
   // Of a tensor of places: what is known of it, as one ramp; or as one for each element of its last axis. Slices that are assigned to are
   // written so.
   std::vector<Ramp> ramps;

@@ -99,7 +99,7 @@ class HEED_API OnnxModel {
   // Each pair of OnnxOptions::states is neither input nor output but a state of the graph, by the input's name. It is one of two kinds:
   // - A cache, which the file makes longer: present = Concat(past, new), or what Attention gives. The dim of its length, such as "past",
   //   becomes a position: how many rows are there, 0 at first. A run writes new rows behind them, and copies none. There is room for the
-  //   largest past and the largest of what is new together; plans of the same sum share a State.
+  //   largest past and the largest of what is new together.
   // - A memory, whose shape stays the same: a run replaces it.
   //
   // Unsupported: the message has the node, its operator, and what would be needed. InvalidArgument: the largest size of a dim is not given,

@@ -6,6 +6,7 @@
 #include <heed/onnx.hpp>
 
 #include "harness/setup.hpp"
+#include "hostile/hostile.hpp"
 #include "onnx/models.hpp"
 
 namespace heed::test {
@@ -41,6 +42,23 @@ inline std::unique_ptr<Imported> imported(const Proto& model, const OnnxOptions&
   made->status = OnnxModel::parse(std::as_bytes(std::span(made->bytes)), "memory", made->messages.log(), &made->model);
   if (made->status == Status::Ok) made->status = made->model.build(options, made->messages.log(), &made->graph);
   return made;
+}
+
+// Changes a few bytes of a file. Whether it is still one that becomes a graph; if not, one line says why.
+inline bool builds_changed(std::string bytes, ops::Random& r, bool has_states) {
+  for (int64_t edits = 1 + r.below(2); edits > 0; --edits) {
+    const auto at = static_cast<size_t>(r.below(static_cast<int64_t>(bytes.size())));
+    bytes[at] = r.coin() ? static_cast<char>(r.next()) : static_cast<char>(bytes[at] ^ (1 << r.below(8)));
+  }
+  OnnxModel model;
+  Graph graph;
+  Messages messages;
+  if (OnnxModel::parse(std::as_bytes(std::span(bytes)), "memory", messages.log(), &model) != Status::Ok) return false;
+  OnnxOptions options = {.largest = 16};
+  if (has_states) options.states = model.states();
+  const Status status = model.build(options, messages.log(), &graph);
+  CHECK(messages.count() == (status == Status::Ok ? 0 : 1));
+  return status == Status::Ok;
 }
 
 }  // namespace heed::test
