@@ -8,10 +8,11 @@ const SHADER := """
 shader_type spatial;
 render_mode unshaded, cull_disabled, shadows_disabled;
 uniform float now = 0.0;
+uniform float life;
 varying vec4 made;  // color, and time
 void vertex() { made = INSTANCE_CUSTOM; }
 void fragment() {
-	float age = clamp((now - made.a) / 10.8, 0.0, 1.0);
+	float age = clamp((now - made.a) / life, 0.0, 1.0);
 	ALBEDO = made.rgb * 0.9;
 	ALPHA = 0.75 * (1.0 - age) * (1.0 - age);
 }
@@ -36,6 +37,7 @@ func make(colors: PackedColorArray) -> void:
 	var material := ShaderMaterial.new()
 	material.shader = Shader.new()
 	material.shader.code = SHADER
+	material.set_shader_parameter("life", EVERY * PIECES)
 	material_override = material
 	cast_shadow = GeometryInstance3D.SHADOW_CASTING_SETTING_OFF
 
@@ -55,5 +57,5 @@ func follow(places: PackedVector2Array, time: float) -> void:
 		multimesh.set_instance_transform(at, Transform3D(angle.scaled_local(Vector3(WIDTH, 1, along.length() * 1.03)), Vector3(middle.x, 0.02, middle.y)))
 		multimesh.set_instance_custom_data(at, Color(_colors[i].srgb_to_linear(), time))
 	_last = places.duplicate()
+	multimesh.visible_instance_count = maxi(multimesh.visible_instance_count, (_next + 1) * places.size())
 	_next = (_next + 1) % PIECES
-	multimesh.visible_instance_count = maxi(multimesh.visible_instance_count, _next * places.size())

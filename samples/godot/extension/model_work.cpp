@@ -14,11 +14,17 @@ namespace {
 constexpr size_t kAlignment = 256;  // of arrays in the memory that the GPU shares
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
+// What a failure of FrameCommands means, which heed has not told of.
+heed::Status without_commands(heed::Status status, std::string* problem) {
+  if (status == heed::Status::OutOfDeviceMemory) *problem = "the GPU's driver has no memory for commands";
+  return status;
+}
+
 size_t rounded_up(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-int64_t elements_of(const std::vector<int64_t>& dims) {
-  int64_t product = 1;
-  for (const int64_t dim : dims) product *= dim;
+uint64_t elements_of(const std::vector<int64_t>& dims) {
+  uint64_t product = 1;
+  for (const int64_t dim : dims) product *= static_cast<uint64_t>(dim);
   return product;
 }
 
@@ -87,11 +93,13 @@ bool ModelWork::fit(const std::vector<heed::OnnxShape>& shapes, ModelRun* run, s
   for (ModelValue& value : run->values)
     if (status == heed::Status::Ok && value.is_output) {
       status = plan_.find_dims(value.name, run->extents, &value.dims);
-      const auto bytes = static_cast<size_t>(elements_of(value.dims)) * heed::size_of(value.dtype);
-      if (value.buffer.id == 0) value.bytes.resize(bytes);
+      if (status == heed::Status::Ok && value.buffer.id == 0)
+        value.bytes.resize(heed::bytes_of(value.dtype, elements_of(value.dims)));
     }
   // A size that is 0 is no input of the graph.
-  std::erase_if(run->values, [](const ModelValue& value) { return !value.is_output && elements_of(value.dims) == 0; });
+  std::erase_if(run->values, [](const ModelValue& value) {
+    return !value.is_output && std::find(value.dims.begin(), value.dims.end(), 0) != value.dims.end();
+  });
   if (status != heed::Status::Ok) *why = heed::last_message();
   return status == heed::Status::Ok;
 }
@@ -186,60 +194,68 @@ heed::Status ModelWork::advance_some(double budget_ms, bool* is_over, std::strin
 }
 
 heed::Status ModelWork::record(double budget_ms, std::string* problem) {
-  std::vector<heed::vulkan::Buffer> buffers;
   VkCommandBuffer commands = VK_NULL_HANDLE;
-  heed::Status status = place(&buffers, problem);
-  if (status == heed::Status::Ok) status = commands_->begin(&commands);
+  heed::Status status = cursor_.begun() ? heed::Status::Ok : place_arrays(problem);
+  if (status == heed::Status::Ok) status = find_buffers(problem);
   if (status != heed::Status::Ok) return status;
+  status = commands_->begin(&commands);
+  if (status != heed::Status::Ok) return without_commands(status, problem);
   const heed::vulkan::SyncNeeds needs = heed::vulkan::sync_needs(plan_);
   if (!cursor_.begun())
     commands_->barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT, needs.before_dst_stages,
                        needs.before_dst_accesses);
   heed::vulkan::Cursor next = cursor_;
-  status = heed::vulkan::record_some(plan_, commands, {.buffers = buffers, .extents = run_.extents}, budget_ms, &next);
+  status = heed::vulkan::record_some(plan_, commands, {.buffers = buffers_, .extents = run_.extents}, budget_ms, &next);
   if (status != heed::Status::Ok) return status;
   if (next.done())
     commands_->barrier(needs.after_src_stages, needs.after_src_accesses,
                        VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT,
                        VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT);
   status = commands_->submit();
-  if (status == heed::Status::Ok) cursor_ = next;
+  if (status != heed::Status::Ok) return without_commands(status, problem);
+  cursor_ = next;
   return status;
 }
 
-// Arrays lie in the shared memory one after the other; inputs are copied there before the first part.
-heed::Status ModelWork::place(std::vector<heed::vulkan::Buffer>* buffers, std::string* problem) {
+// Arrays lie in the shared memory one after the other. Inputs are copied there.
+heed::Status ModelWork::place_arrays(std::string* problem) {
   size_t bytes = 0;
-  for (const ModelValue& value : run_.values)
+  for (ModelValue& value : run_.values) {
+    value.offset = bytes;
     if (value.buffer.id == 0) bytes += rounded_up(value.bytes.size());
-  if (memory_->bytes() < bytes && !memory_->make(bytes)) return heed::Status::OutOfDeviceMemory;
-  size_t offset = 0;
+  }
+  if (memory_->bytes() < bytes && !memory_->make(bytes)) {
+    *problem = "the GPU has no memory for arrays of " + std::to_string(bytes) + " bytes";
+    return heed::Status::OutOfDeviceMemory;
+  }
+  buffers_.clear();
   for (const ModelValue& value : run_.values) {
-    heed::vulkan::Buffer buffer = {value.name, memory_->buffer(), offset, rounded_up(value.bytes.size())};
-    if (value.buffer.id != 0) {
-      if (!gpu_->find_buffer(value.buffer, &buffer)) {
-        *problem = "the buffer that was bound to " + value.name + " is gone; bind another one";
-        return heed::Status::NotFound;
-      }
-      buffer.offset = 0;
-    } else {
-      if (!cursor_.begun() && !value.is_output)
-        std::memcpy(memory_->mapped() + offset, value.bytes.data(), value.bytes.size());
-      offset += rounded_up(value.bytes.size());
+    buffers_.push_back({value.name, memory_->buffer(), value.offset, rounded_up(value.bytes.size())});
+    if (value.buffer.id == 0 && !value.is_output)
+      std::memcpy(memory_->mapped() + value.offset, value.bytes.data(), value.bytes.size());
+  }
+  return heed::Status::Ok;
+}
+
+// Buffers of the game, which it may free between frames.
+heed::Status ModelWork::find_buffers(std::string* problem) {
+  for (size_t i = 0; i < run_.values.size(); ++i) {
+    const ModelValue& value = run_.values[i];
+    if (value.buffer.id == 0) continue;
+    if (!gpu_->find_buffer(value.buffer, &buffers_[i])) {
+      *problem = "the buffer that was bound to " + value.name + " is gone; bind another one";
+      return heed::Status::NotFound;
     }
-    buffers->push_back(buffer);
+    buffers_[i].offset = 0;
   }
   return heed::Status::Ok;
 }
 
 // The GPU has finished the last part.
 heed::Status ModelWork::collect() {
-  size_t offset = 0;
-  for (ModelValue& value : run_.values) {
-    if (value.buffer.id != 0) continue;
-    if (value.is_output) std::memcpy(value.bytes.data(), memory_->mapped() + offset, value.bytes.size());
-    offset += rounded_up(value.bytes.size());
-  }
+  for (ModelValue& value : run_.values)
+    if (value.buffer.id == 0 && value.is_output)
+      std::memcpy(value.bytes.data(), memory_->mapped() + value.offset, value.bytes.size());
   std::vector<heed::PassTime> times;
   if (plan_.timings(&times) == heed::Status::Ok)
     for (const heed::PassTime& time : times) run_.milliseconds += time.milliseconds;

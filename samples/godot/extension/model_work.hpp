@@ -29,6 +29,7 @@ struct ModelValue {
   godot::Bytes bytes;
   godot::Rid buffer;  // where there is one, it takes the place of `bytes`
   bool is_output = false;
+  size_t offset = 0;  // of `bytes` in the memory that the GPU shares
 };
 
 struct ModelRun {
@@ -48,7 +49,7 @@ class ModelWork : public std::enable_shared_from_this<ModelWork> {
   // `gpu` is null where the CPU computes.
   ModelWork(std::shared_ptr<const ModelFile> file, std::shared_ptr<Gpu> gpu, heed::Device cpu);
   ~ModelWork();
-  // The last that holds it is then its worker, or the GPU's thread.
+  // Drops the caller's reference, so that the worker or the GPU's thread destroys it, and not the game's thread.
   static void leave(std::shared_ptr<ModelWork> work);
 
   // Begins to upload and to compile.
@@ -78,7 +79,8 @@ class ModelWork : public std::enable_shared_from_this<ModelWork> {
   void advance(double budget_ms);
   heed::Status advance_some(double budget_ms, bool* is_over, std::string* problem);
   heed::Status record(double budget_ms, std::string* problem);
-  heed::Status place(std::vector<heed::vulkan::Buffer>* buffers, std::string* problem);
+  heed::Status place_arrays(std::string* problem);
+  heed::Status find_buffers(std::string* problem);
   heed::Status collect();
 
   const std::shared_ptr<const ModelFile> file_;
@@ -98,6 +100,7 @@ class ModelWork : public std::enable_shared_from_this<ModelWork> {
   std::unique_ptr<SharedMemory> memory_;
   std::unique_ptr<FrameCommands> commands_;  // waits before the memory goes
   heed::vulkan::Cursor cursor_;
+  std::vector<heed::vulkan::Buffer> buffers_;  // of run_.values
 
   Worker worker_;
 };
