@@ -25,11 +25,11 @@ std::optional<double> function_at(Function function, double a, double b) {
 }
 
 const Node* maker_of(const GraphData& graph, Build& build, const Dataflow& flow, Tensor tensor) {
-  const TensorInfo info = build.info(tensor);
+  const TensorInfo& info = build.info(tensor);
   const int64_t maker = flow.producer[info.storage];
   if (maker < 0 || build.is_state(info.storage)) return nullptr;
   const Node& node = graph.nodes[static_cast<size_t>(maker)];
-  const TensorInfo whole = build.info(node.outputs[0]);
+  const TensorInfo& whole = build.info(node.outputs[0]);
   const bool makes_all = node.outputs[0].id == info.storage && build.is_contiguous(whole);
   const bool sees_all = build.is_contiguous(info) && graph.sizes.is_constant(info.offset, 0) &&
                         build.elements(info) == build.elements(whole);

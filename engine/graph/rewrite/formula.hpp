@@ -1,4 +1,4 @@
-// What rewrites share that look for an operation in the functions and reductions that spell it out.
+// Rewrites that recognize an operation in the functions and reductions that spell it out share these.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,11 @@
 
 namespace heed::detail {
 
-// A function at a number, or at two. None for functions that are not analytic, or that no recognized operation is made of.
+// The value of a function of one number or two. None for functions that are not analytic, or that no recognized operation is made of.
 std::optional<double> function_at(Function function, double a, double b);
 
-// The node that makes all of a tensor, which is or sees its result without gaps, in order and from its start; or null.
+// The node whose whole result a tensor is, perhaps as a reshaped view. Null if there is none: the tensor shows a part of a result, shows
+// it in another order, or no node makes it.
 const Node* maker_of(const GraphData& graph, Build& build, const Dataflow& flow, Tensor tensor);
 
 }  // namespace heed::detail

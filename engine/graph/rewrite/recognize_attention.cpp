@@ -16,7 +16,7 @@ namespace {
 using Operand = ElementwiseAttrs::Operand;
 using Step = ElementwiseAttrs::Step;
 
-// What is added to a score this low changes no bit of it.
+// A score this low stays as it is, bit for bit, whatever bias is added.
 constexpr float kLowest = -1e30f;
 // The highest score that stands for "hidden".
 constexpr float kHidden = -1e4f;
@@ -46,12 +46,12 @@ bool is_plain(const Node& matmul) {
          attrs.activation == Activation::None && !matmul.outputs[out::kBeforeActivation].valid();
 }
 
-// A mask or an addend of the scores, which have this shape there.
+// A mask or a bias of the scores, and the tensor of scores to whose shape it broadcasts.
 struct OfScores {
   Tensor tensor, shape;
 };
 
-// What is between the products.
+// The steps between the two products.
 struct Scores {
   size_t product = 0, values = 0;  // nodes
   SoftmaxAttrs softmax;            // whose scale is that of the scores
@@ -191,7 +191,7 @@ class Recognition {
     if (!step.operands[0].is(Operand::Input) || !passed.is(Operand::Input) || !low.is(Operand::Scalar)) return {};
     const Tensor mask = node.inputs[step.operands[0].index()];
     const float fill = std::max(number(node, low) * scores->softmax.scale, scores->limit);
-    // What is added afterwards must not bring a hidden score back.
+    // A bias that is added later must not bring a hidden score back.
     if (scores->mask.tensor.valid() || is_state(mask) || !(fill <= (scores->biases.empty() ? kHidden : kLowest)))
       return {};
     scores->mask = {mask, node.outputs[0]};
@@ -410,7 +410,7 @@ class Recognition {
            k.dims[2] == v.dims[2] && q.dims[3] == k.dims[3];
   }
 
-  // What broadcasts to [B, H, S_q, S_kv]. None if no view does.
+  // A view of a mask or bias that broadcasts to [B, H, S_q, S_kv]. None if there is no such view.
   std::optional<Tensor> of_scores(const OfScores& given, const Split& split) {
     const TensorInfo shape = build_.info(given.shape);
     TensorInfo info = build_.info(given.tensor);

@@ -29,7 +29,7 @@ Row sample_row(size_t columns, size_t seed, double scale) {
   return row;
 }
 
-// The same formula at rows of its one tensor x, and at samples in place of other rows that it reads, such as gamma.
+// The formula of a node, as a function of a row of its one tensor x. Samples take the place of the other rows that it reads, such as gamma.
 class RowFormula {
  public:
   RowFormula(const GraphData& graph, const Dataflow& flow, Build& build, const Node& node)
@@ -52,7 +52,7 @@ class RowFormula {
     }
     return reduces;
   }
-  // What may be x, the earliest first.
+  // Tensors that may be x, the earliest first.
   std::vector<Tensor> candidates() const {
     std::vector<Tensor> sorted = full_;
     std::stable_sort(sorted.begin(), sorted.end(), [&](Tensor a, Tensor b) { return maker(a) < maker(b); });
@@ -69,7 +69,7 @@ class RowFormula {
     scalars_.clear();
     return value_of(node_);
   }
-  // Of the last value(): rows that it read beside x, and numbers; nodes that it went through.
+  // The last value() read these rows beside x, and these numbers, and went through these nodes.
   const std::vector<Tensor>& factors() const { return factors_; }
   const std::vector<float>& scalars() const { return scalars_; }
   const std::vector<const Node*>& used() const { return used_; }
@@ -194,7 +194,7 @@ struct Norm {
   float eps = 0.0f;
 };
 
-// What an operation makes of a row, without factors.
+// A row after LayerNorm or RMSNorm without gamma and beta.
 Row norm_of(Op op, const Row& x, double eps) {
   const auto n = static_cast<double>(x.size());
   double mean = 0, square = 0;

@@ -16,15 +16,15 @@ struct SharedAxis {
 // Strides in the other tensor of a view of the one; false if it has none. Axes come from the outermost. The offset stays.
 bool move_view(SizeTable& sizes, std::span<const SharedAxis> axes, TensorInfo* view);
 
-// What broadcasts to `shape`, [.., m, n], as [batch, heads, m, n], where batch * heads are all dims before m. Dims that are broadcast are 1.
-// False if no strides do that.
+// Turns a view that broadcasts to `shape`, [.., m, n], into one of [batch, heads, m, n], where batch * heads are all dims before m. Dims
+// along which it is broadcast become 1. False if no strides do that.
 bool regroup(SizeTable& sizes, const TensorInfo& shape, SizeId batch, SizeId heads, TensorInfo* view);
 
 // The factor of a node that multiplies its only input by a number, or copies it; or none.
 std::optional<float> factor_of(const Node& node);
 
-// Has *view, of a tensor that nodes copy or scale, show what they are given, as far as that is possible. *factor gets what they multiply
-// by; null: none may multiply. A view for node `reader`: the source is the same there.
+// Where *view shows the result of nodes that copy or scale, turns it into a view of their input, as far as strides allow. *factor is
+// multiplied by their scales; null: none may scale. Node `reader` reads the view: no node before it changes the input.
 void see_through(const GraphData& graph, Build& build, const Dataflow& flow, size_t reader, TensorInfo* view,
                  float* factor);
 
