@@ -27,6 +27,7 @@ if [[ $# -eq 0 ]]; then
   works+=("encoder 8 128 f32" "encoder 1 128 bf16" "encoder 1 512 bf16" "decode 128 f32" "decode 512 f32" "decode 512 bf16")
   for tokens in 128 512 2048; do works+=("attention $tokens full f32" "attention $tokens causal f32"); done
   for m in 1 4 16 128 512; do works+=("matmul $m 3072 768 f32" "matmul $m 768 3072 f32"); done
+  works+=("conv1d 3000 80 384 1 f32" "conv1d 3000 384 384 2 f32" "patches 224 f32")
   works+=("matmul 1 16384 8192 f32" "matmul 1 16384 8192 bf16" "matmul 128 3072 768 bf16")
 fi
 

@@ -41,6 +41,11 @@ def flops(work):
     if kind == "matmul":
         m, n, k = map(int, rest[:3])
         return 2 * m * n * k
+    if kind == "conv1d":  # windows of three
+        length, channels, made, stride = map(int, rest[:4])
+        return 2 * ((length - 1) // stride + 1) * made * 3 * channels
+    if kind == "patches":
+        return 2 * (int(rest[0]) // 16) ** 2 * 768 * 16 * 16 * 3
     attend = lambda queries, keys: 4 * 768 * queries * keys
     if kind == "attention":
         return attend(int(rest[0]), int(rest[0])) / (2 if rest[1] == "causal" else 1)

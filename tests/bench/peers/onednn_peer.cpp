@@ -284,7 +284,60 @@ bool prepare_decode(std::istream& arguments, Work* work) {
   return start(net, x, kWidth, work);
 }
 
+// x [.., channels] convolved by w [kOut, .., channels]; channels last, as the others have them. `src` and `weights` are oneDNN's dims,
+// channels in front.
+bool convolve(const Dims& src, const Dims& weights, const Dims& dst, const Dims& strides, int64_t padding, Work* work) {
+  const auto net = std::make_shared<Net>();
+  const size_t axes = strides.size();
+  const Tag last = axes == 1 ? Tag::nwc : Tag::nhwc;
+  const auto count = [](const Dims& dims) {
+    int64_t all = 1;
+    for (const int64_t dim : dims) all *= dim;
+    return all;
+  };
+  const Dims pads(axes, padding), dilation(axes, 0);
+  const memory::desc x_desc(src, Type::f32, last), y_desc(dst, Type::f32, last), bias_desc({dst[1]}, Type::f32, Tag::a);
+  const auto kind = dnnl::prop_kind::forward_inference;
+  const auto algorithm = dnnl::algorithm::convolution_direct;
+#if DNNL_VERSION_MAJOR >= 3
+  const dnnl::convolution_forward::primitive_desc pd(engine(), kind, algorithm, x_desc, any(weights, Type::f32), bias_desc, y_desc,
+                                                     strides, dilation, pads, pads);
+#else
+  const dnnl::convolution_forward::primitive_desc pd({kind, algorithm, x_desc, any(weights, Type::f32), bias_desc, y_desc, strides,
+                                                      dilation, pads, pads},
+                                                     engine());
+#endif
+  std::vector<float> x = tensor(kInput, count(src), kInputSize), w = tensor(kQkv, count(weights), kWeightSize);
+  memory source = net->store.make(x_desc), result = net->store.make(y_desc), packed = net->store.make(pd.weights_desc());
+  std::memcpy(source.get_data_handle(), x.data(), x.size() * sizeof(float));
+  memory loose(memory::desc(weights, Type::f32, axes == 1 ? Tag::owi : Tag::ohwi), engine(), w.data());
+  dnnl::reorder(loose, packed).execute(stream(), loose, packed);
+  stream().wait();
+  net->calls.push_back({dnnl::convolution_forward(pd),
+                        {{DNNL_ARG_SRC, source},
+                         {DNNL_ARG_WEIGHTS, packed},
+                         {DNNL_ARG_BIAS, net->store.filled({dst[1]}, tensor(kQkvBias, dst[1], kBiasSize))},
+                         {DNNL_ARG_DST, result}}});
+  return start(net, result, count(dst), work);
+}
+
+bool prepare_conv1d(std::istream& arguments, Work* work) {
+  int64_t length = 0, channels = 0, made = 0, stride = 0;
+  std::string type;
+  if (!(arguments >> length >> channels >> made >> stride >> type) || type != "f32") return false;
+  return convolve({1, channels, length}, {made, channels, 3}, {1, made, (length - 1) / stride + 1}, {stride}, 1, work);
+}
+
+bool prepare_patches(std::istream& arguments, Work* work) {
+  int64_t side = 0;
+  std::string type;
+  if (!(arguments >> side >> type) || type != "f32") return false;
+  return convolve({1, 3, side, side}, {kWidth, 3, 16, 16}, {1, kWidth, side / 16, side / 16}, {16, 16}, 0, work);
+}
+
 Prepare find(const std::string& work) {
+  if (work == "conv1d") return prepare_conv1d;
+  if (work == "patches") return prepare_patches;
   if (work == "matmul") return prepare_matmul;
   if (work == "attention") return prepare_attention;
   if (work == "encoder") return prepare_encoder;

@@ -88,6 +88,30 @@ def decode(keys, stored):
     return as_floats(step)
 
 
+def channels_last(run):
+    """`run` gives [batch, channels, ..]; the others keep channels last."""
+    return as_floats(lambda: run().movedim(1, -1))
+
+
+def conv1d(length, channels, made, stride, stored):
+    if stored != "f32":
+        return None
+    x = tensors(INPUT, (1, int(length), int(channels)), INPUT_SIZE).movedim(-1, 1).contiguous()
+    w = tensors(QKV, (int(made), 3, int(channels)), WEIGHT_SIZE).movedim(-1, 1).contiguous()
+    b = tensors(QKV_BIAS, (int(made),), BIAS_SIZE)
+    return channels_last(lambda: nn.functional.conv1d(x, w, b, stride=int(stride), padding=1))
+
+
+def patches(side, stored):
+    if stored != "f32":
+        return None
+    x = tensors(INPUT, (1, int(side), int(side), 3), INPUT_SIZE).movedim(-1, 1).contiguous()
+    w = tensors(QKV, (WIDTH, 16, 16, 3), WEIGHT_SIZE).movedim(-1, 1).contiguous()
+    b = tensors(QKV_BIAS, (WIDTH,), BIAS_SIZE)
+    return channels_last(lambda: nn.functional.conv2d(x, w, b, stride=16))
+
+
 torch.set_num_threads(int(sys.argv[1]))
 serve(f"PyTorch {torch.__version__.split('+')[0]}",
-      {"matmul": matmul, "attention": attention, "encoder": encoder, "decode": decode})
+      {"matmul": matmul, "attention": attention, "encoder": encoder, "decode": decode,
+       "conv1d": conv1d, "patches": patches})

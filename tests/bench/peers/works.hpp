@@ -4,8 +4,9 @@
 //   run WORK ARGUMENT...      "MS CHECK...": the least milliseconds of several runs, then four values of the result by
 //                             which the driver sees that all peers compute the same; or "none" if the peer has
 //                             nothing for that work
-// Works: matmul M N K TYPE, attention TOKENS full|causal TYPE, encoder BATCH TOKENS TYPE, decode KEYS TYPE; of training, step BATCH
-// TOKENS TYPE, backward TOKENS TYPE and forward TOKENS TYPE (train_peer.cpp).
+// Works: matmul M N K TYPE, attention TOKENS full|causal TYPE, encoder BATCH TOKENS TYPE, decode KEYS TYPE, conv1d LENGTH CHANNELS
+// RESULTS STRIDE TYPE (windows of 3, one more on each side), patches SIDE TYPE (16x16 of a square image of three channels); of training,
+// step BATCH TOKENS TYPE, backward TOKENS TYPE and forward TOKENS TYPE (train_peer.cpp).
 // TYPE is how weights are stored: f32, f16 or bf16.
 #pragma once
 
