@@ -31,7 +31,7 @@ class Operations : private Composer {
         &Operations::turn,     &Operations::cut,     &Operations::reshape,      &Operations::concat,
         &Operations::concat,   &Operations::mean,    &Operations::encode,       &Operations::embed,
         &Operations::rotate,   &Operations::keep,    &Operations::keep_between, &Operations::keep_rows,
-        &Operations::recall,   &Operations::renew};
+        &Operations::recall,   &Operations::renew,   &Operations::convolve};
     (this->*kCalls[random_.below(static_cast<int64_t>(std::size(kCalls)))])();
     // Chains of elementwise operations, which heed fuses into one.
     static constexpr Make kLinks[] = {&Operations::add,      &Operations::add,     &Operations::add,
@@ -60,6 +60,52 @@ class Operations : private Composer {
       const Array left = rounds ? stored(DType::BF16, of(e, x)) : of(e, x);
       const Array product = ops::matmul(left, transposed(of(e, w)));
       return b >= 0 ? ops::add(product, of(e, b)) : product;
+    });
+  }
+
+  // Element `at` of each window along axis 1 of x [B, S, C], which is padded: [B, windows, C].
+  static Array tap(const Array& x, int64_t at, int64_t windows, int64_t stride) {
+    Array y({x.shape[0], windows, x.shape[2]});
+    for (int64_t i = 0; i < y.size(); ++i) {
+      const int64_t row = i / y.shape[2] % windows, batch = i / y.shape[2] / windows;
+      const int64_t from = (batch * x.shape[1] + row * stride + at) * x.shape[2] + i % x.shape[2];
+      y.at(i) = x.at(from);
+      y.err(i) = x.err(from);
+    }
+    return y;
+  }
+  // All channels by a product, or each channel for itself. As many elements are added as a window has beside its first, so that the
+  // shortest of lines has a window.
+  void convolve() {
+    const auto found = pick([&](int v) { return rank(v) == 3 && last(v).is_constant(); });
+    const int x = found ? *found : source(drawn_shape(3));
+    const bool apart = random_.one_in(4);
+    const int64_t channels = last(x).value, out = apart ? channels : width().value, size = random_.pick({1, 2, 3, 5});
+    const int64_t stride = random_.pick({1, 1, 2, 3}), before = random_.below(size), behind = size - 1 - before;
+    const int64_t each = apart ? 1 : channels;
+    const int w = source({out, size, each}, std::sqrt(3.0 / static_cast<double>(size * each)), dtype(x));
+    const int b = random_.coin() ? source({out}, 1.0, dtype(x)) : -1;
+    const std::string text = std::to_string(size) + " of stride " + std::to_string(stride) + (apart ? ", each channel" : "");
+    const Tensor y = g().conv1d(tensor(x), tensor(w), b >= 0 ? tensor(b) : Tensor{},
+                                {.stride = stride, .before = before, .behind = behind});
+    operation("conv1d", {x, w, b}, text, y, [=](Evaluation& e) {
+      const Array& rows = of(e, x);
+      const int64_t batch = rows.shape[0], windows = (rows.shape[1] - 1) / stride + 1;
+      const Array padded = ops::concat({filled({batch, before, channels}, 0.0), rows, filled({batch, behind, channels}, 0.0)}, 1);
+      std::vector<Array> taps;
+      for (int64_t i = 0; i < size; ++i) taps.push_back(tap(padded, i, windows, stride));
+      Array sum;
+      if (!apart) {
+        sum = ops::matmul(ops::concat(taps, 2), transposed(ops::reshape(of(e, w), {out, size * each})));
+        return b >= 0 ? ops::add(sum, of(e, b)) : sum;
+      }
+      if (b >= 0) sum = of(e, b);
+      for (int64_t i = 0; i < size; ++i) {
+        const Array factor = ops::reshape(slice(of(e, w), 1, i, 1), {channels});
+        const Array term = ops::mul(taps[static_cast<size_t>(i)], factor);
+        sum = sum.shape.empty() ? term : ops::add(sum, term);
+      }
+      return sum;
     });
   }
 
