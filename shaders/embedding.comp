@@ -29,9 +29,11 @@ void main() {
   if (row >= p.rows) return;
   uvec4 at = UNRAVEL(row, p.dim);
   int id = ids[p.offset[1] + DOT4(at, p.ids_stride)];
-  bool known = id >= 0 && uint(id) < p.vocabulary;
+  bool known = id >= 0 && uint(id) < p.total;
+  uint place = uint(id) - p.first;
+  if (known ? place >= p.vocabulary : p.first > 0u) return;
   if (!known && lane() == 0u) atomicOr(faults, 1u);
-  uint from = p.offset[0] + (known ? uint(id) : 0u) * p.table_row;
+  uint from = p.offset[0] + (known ? place : 0u) * p.table_row;
   uint to = p.offset[2] + DOT4(at, p.out_stride);
 #ifdef BLOCKS
   for (uint i = lane() * 4u; i < p.n; i += lanes() * 4u) {

@@ -27,8 +27,8 @@ uint64_t Device::upload_bytes(std::span<const HostTensor> tensors, const UploadO
   std::vector<size_t> order;
   uint64_t bytes = 0;
   if (impl_ == nullptr) return 0;
-  const Status status =
-      detail::place_weights(tensors, options, impl_->weight_alignment(), impl_->log(), &entries, &order, &bytes);
+  const Status status = detail::place_weights(tensors, options, impl_->weight_alignment(), impl_->most_weight_bytes(),
+                                              impl_->log(), &entries, &order, &bytes);
   return status == Status::Ok ? bytes : 0;
 }
 

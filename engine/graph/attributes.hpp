@@ -116,6 +116,12 @@ struct SampleAttrs {
   SizeId step = 0;   // where there are no steps
 };
 
+// The table has the rows of ids from `first` on, of `total` that there are; 0: all of them. Of other ids nothing is written; the part with
+// the first row also has what is no id.
+struct EmbeddingAttrs {
+  int64_t first = 0, total = 0;
+};
+
 struct CrossEntropyAttrs {
   float label_smoothing = 0.0f;
 };
@@ -187,7 +193,7 @@ struct EmptyAttrs {};
 using Attrs = std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs,
                            ElementwiseAttrs, ReduceAttrs, ArgmaxAttrs, CumsumAttrs, RotaryAttrs, ProjectionAttrs,
                            CrossEntropyAttrs, SampleAttrs, PlaceAttrs, ConcatAttrs, CustomAttrs, SoftmaxBackwardAttrs,
-                           NormBackwardAttrs, SliceBackwardAttrs, UpdateAttrs>;
+                           NormBackwardAttrs, SliceBackwardAttrs, UpdateAttrs, EmbeddingAttrs>;
 
 // The index of T among the attributes, as the sheet stores it.
 template <class T, size_t I = 0>

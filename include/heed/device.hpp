@@ -208,7 +208,9 @@ class HEED_API Device {
   bool valid() const { return impl_ != nullptr; }
   const DeviceInfo& info() const;  // the device must be valid
 
-  // Copies tensors of any DType to the device, all or none, and waits until they are there.
+  // Copies tensors of any DType to the device, all or none, and waits until they are there. A matrix that is larger than what a
+  // Vulkan device binds (maxStorageBufferRange) lies there in parts, each with some of its rows. Plans can then read it as the table of
+  // Graph::embedding and the weight of Graph::linear; those that read it otherwise are refused (Unsupported).
   Status upload(std::span<const HostTensor> tensors, Weights* weights, const UploadOptions& options = {});
   // The exact device memory that upload would take, before plans on the CPU pack any of it.
   uint64_t upload_bytes(std::span<const HostTensor> tensors, const UploadOptions& options = {}) const;

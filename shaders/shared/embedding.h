@@ -1,11 +1,12 @@
-// out[r, :] = table[ids[r], :]; zeros, and a nonzero Faults word, for an id outside 0..vocabulary-1.
+// out[r, :] = table[ids[r] - first, :] for ids from first to first + vocabulary - 1. Other rows stay, but with first == 0 an id outside
+// 0..total-1 gives zeros, and a nonzero Faults word.
 #include "constants.h"
 #include "params.h"
 
 HEED_BEGIN_PARAMS(EmbeddingParams)
 uint offset[4];  // table, ids, out, faults
 uint rows, n;
-uint vocabulary;
+uint vocabulary, first, total;
 uint table_row, table_column;  // of a quantized table, whose rows are dense, the latter is the number of its blocks
 uint dim[4];                   // of the ids, right-aligned
 uint ids_stride[4];

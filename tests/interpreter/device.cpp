@@ -23,6 +23,7 @@ class InterpretedDevice final : public detail::DeviceImpl {
   const DeviceInfo& info() const override { return info_; }
   const Log& log() const override { return log_; }
   uint64_t weight_alignment() const override { return std::max<uint64_t>(16, machine.capabilities.storage_alignment); }
+  uint64_t most_weight_bytes() const override { return machine.capabilities.max_storage_range; }
   std::unique_ptr<const detail::PlanningDevice> planning() const override {
     return std::make_unique<KernelPlanning>(
         machine.capabilities, detail::PlanningTraits{.alignment = weight_alignment(),
@@ -37,12 +38,14 @@ class InterpretedDevice final : public detail::DeviceImpl {
     std::vector<WeightsImpl::Entry> entries;
     std::vector<size_t> order;
     uint64_t bytes = 0;
-    const Status status = detail::place_weights(tensors, options, weight_alignment(), log_, &entries, &order, &bytes);
+    const Status status = detail::place_weights(tensors, options, weight_alignment(), most_weight_bytes(), log_,
+                                                &entries, &order, &bytes);
     if (status != Status::Ok) return status;
     auto fresh = std::make_shared<InterpretedWeights>(bytes, shared_from_this());
     fresh->entries = std::move(entries);
     for (size_t i = 0; i < fresh->entries.size(); ++i)
-      kernels::write_weight(tensors[order[i]], fresh->entries[i], fresh->memory.data() + fresh->entries[i].offset);
+      kernels::write_weight(detail::rows_of(tensors[order[i]], fresh->entries[i]), fresh->entries[i],
+                            fresh->memory.data() + fresh->entries[i].offset);
     *weights = std::move(fresh);
     return Status::Ok;
   }

@@ -78,7 +78,8 @@ class CpuDevice final : public detail::DeviceImpl {
     std::vector<detail::WeightsImpl::Entry> entries;
     std::vector<size_t> order;
     uint64_t bytes = 0;
-    const Status status = detail::place_weights(tensors, options, weight_alignment(), log(), &entries, &order, &bytes);
+    const Status status = detail::place_weights(tensors, options, weight_alignment(), most_weight_bytes(), log(),
+                                                &entries, &order, &bytes);
     if (status != Status::Ok) return status;
     auto fresh = std::make_shared<CpuWeights>(entries.size());
     std::vector<std::byte*> memory(entries.size());

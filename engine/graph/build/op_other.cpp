@@ -41,7 +41,7 @@ Tensor Graph::embedding(Tensor table, Tensor ids, std::optional<DType> dtype) {
   out.dims[static_cast<size_t>(out.rank++)] = t.dims[1];
   const Tensor dense_ids = build.contiguous(ids), dense_table = build.contiguous(table);
   const Tensor result = build.add_like(out, to);
-  build.add_node(Op::Embedding, {dense_table, dense_ids}, result, EmptyAttrs{});
+  build.add_node(Op::Embedding, {dense_table, dense_ids}, result, EmbeddingAttrs{});
   return result;
 }
 

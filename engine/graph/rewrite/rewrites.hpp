@@ -61,6 +61,8 @@ void write_in_place(GraphData* graph, const PlanningDevice& device, Products pro
 // Makes one pass of up to three products of the same few rows, and of the norm before and the rotary or gate behind them, where
 // the device has a kernel for it that can read these weights.
 void project(GraphData* graph, const PlanningDevice& device, const WeightsImpl& weights);
+// Has nodes read the parts of weights that the device cannot bind as one tensor, as far as their operations go row by row.
+void divide_weights(GraphData* graph, const PlanningDevice& device);
 // Makes one node of chains of elementwise nodes whose results nobody else reads, as far as a program reaches; and finds the rank
 // of each. Values between the functions of a node are not rounded to f16 or bf16.
 void join_elementwise(GraphData* graph);

@@ -42,10 +42,13 @@ class WeightsImpl {
 };
 
 // Sizes, checks (duplicate names, sizes that do not match the data, dtypes that cannot be stored) and places
-// the tensors of an upload; shared by all devices. Fills `entries` sorted by name and `order` (entry -> source).
+// the tensors of an upload; shared by all devices. Fills `entries` sorted by name and `order` (entry -> source). Matrices of more
+// than `most_bytes` become entries for their parts.
 Status place_weights(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment,
-                     const Log& log, std::vector<WeightsImpl::Entry>* entries, std::vector<size_t>* order,
-                     uint64_t* bytes);
+                     uint64_t most_bytes, const Log& log, std::vector<WeightsImpl::Entry>* entries,
+                     std::vector<size_t>* order, uint64_t* bytes);
+// The rows of a source tensor that an entry holds. They live as long as both.
+HostTensor rows_of(const HostTensor& source, const WeightsImpl::Entry& entry);
 // Writes one source tensor as its entry's dtype.
 void convert_weight(const HostTensor& from, const WeightsImpl::Entry& to, std::byte* target);
 
@@ -117,6 +120,8 @@ class DeviceImpl : public std::enable_shared_from_this<DeviceImpl> {
   virtual const DeviceInfo& info() const = 0;
   virtual const Log& log() const = 0;
   virtual uint64_t weight_alignment() const = 0;
+  // Larger matrices of an upload are divided.
+  virtual uint64_t most_weight_bytes() const { return UINT64_MAX; }
   virtual std::unique_ptr<const PlanningDevice> planning() const = 0;
   // Bytes of scratch that the plans of this device share.
   virtual uint64_t scratch_bytes() const { return 0; }

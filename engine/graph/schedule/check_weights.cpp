@@ -43,13 +43,13 @@ Findings compare(const Schedule& schedule, const WeightsImpl* weights) {
 }
 
 // Notes what the graph declares.
-WeightUses& note_uses(const GraphData& graph, WeightsImpl* weights) {
+WeightUses& note_uses(const GraphData& graph, const Schedule& schedule, WeightsImpl* weights) {
   const std::lock_guard<std::mutex> lock(weights->uses_mutex);
   if (weights->uses == nullptr) {
     weights->uses = std::make_shared<WeightUses>(weights->entries.size());
     for (size_t i = 0; i < weights->entries.size(); ++i) (*weights->uses)[i].name = weights->entries[i].name;
   }
-  for (const auto* list : {&graph.weights, &graph.kept_weights})
+  for (const auto* list : {&graph.weights, &graph.kept_weights, &schedule.weights})
     for (const NamedTensor& weight : *list)
       if (const WeightsImpl::Entry* entry = weights->find(weight.name); entry != nullptr)
         (*weights->uses)[static_cast<size_t>(entry - weights->entries.data())].declared = true;
@@ -82,7 +82,7 @@ Status check_weights(const GraphData& graph, const Schedule& schedule, WeightsIm
   const bool fails = found.status != Status::Ok;
   std::string unused;
   if (weights != nullptr) {
-    WeightUses& uses = note_uses(graph, weights);
+    WeightUses& uses = note_uses(graph, schedule, weights);
     if (fails || strict) add_unused(uses, false, &unused);
   }
   const std::string told = unused.empty() ? "" : kUnused + unused;

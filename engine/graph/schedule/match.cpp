@@ -11,6 +11,7 @@
 #include "base/half.hpp"
 #include "base/logging.hpp"
 #include "graph/schedule/backend.hpp"
+#include "graph/schedule/weight_parts.hpp"
 
 namespace heed::detail {
 namespace {
@@ -60,36 +61,69 @@ void write_widened(const HostTensor& from, DType type, std::byte* target) {
   }
 }
 
+// Adds entries for a tensor, one unless it is too large.
+void add_entries(const HostTensor& tensor, DType dtype, int64_t elements, uint64_t most_bytes,
+                 std::vector<WeightsImpl::Entry>* entries) {
+  const bool is_matrix = tensor.shape.size() == 2;
+  const int64_t rows = is_matrix ? tensor.shape[0] : 1;
+  const uint64_t row_bytes = bytes_of(dtype, static_cast<uint64_t>(elements / rows));
+  const int64_t each = rows_of_parts(rows, row_bytes, most_bytes);
+  for (int64_t begin = 0; begin < rows; begin += each) {
+    const int64_t end = std::min(begin + each, rows);
+    WeightsImpl::Entry entry;
+    entry.name = each < rows ? name_of_part(tensor.name, begin, end) : std::string(tensor.name);
+    entry.dtype = dtype;
+    entry.shape.assign(tensor.shape.begin(), tensor.shape.end());
+    if (is_matrix) entry.shape[0] = end - begin;
+    entry.bytes = align_up<uint64_t>(row_bytes * static_cast<uint64_t>(end - begin), 4);
+    entry.first_row = begin;
+    entries->push_back(std::move(entry));
+  }
+}
+
 }  // namespace
 
 Status place_weights(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment,
-                     const Log& log, std::vector<WeightsImpl::Entry>* entries, std::vector<size_t>* order,
-                     uint64_t* bytes) {
+                     uint64_t most_bytes, const Log& log, std::vector<WeightsImpl::Entry>* entries,
+                     std::vector<size_t>* order, uint64_t* bytes) {
   if (!options.keep_dtype && !is_float(options.dtype))
     return fail(log, Status::InvalidArgument,
                 format("upload: tensors are converted to f32, f16 or bf16, not to %s", to_string(options.dtype)));
-  order->resize(tensors.size());
-  std::iota(order->begin(), order->end(), size_t{0});
-  std::sort(order->begin(), order->end(), [&](size_t a, size_t b) { return tensors[a].name < tensors[b].name; });
-  entries->clear();
-  *bytes = 0;
-  for (size_t index : *order) {
-    const HostTensor& tensor = tensors[index];
+  std::vector<WeightsImpl::Entry> fresh;
+  std::vector<size_t> sources;
+  for (size_t i = 0; i < tensors.size(); ++i) {
     int64_t elements = 0;
-    const Status status = check_source(tensor, log, &elements);
+    const Status status = check_source(tensors[i], log, &elements);
     if (status != Status::Ok) return status;
-    if (!entries->empty() && entries->back().name == tensor.name)
-      return fail(log, Status::InvalidArgument, "upload: '" + entries->back().name + "' is given twice");
-    WeightsImpl::Entry entry;
-    entry.name = tensor.name;
-    entry.dtype = stored_as(tensor, options);
-    entry.shape.assign(tensor.shape.begin(), tensor.shape.end());
+    add_entries(tensors[i], stored_as(tensors[i], options), elements, most_bytes, &fresh);
+    sources.resize(fresh.size(), i);
+  }
+  std::vector<size_t> sorted(fresh.size());
+  std::iota(sorted.begin(), sorted.end(), size_t{0});
+  std::stable_sort(sorted.begin(), sorted.end(), [&](size_t a, size_t b) { return fresh[a].name < fresh[b].name; });
+  entries->clear();
+  order->clear();
+  *bytes = 0;
+  for (const size_t index : sorted) {
+    WeightsImpl::Entry& entry = fresh[index];
+    if (!entries->empty() && entries->back().name == entry.name)
+      return fail(log, Status::InvalidArgument, "upload: '" + entry.name + "' is given twice");
     entry.offset = align_up(*bytes, alignment);
-    entry.bytes = align_up<uint64_t>(bytes_of(entry.dtype, static_cast<uint64_t>(elements)), 4);
     *bytes = entry.offset + entry.bytes;
     entries->push_back(std::move(entry));
+    order->push_back(sources[index]);
   }
   return Status::Ok;
+}
+
+HostTensor rows_of(const HostTensor& source, const WeightsImpl::Entry& entry) {
+  if (entry.shape.empty() || entry.shape[0] == source.shape[0]) return source;
+  const uint64_t row = source.data.size() / static_cast<uint64_t>(source.shape[0]);
+  HostTensor rows = source;
+  rows.shape = entry.shape;
+  rows.data =
+      source.data.subspan(static_cast<uint64_t>(entry.first_row) * row, static_cast<uint64_t>(entry.shape[0]) * row);
+  return rows;
 }
 
 void convert_weight(const HostTensor& from, const WeightsImpl::Entry& to, std::byte* target) {

@@ -13,14 +13,16 @@ struct WeightEntry {
   std::string name;
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
-  uint64_t offset = 0;  // bytes into the weights' memory
-  uint64_t bytes = 0;   // rounded up to 4
+  uint64_t offset = 0;    // bytes into the weights' memory
+  uint64_t bytes = 0;     // rounded up to 4
+  int64_t first_row = 0;  // of the uploaded tensor, where it is a part of one (weight_parts.hpp)
 };
 
 struct PlanningTraits {
-  uint64_t alignment = 256;                // of every tensor in scratch
-  uint64_t max_tensor_bytes = UINT64_MAX;  // larger tensors are refused with both numbers
-  int64_t colliding_pitch = 0;             // bytes; rows this far apart, or a multiple, collide in a cache. 0: none do
+  uint64_t alignment = 256;  // of every tensor in scratch
+  // Larger tensors are refused with both numbers, but for tables and matrices that may lie in parts.
+  uint64_t max_tensor_bytes = UINT64_MAX;
+  int64_t colliding_pitch = 0;  // bytes; rows this far apart, or a multiple, collide in a cache. 0: none do
   bool converts_results =
       false;  // operations that may (see the sheet) write results of any type of float, whatever they read
   bool strided_attention = false;  // the fused attention writes any strides: a copy behind it is then left out

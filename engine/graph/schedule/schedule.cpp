@@ -57,6 +57,7 @@ class Planner {
     detail::write_in_place(&graph_, device_, detail::Products::PerHead);
     detail::spread_rows(&graph_, device_.traits.colliding_pitch);
     detail::join_elementwise(&graph_);
+    detail::divide_weights(&graph_, device_);
     evaluate_maxima();
     Status status = check_sizes();
     if (status != Status::Ok) return status;

@@ -46,7 +46,10 @@ void emit_embedding(const Emit& emit) {
   p.offset[0] = u32(table.offset);
   p.offset[1] = u32(ids.offset);
   p.offset[2] = u32(out.offset);
+  const auto& attrs = emit.node.as<EmbeddingAttrs>();
   p.vocabulary = u32(table.dim[0]);
+  p.first = u32(attrs.first);
+  p.total = u32(attrs.total > 0 ? attrs.total : table.dim[0]);
   p.table_row = u32(table.stride[0]);
   p.table_column =
       u32(is_quantized(table.dtype) ? blocks_of(emit.schedule, emit.node.inputs[in::kTable]) : table.stride[1]);

@@ -22,7 +22,7 @@ std::unique_ptr<const detail::PlanningDevice> VulkanDevice::planning() const {
 Status VulkanDevice::upload(std::span<const HostTensor> tensors, const UploadOptions& options,
                             std::shared_ptr<detail::WeightsImpl>* weights) {
   auto fresh = std::make_shared<VulkanWeights>(shared_from_this(), context_);
-  const Status status = fresh->upload(tensors, options, weight_alignment());
+  const Status status = fresh->upload(tensors, options);
   if (status == Status::Ok) *weights = std::move(fresh);
   return status;
 }
@@ -30,7 +30,7 @@ Status VulkanDevice::upload(std::span<const HostTensor> tensors, const UploadOpt
 Status VulkanDevice::upload_to(const WeightTarget& target, std::span<const HostTensor> tensors,
                                const UploadOptions& options, std::shared_ptr<detail::WeightsImpl>* weights) {
   auto fresh = std::make_shared<VulkanWeights>(shared_from_this(), context_);
-  const Status status = fresh->upload_to(target, tensors, options, weight_alignment());
+  const Status status = fresh->upload_to(target, tensors, options);
   if (status == Status::Ok) *weights = std::move(fresh);
   return status;
 }
@@ -40,8 +40,8 @@ Status VulkanDevice::upload_needs(std::span<const HostTensor> tensors, const Upl
   std::vector<detail::WeightsImpl::Entry> entries;
   std::vector<size_t> order;
   uint64_t bytes = 0;
-  const Status status =
-      detail::place_weights(tensors, options, weight_alignment(), context_.log, &entries, &order, &bytes);
+  const Status status = detail::place_weights(tensors, options, weight_alignment(), most_weight_bytes(), context_.log,
+                                              &entries, &order, &bytes);
   if (status != Status::Ok) return status;
   return needs_of(context_, bytes, kWeightsUsage, weight_alignment(), needs);
 }

@@ -26,6 +26,7 @@ class VulkanDevice final : public detail::DeviceImpl {
   const DeviceInfo& info() const override { return context_.info; }
   const Log& log() const override { return context_.log; }
   uint64_t weight_alignment() const override { return context_.buffer_alignment(); }
+  uint64_t most_weight_bytes() const override { return context_.capabilities.max_storage_range; }
   std::unique_ptr<const detail::PlanningDevice> planning() const override;
   Status upload(std::span<const HostTensor> tensors, const UploadOptions& options,
                 std::shared_ptr<detail::WeightsImpl>* weights) override;

@@ -113,14 +113,15 @@ class Stream {
 
 }  // namespace
 
-Status VulkanWeights::place(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment) {
+Status VulkanWeights::place(std::span<const HostTensor> tensors, const UploadOptions& options) {
   const Status status = context_.alive("upload");
   if (status != Status::Ok) return status;
-  return detail::place_weights(tensors, options, alignment, context_.log, &entries, &order_, &bytes_);
+  return detail::place_weights(tensors, options, owner_->weight_alignment(), owner_->most_weight_bytes(), context_.log,
+                               &entries, &order_, &bytes_);
 }
 
-Status VulkanWeights::upload(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment) {
-  Status status = place(tensors, options, alignment);
+Status VulkanWeights::upload(std::span<const HostTensor> tensors, const UploadOptions& options) {
+  Status status = place(tensors, options);
   if (status != Status::Ok || bytes_ == 0) return status;
   status = buffer_.create(context_, "weights", bytes_, kWeightsUsage, MemoryUse::Device);
   range_ = {buffer_.handle(), 0, bytes_};
@@ -128,10 +129,10 @@ Status VulkanWeights::upload(std::span<const HostTensor> tensors, const UploadOp
 }
 
 Status VulkanWeights::upload_to(const WeightTarget& target, std::span<const HostTensor> tensors,
-                                const UploadOptions& options, uint64_t alignment) {
-  Status status = place(tensors, options, alignment);
+                                const UploadOptions& options) {
+  Status status = place(tensors, options);
   if (status != Status::Ok || bytes_ == 0) return status;
-  status = check_range(context_, "upload", target.range, bytes_, alignment);
+  status = check_range(context_, "upload", target.range, bytes_, owner_->weight_alignment());
   if (status != Status::Ok) return status;
   range_ = target.range;
   if (target.mapped == nullptr) return copy(tensors, options);
@@ -143,8 +144,9 @@ Status VulkanWeights::copy(std::span<const HostTensor> tensors, const UploadOpti
   Stream stream(context_, range_, options.progress);
   Status status = stream.create(bytes_);
   for (size_t i = 0; i < entries.size() && status == Status::Ok; ++i) {
-    status = stream.write(tensors[order_[i]], entries[i]);
-    options.release(tensors[order_[i]]);
+    const HostTensor from = detail::rows_of(tensors[order_[i]], entries[i]);
+    status = stream.write(from, entries[i]);
+    options.release(from);
   }
   if (status == Status::Ok) status = stream.flush();
   if (status == Status::Ok) stream.report(bytes_);
@@ -157,8 +159,9 @@ void VulkanWeights::write(std::span<const HostTensor> tensors, const UploadOptio
   };
   report(0);
   for (size_t i = 0; i < entries.size(); ++i) {
-    kernels::write_weight(tensors[order_[i]], entries[i], to + entries[i].offset);
-    options.release(tensors[order_[i]]);
+    const HostTensor from = detail::rows_of(tensors[order_[i]], entries[i]);
+    kernels::write_weight(from, entries[i], to + entries[i].offset);
+    options.release(from);
     report(entries[i].offset + entries[i].bytes);
   }
 }

@@ -22,17 +22,16 @@ class VulkanWeights final : public detail::WeightsImpl {
   const detail::DeviceImpl* device() const override { return owner_.get(); }
 
   // Places, converts and copies, in pieces of at most kStagingBytes; waits until all is on the device.
-  Status upload(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment);
+  Status upload(std::span<const HostTensor> tensors, const UploadOptions& options);
   // The same into the host's buffer.
-  Status upload_to(const WeightTarget& target, std::span<const HostTensor> tensors, const UploadOptions& options,
-                   uint64_t alignment);
+  Status upload_to(const WeightTarget& target, std::span<const HostTensor> tensors, const UploadOptions& options);
 
   // Where an entry's offset counts from.
   VkBuffer buffer() const { return range_.buffer; }
   VkDeviceSize offset() const { return range_.offset; }
 
  private:
-  Status place(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment);
+  Status place(std::span<const HostTensor> tensors, const UploadOptions& options);
   Status copy(std::span<const HostTensor> tensors, const UploadOptions& options);
   void write(std::span<const HostTensor> tensors, const UploadOptions& options, std::byte* to) const;
 

@@ -1,0 +1,26 @@
+// A weight [rows, columns] that is larger than a device binds as one tensor lies there in parts, each a tensor of its own that holds some of
+// the rows. An upload divides it so (place_weights), and a schedule asks for the parts (rewrite/divide_weights.cpp).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/arith.hpp"
+
+namespace heed::detail {
+
+// The rows of each part but the last, which may have fewer; all of them where the weight is not divided.
+inline int64_t rows_of_parts(int64_t rows, uint64_t row_bytes, uint64_t most_bytes) {
+  constexpr int64_t kStep = 64;  // so that parts begin at whole blocks of words
+  const auto most = static_cast<int64_t>(std::min<uint64_t>(most_bytes / row_bytes, INT64_MAX)) / kStep * kStep;
+  if (static_cast<uint64_t>(rows) <= (most_bytes - most_bytes % 4) / row_bytes || most == 0) return rows;
+  return std::min(most, align_up<int64_t>(ceil_div<int64_t>(rows, ceil_div<int64_t>(rows, most)), kStep));
+}
+
+// "embed.weight[64:128]"
+inline std::string name_of_part(std::string_view name, int64_t begin, int64_t end) {
+  return std::string(name) + '[' + std::to_string(begin) + ':' + std::to_string(end) + ']';
+}
+
+}  // namespace heed::detail
