@@ -85,6 +85,17 @@ Status ChatWriter::refused(const std::string& why) const {
   return fail(log_, Status::InvalidArgument, format("chat (%s): %s", std::string(format_.name).c_str(), why.c_str()));
 }
 
+Status find_turns(const ChatWriter& to, Turns* turns) {
+  const bool has_system = to.messages[0].role == "system";
+  if (has_system) turns->system = &to.messages[0].content;
+  turns->rest = to.messages.subspan(has_system ? 1 : 0);
+  for (size_t i = 0; i < turns->rest.size(); ++i)
+    if (const std::string_view role = turns->rest[i].role; role != (i % 2 == 0 ? "user" : "assistant"))
+      return to.refused(format("message %zu is of '%s'; user and assistant must alternate, the user first",
+                               i + (has_system ? 1 : 0), printable(role).c_str()));
+  return Status::Ok;
+}
+
 void ChatWriter::put(std::string_view text, bool read_special) {
   if (text.empty()) return;
   if (parts_.empty() || parts_.back().read_special != read_special) parts_.push_back({{}, read_special});

@@ -80,6 +80,15 @@ class ChatWriter {
   std::vector<ChatPart>& parts_;
 };
 
+// A conversation of a user and an assistant who alternate.
+struct Turns {
+  const std::string_view* system = nullptr;
+  std::span<const ChatMessage> rest = {};
+};
+
+// InvalidArgument, with the number of the message, if they do not.
+Status find_turns(const ChatWriter& to, Turns* turns);
+
 // Whitespace as Python's str.strip takes it off, which templates call.
 std::string_view strip_front(std::string_view text);
 std::string_view strip_back(std::string_view text);

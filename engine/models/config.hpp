@@ -11,6 +11,8 @@
 
 namespace heed::models {
 
+struct DecoderFamily;
+
 class JsonConfig {
  public:
   JsonConfig(Json object, std::string where, const Log& log) : fields(object, std::move(where), log), log_(log) {}
@@ -20,7 +22,7 @@ class JsonConfig {
   void refuse(const char* name, bool wrong);
   // Sets the width of a head from the number of heads, which `name` has told, unless there is one.
   void check_heads(const char* name);
-  // "rope_theta", "rope_scaling" and "rope_parameters".
+  // "rope_theta", "rope_scaling" and "rope_parameters". A base that is not there stays as it is.
   void read_rotation();
   Status status() const { return fields.status() == Status::Ok ? inner_ : fields.status(); }
 
@@ -29,6 +31,7 @@ class JsonConfig {
 
  private:
   void read_scaling(Fields* inner);
+  void read_window_rotation(Json of_windows, const std::string& where);
 
   const Log& log_;
   Status inner_ = Status::Ok;  // of an object inside
@@ -48,7 +51,7 @@ class GgufConfig {
   int64_t rows_of(const char* tensor);
 
   // Fails where a key tells that the network is not what its architecture says.
-  void refuse_others();
+  void refuse_others(const DecoderFamily& family);
   // Names keys of the architecture that nobody reads.
   void warn_of_unknown() const;
 

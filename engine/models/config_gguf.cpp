@@ -56,8 +56,9 @@ constexpr const char* kKnown[] = {
 
 }  // namespace
 
-void GgufConfig::refuse_others() {
+void GgufConfig::refuse_others(const DecoderFamily& family) {
   for (const Refused& refused : kRefused) {
+    if (std::find(family.gguf_keys.begin(), family.gguf_keys.end(), refused.key) != family.gguf_keys.end()) continue;
     const Gguf::Value value = fields.value(refused.key);
     const std::optional<bool> flag = value.boolean();
     const double number = flag ? (*flag ? 1.0 : 0.0) : value.number().value_or(-1);
@@ -109,7 +110,7 @@ void GgufConfig::read_tables() {
 
 void GgufConfig::read_rotation() {
   RotaryOptions& rotary = config.rotary;
-  rotary.base = static_cast<float>(fields.number(".rope.freq_base", 1.0, 1e30, 10000.0));
+  rotary.base = static_cast<float>(fields.number(".rope.freq_base", 1.0, 1e30, rotary.base));
   rotary.width = fields.integer(".rope.dimension_count", 2, kMaxDecoderSize, config.head_width);
   if (fields.status() != Status::Ok) return;
   if (rotary.width % 2 != 0 || rotary.width > config.head_width)
@@ -190,7 +191,7 @@ Status read_decoder_config(const Gguf& file, const Log& log, DecoderConfig* conf
   }
   models::GgufConfig from(file, architecture, log);
   from.config.family = family->name;
-  from.refuse_others();
+  from.refuse_others(*family);
   family->read_gguf(from);
   if (from.fields.status() != Status::Ok) return from.fields.status();
   from.warn_of_unknown();

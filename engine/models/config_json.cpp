@@ -24,20 +24,31 @@ void JsonConfig::check_heads(const char* name) {
   config.head_width = config.width / config.heads;
 }
 
-// Newer files have all of it in one object.
+// Newer files have all of it in one object, or in one for each kind of layer.
 void JsonConfig::read_rotation() {
   refuse("partial_rotary_factor", fields.number("partial_rotary_factor", 0.0, 1.0, 1.0) != 1.0);
   const char* name = fields.field("rope_parameters") ? "rope_parameters" : "rope_scaling";
-  double base = fields.number("rope_theta", 1.0, 1e30, 10000.0);
+  double base = fields.number("rope_theta", 1.0, 1e30, static_cast<double>(config.rotary.base));
   if (fields.field(name)) {
-    Fields inner(fields.object(name), fields.where() + ": " + name, log_);
+    const Json all = fields.object(name), of_full = all.field("full_attention");
+    const std::string where = fields.where() + ": " + name;
+    Fields inner(of_full ? of_full : all, where, log_);
     base = inner.number("rope_theta", 1.0, 1e30, base);
     read_scaling(&inner);
     inner_ = inner.status();
+    if (of_full && inner_ == Status::Ok) read_window_rotation(all.field("sliding_attention"), where);
   }
   config.rotary.base = static_cast<float>(base);
   if (fields.status() == Status::Ok && config.head_width % 2 != 0)
     fields.fail("head_dim", format("heads of %lld cannot be turned", static_cast<long long>(config.head_width)));
+}
+
+void JsonConfig::read_window_rotation(Json of_windows, const std::string& where) {
+  Fields inner(of_windows, where + ": sliding_attention", log_);
+  config.window_base = static_cast<float>(inner.number("rope_theta", 1.0, 1e30));
+  if (inner.text("rope_type", "default") != "default")
+    inner.fail("rope_type", "only default is supported", Status::Unsupported);
+  inner_ = inner.status();
 }
 
 void JsonConfig::read_scaling(Fields* inner) {

@@ -1,6 +1,8 @@
 // The network around the layers of every family: tables, the last norm and logits.
 #include "models/network.hpp"
 
+#include <cmath>
+
 #include "base/logging.hpp"
 
 namespace heed {
@@ -10,6 +12,10 @@ namespace models {
 Tensor table(Graph& g, const std::string& name, int64_t rows, int64_t width, DType dtype) {
   const Tensor known = g.find_weight(name);
   return g.weight(name, {rows, width}, known.valid() ? g.dtype(known) : dtype);
+}
+
+bool sees_all(const DecoderConfig& config, int layer) {
+  return layer < config.window_from || (config.full_every > 0 && (layer + 1) % config.full_every == 0);
 }
 
 nn::EncoderLayerOptions common_layer(const Layer& layer) {
@@ -22,9 +28,8 @@ nn::EncoderLayerOptions common_layer(const Layer& layer) {
   options.attention.cache = layer.options.cache;
   options.attention.weight_dtype = layer.options.weight_dtype;
   options.attention.weights = layer.attention;
-  const int full_every = config.full_every;
-  const bool sees_all = layer.index < config.window_from || (full_every > 0 && (layer.index + 1) % full_every == 0);
-  options.attention.window = sees_all ? 0 : config.window;
+  options.attention.window = sees_all(config, layer.index) ? 0 : config.window;
+  if (config.score_width > 0) options.attention.scale = 1.0f / std::sqrt(static_cast<float>(config.score_width));
   options.feed_forward.hidden = config.hidden;
   options.feed_forward.weight_dtype = layer.options.weight_dtype;
   options.norm.placement = nn::NormPlacement::Pre;
@@ -41,6 +46,8 @@ std::string mistake_of(const DecoderFamily* family, const DecoderConfig& config,
   if (config.width < 1 || config.vocabulary < 1) return "a width and a vocabulary of at least 1 are needed";
   if (config.window < 0 || config.window_from < 0 || config.full_every < 0)
     return "a window, or the layers that have it, is a negative number";
+  if (!(config.window_base >= 0.0f) || config.score_width < 0)
+    return "the rotary base of windows, or the width of scores, is a negative number";
   if (config.layers < 0 || config.layers > nn::kMaxLayers)
     return format("%d layers, at most %d are possible", config.layers, nn::kMaxLayers);
   if (options.last.valid() && options.all_logits) return "`last` is given beside all_logits";
@@ -65,6 +72,7 @@ class DecoderBuilder {
       if (g_.status() == Status::Ok) refuse(g_, options_, "ids must be [B, S]");
       return {};
     }
+    if (family_.scales_tokens) x = g_.scale(x, std::sqrt(static_cast<float>(config_.width)));
     if (!family_.names.positions.empty()) x = g_.add(x, g_.cast(position_rows(g_.shape(x)[1]), options_.dtype));
     DecoderResult result;
     for (int i = 0; i < config_.layers && g_.status() == Status::Ok; ++i) {

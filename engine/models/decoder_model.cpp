@@ -25,7 +25,8 @@ struct DecoderModel::Contents {
   std::deque<std::string> names;
   std::deque<std::vector<float>> widened;
 
-  void add(std::string_view name, const models::Stored& found, bool is_matrix);
+  // `offset` is added to each element of a vector.
+  void add(std::string_view name, const models::Stored& found, bool is_matrix, float offset);
 };
 
 namespace {
@@ -46,11 +47,12 @@ DType type_on_device(const HostTensor& tensor, const DecoderOptions& options) {
 
 }  // namespace
 
-void DecoderModel::Contents::add(std::string_view name, const Stored& found, bool is_matrix) {
+void DecoderModel::Contents::add(std::string_view name, const Stored& found, bool is_matrix, float offset) {
   HostTensor tensor = {names.emplace_back(name), *found.dtype, found.shape, found.data};
-  if (!is_matrix && is_float(tensor.dtype) && tensor.dtype != DType::F32) {
+  if (!is_matrix && is_float(tensor.dtype) && (tensor.dtype != DType::F32 || offset != 0.0f)) {
     std::vector<float>& values = widened.emplace_back(tensor.data.size() / size_of(tensor.dtype));
     convert_floats(tensor.data.data(), tensor.dtype, values.data(), DType::F32, values.size());
+    for (float& value : values) value += offset;
     tensor.dtype = DType::F32;
     tensor.data = std::as_bytes(std::span(values));
   }
@@ -110,7 +112,7 @@ Status DecoderModel::finish(std::unique_ptr<Contents> contents, const Log& log, 
     // Vectors are added or multiplied, and the table of positions is sliced and added.
     const bool is_matrix = weight.shape.rank > 1 && weight.name != family.names.positions;
     if (const Stored* found = finder.take(stored_name, weight.shape, is_matrix))
-      if (found->dtype) c.add(weight.name, *found, is_matrix);
+      if (found->dtype) c.add(weight.name, *found, is_matrix, c.is_gguf ? 0.0f : family.norm_offset);
   }
   const NameList others =
       finder.others([&](std::string_view name) { return has_no_effect(name, family, c.config.tied); });

@@ -44,6 +44,11 @@ struct DecoderFamily {
   // Ends of the names of tensors that a file may have beside the network's, since they change nothing.
   std::span<const std::string_view> unused = {};
   nn::NormKind final_norm = nn::NormKind::Rms;
+  bool scales_tokens = false;  // rows of the table of tokens are multiplied by the root of the width
+  // What Hugging Face's checkpoints leave out of the weights of norms, which are then the only vectors.
+  float norm_offset = 0.0f;
+  // Keys of GGUF files that only this family reads; in files of others they are refused.
+  std::span<const std::string_view> gguf_keys = {};
 
   // Fill the config; the first failure sticks in their fields.
   void (*read_json)(JsonConfig& from) = nullptr;

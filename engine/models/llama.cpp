@@ -2,7 +2,6 @@
 // RMSNorm, rotary embedding, grouped queries, SwiGLU, no biases.
 #include "models/llama.hpp"
 
-#include "io/safetensors_header.hpp"
 #include "models/chat.hpp"
 
 namespace heed::models {
@@ -84,23 +83,6 @@ Status read_llama2(ChatReader& from) {
   if (!from.has_literal("[INST] ") || !from.has_literal(" [/INST]") || !from.has("bos_token"))
     return from.unknown("it has <<SYS>>, but its turns are not written as those of Llama 2");
   from.variant.trims = from.trims();
-  return Status::Ok;
-}
-
-// A conversation of a user and an assistant who alternate.
-struct Turns {
-  const std::string_view* system = nullptr;
-  std::span<const ChatMessage> rest = {};
-};
-
-Status find_turns(const ChatWriter& to, Turns* turns) {
-  const bool has_system = to.messages[0].role == "system";
-  if (has_system) turns->system = &to.messages[0].content;
-  turns->rest = to.messages.subspan(has_system ? 1 : 0);
-  for (size_t i = 0; i < turns->rest.size(); ++i)
-    if (const std::string_view role = turns->rest[i].role; role != (i % 2 == 0 ? "user" : "assistant"))
-      return to.refused(format("message %zu is of '%s'; user and assistant must alternate, the user first",
-                               i + (has_system ? 1 : 0), printable(role).c_str()));
   return Status::Ok;
 }
 
@@ -231,7 +213,7 @@ extern constinit const ChatFormat mistral_chat = {
     .write = write_mistral,
 };
 
-void read_llama_json(JsonConfig& from) {
+void read_llama_json(JsonConfig& from, std::string_view activation) {
   Fields& fields = from.fields;
   DecoderConfig& config = from.config;
   config.layers = static_cast<int>(fields.integer("num_hidden_layers", 1, nn::kMaxLayers));
@@ -244,7 +226,7 @@ void read_llama_json(JsonConfig& from) {
   config.eps = static_cast<float>(fields.number("rms_norm_eps", 0.0, 1.0, 1e-6));
   config.tied = fields.boolean("tie_word_embeddings", false);
   if (fields.field("head_dim")) config.head_width = from.size("head_dim");
-  from.refuse("hidden_act", fields.text("hidden_act", "silu") != "silu");
+  from.refuse("hidden_act", fields.text("hidden_act", std::string(activation)) != activation);
   from.refuse("mlp_bias", fields.boolean("mlp_bias", false));
   from.check_heads("num_attention_heads");
   if (fields.status() == Status::Ok && config.heads % config.kv_heads != 0)
@@ -263,6 +245,10 @@ nn::EncoderLayerOptions llama_layer(const Layer& layer) {
   options.attention.names = nn::AttentionNames{.q = "q_proj", .k = "k_proj", .v = "v_proj", .out = "o_proj"};
   options.attention.bias = options.attention.out_bias = false;
   options.attention.rotary = layer.config.rotary;
+  if (layer.config.window_base > 0.0f && !sees_all(layer.config, layer.index)) {
+    options.attention.rotary->base = layer.config.window_base;
+    options.attention.rotary->scaling = {};
+  }
   options.feed_forward.activation = Activation::Silu;
   options.feed_forward.first = "up_proj";
   options.feed_forward.second = "down_proj";

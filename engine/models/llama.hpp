@@ -25,7 +25,7 @@ inline constexpr GgufName kLlamaGgufNames[] = {{"model.embed_tokens", "token_emb
                                                {"lm_head", "output"}};
 
 // Sizes, norms, tied or not, rotation. Leaves biases of attention and windows to the family.
-void read_llama_json(JsonConfig& from);
+void read_llama_json(JsonConfig& from, std::string_view activation = "silu");
 void read_llama_gguf(GgufConfig& from);
 
 // RMSNorm, rotary embedding, grouped queries, SwiGLU, no biases.

@@ -1,5 +1,5 @@
 // Byte pair tokenizers of language models: the byte-level ones of GPT-2, SmolLM, Llama 3 and Qwen 2, and SentencePiece's of
-// Llama 2 (Sennrich et al. 2016, arXiv:1508.07909; Kudo and Richardson 2018, arXiv:1808.06226). Ids are those that
+// Llama 2 and Gemma (Sennrich et al. 2016, arXiv:1508.07909; Kudo and Richardson 2018, arXiv:1808.06226). Ids are those that
 // llama.cpp's llama-tokenize prints for the same file.
 //
 //   heed::Gguf file;

@@ -27,6 +27,7 @@ struct ChatFormat;  // private to the implementation
 
 // The families of chat templates that heed knows, by the names that ChatTemplate takes. Each is described in a file of engine/models:
 //   ChatML    SmolLM 2, Qwen 2, 2.5 and 3: <|im_start|>role, content<|im_end|>
+//   Gemma     <start_of_turn>role, content<end_of_turn>; the assistant is "model", and a system message begins the user's first
 //   Llama 2   <s>[INST] <<SYS>> ... [/INST] answer </s>
 //   Llama 3   <|start_header_id|>role<|end_header_id|>, content<|eot_id|>; 3.1 and later with dates
 //   Mistral   [INST] ... [/INST] answer</s>, with or without spaces, and [SYSTEM_PROMPT]
@@ -65,7 +66,7 @@ class HEED_API ChatTemplate {
   static Status recognize(std::string_view jinja, std::string_view name, const Log& log, ChatTemplate* chat);
 
   // Sets *parts, or *text to all of them together: byte for byte what the template gives for messages with these roles.
-  // InvalidArgument: not valid(); no message; an empty role; in Llama 2 and Mistral, messages of user and assistant that do not
+  // InvalidArgument: not valid(); no message; an empty role; in Gemma, Llama 2 and Mistral, messages of user and assistant that do not
   // alternate; no system message where the template would make one up.
   Status render(std::span<const ChatMessage> messages, const ChatOptions& options, const Log& log,
                 std::vector<ChatPart>* parts) const;

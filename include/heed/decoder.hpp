@@ -27,7 +27,7 @@ namespace heed {
 HEED_API std::vector<std::string_view> decoder_families();
 
 // The numbers of a checkpoint's config.json, or of a GGUF file's metadata (<heed/decoder_model.hpp> reads both). Weights have
-// Hugging Face's names.
+// Hugging Face's names; factors of norms are whole, also those of Gemma, whose checkpoints leave out 1.
 struct DecoderConfig {
   std::string_view family = "llama";  // one of decoder_families(); only read during calls
   int layers = 0;
@@ -46,8 +46,12 @@ struct DecoderConfig {
   int window_from = 0, full_every = 0;
   float eps = 1e-5f;          // of the norms
   RotaryOptions rotary = {};  // base and scaling; not of gpt2
-  bool tied = true;           // logits are products with the table of tokens; false: with the matrix "lm_head.weight"
-  bool in_out = true;         // gpt2: matrices are stored as [in, out]; false: as [out, in], as in GGUF files
+  // The rotary base of layers that do not see all, which then have no scaling (Gemma's "rope_local_base_freq"). 0: as the others.
+  float window_base = 0.0f;
+  // Scores of attention are divided by the root of this (Gemma's "query_pre_attn_scalar"). 0: head_width.
+  int64_t score_width = 0;
+  bool tied = true;    // logits are products with the table of tokens; false: with the matrix "lm_head.weight"
+  bool in_out = true;  // gpt2: matrices are stored as [in, out]; false: as [out, in], as in GGUF files
 };
 
 struct DecoderOptions {

@@ -34,8 +34,8 @@ namespace heed {
 // Keys of the architecture that are not known are named in a warning. On failure *config is unchanged.
 HEED_API Status read_decoder_config(const Gguf& file, const Log& log, DecoderConfig* config);
 
-// Reads them from a Hugging Face config.json whose [model_type] is one of decoder_families(), or mistral, with the same
-// failures. `name` stands for the file in messages.
+// Reads them from a Hugging Face config.json whose [model_type] is one of decoder_families(), mistral or gemma3_text, with
+// the same failures. `name` stands for the file in messages.
 HEED_API Status parse_decoder_config(std::string_view json, std::string_view name, const Log& log,
                                      DecoderConfig* config);
 
@@ -61,7 +61,7 @@ class HEED_API DecoderModel {
   const Gguf* gguf() const;
   // The network's weights by the names that nn::decoder asks for. Matrices and the table of tokens lie in the file, of the
   // types that it has for them. Biases, factors of norms and the table of positions are F32; they are copies where the file
-  // has another type.
+  // has another type, and where folders leave 1 out of the factors, as Gemma's do.
   std::span<const HostTensor> tensors() const;
   uint64_t bytes() const;  // the size of tensors()
 

@@ -7,7 +7,8 @@ Each file holds the weights under the names of Hugging Face's checkpoints (F32),
     prompt   I32 [P]             ids that the decoder is given
     tokens   I32 [64]            what it says then, always the most likely token
     logits   F32 [64, V]         the logits that each of them was taken from
-and its numbers as metadata, with the config.json that a checkpoint of Hugging Face would have. Weights are rounded to F32 before anything is computed. A seed whose best token is ever
+and its numbers as metadata, with the config.json that a checkpoint of Hugging Face would have. Weights of norms are whole, where
+such a checkpoint leaves out `norm_offset` of them. Weights are rounded to F32 before anything is computed. A seed whose best token is ever
 within 1e-3 of the second best is not taken, so that errors of rounding cannot change a choice.
 """
 import json
@@ -30,6 +31,8 @@ CONFIGS = {
                  eps=1e-5, positions=72, tied=1),
     "smollm3": dict(family="smollm3", layers=5, width=32, heads=4, kv_heads=2, head_width=8, hidden=40, vocabulary=59,
                     eps=1e-6, base=5000000.0, unturned_every=4, tied=1),
+    "gemma3": dict(family="gemma3", layers=6, width=24, heads=4, kv_heads=1, head_width=12, hidden=32, vocabulary=57,
+                   eps=1e-6, base=1000000.0, window=9, window_base=10000.0, full_every=6, norm_offset=1, tied=1),
 }
 
 
@@ -60,14 +63,15 @@ def draw_weights(c, rng):
         vector("ln_f.weight", width, 1.0, 0.2)
         vector("ln_f.bias", width, 0.0, 0.2)
         return weights
-    matrix("model.embed_tokens.weight", c["vocabulary"], width, 0.5)
+    # With larger ones Gemma, which scales them, would say the same again and again.
+    matrix("model.embed_tokens.weight", c["vocabulary"], width, 0.15 if c["family"] == "gemma3" else 0.5)
     for i in range(c["layers"]):
         p = f"model.layers.{i}."
         for name, heads in (("q", c["heads"]), ("k", c["kv_heads"]), ("v", c["kv_heads"])):
             matrix(p + f"self_attn.{name}_proj.weight", heads * head, width)
             if c["family"] == "qwen2":
                 vector(p + f"self_attn.{name}_proj.bias", heads * head, 0.0, 0.3)
-        if c["family"] == "qwen3":
+        if c["family"] in ("qwen3", "gemma3"):
             vector(p + "self_attn.q_norm.weight", head, 1.0, 0.2)
             vector(p + "self_attn.k_norm.weight", head, 1.0, 0.2)
         matrix(p + "self_attn.o_proj.weight", width, c["heads"] * head)
@@ -76,6 +80,9 @@ def draw_weights(c, rng):
         matrix(p + "mlp.down_proj.weight", width, c["hidden"])
         vector(p + "input_layernorm.weight", width, 1.0, 0.2)
         vector(p + "post_attention_layernorm.weight", width, 1.0, 0.2)
+        if c["family"] == "gemma3":
+            vector(p + "pre_feedforward_layernorm.weight", width, 1.0, 0.2)
+            vector(p + "post_feedforward_layernorm.weight", width, 1.0, 0.2)
     vector("model.norm.weight", width, 1.0, 0.2)
     if not c["tied"]:
         matrix("lm_head.weight", c["vocabulary"], width)
@@ -91,10 +98,14 @@ def layer_norm(x, weight, bias, eps):
     return x / np.sqrt(np.mean(x * x, -1, keepdims=True) + eps) * weight + bias
 
 
-def rotate(x, c):
+def gelu_tanh(x):
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+def rotate(x, c, base):
     """x [heads, tokens, head]; token t is turned by t times the frequency of each pair of a first and a second half."""
     half = x.shape[-1] // 2
-    frequency = c["base"] ** (-np.arange(half) / half)
+    frequency = base ** (-np.arange(half) / half)
     if "factor" in c:
         turns = frequency * c["trained_length"] / (2 * np.pi)
         share = np.clip((turns - c["low"]) / (c["high"] - c["low"]), 0.0, 1.0)
@@ -104,13 +115,14 @@ def rotate(x, c):
     return np.concatenate((a * np.cos(angle) - b * np.sin(angle), b * np.cos(angle) + a * np.sin(angle)), -1)
 
 
-def attend(q, k, v):
-    """q [heads, tokens, head], k and v [kv_heads, tokens, head] -> [tokens, heads * head]."""
+def attend(q, k, v, window=None):
+    """q [heads, tokens, head], k and v [kv_heads, tokens, head] -> [tokens, heads * head]. A token sees `window` tokens, itself the last."""
     each = q.shape[0] // k.shape[0]
     k, v = np.repeat(k, each, 0), np.repeat(v, each, 0)
     scores = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[-1])
     tokens = scores.shape[-1]
-    scores = np.where(np.tril(np.ones((tokens, tokens), bool)), scores, -np.inf)
+    back = np.arange(tokens)[:, None] - np.arange(tokens)
+    scores = np.where((back >= 0) & (back < (window or tokens)), scores, -np.inf)
     scores = np.exp(scores - scores.max(-1, keepdims=True))
     y = scores / scores.sum(-1, keepdims=True) @ v
     return y.transpose(1, 0, 2).reshape(tokens, -1)
@@ -132,11 +144,13 @@ def logits_of(ids, c, w):
             x = x + y @ w[p + "attn.c_proj.weight"] + w[p + "attn.c_proj.bias"]
             h = layer_norm(x, w[p + "ln_2.weight"], w[p + "ln_2.bias"], c["eps"])
             h = h @ w[p + "mlp.c_fc.weight"] + w[p + "mlp.c_fc.bias"]
-            h = 0.5 * h * (1 + np.tanh(np.sqrt(2 / np.pi) * (h + 0.044715 * h**3)))
+            h = gelu_tanh(h)
             x = x + h @ w[p + "mlp.c_proj.weight"] + w[p + "mlp.c_proj.bias"]
         return layer_norm(x, w["ln_f.weight"], w["ln_f.bias"], c["eps"]) @ w["wte.weight"].T
-    x = w["model.embed_tokens.weight"][ids]
+    gemma = c["family"] == "gemma3"
+    x = w["model.embed_tokens.weight"][ids] * (np.sqrt(c["width"]) if gemma else 1.0)
     for i in range(c["layers"]):
+        full = not gemma or (i + 1) % c["full_every"] == 0
         p = f"model.layers.{i}."
         h = rms_norm(x, w[p + "input_layernorm.weight"], c["eps"])
         projected = []
@@ -144,16 +158,19 @@ def logits_of(ids, c, w):
             y = h @ w[p + f"self_attn.{name}_proj.weight"].T + w.get(p + f"self_attn.{name}_proj.bias", 0.0)
             projected.append(apart(y, c["heads"] if name == "q" else c["kv_heads"]))
         q, k, v = projected
-        if c["family"] == "qwen3":
+        if c["family"] in ("qwen3", "gemma3"):
             q = rms_norm(q, w[p + "self_attn.q_norm.weight"], c["eps"])
             k = rms_norm(k, w[p + "self_attn.k_norm.weight"], c["eps"])
         if (i + 1) % c.get("unturned_every", c["layers"] + 1) != 0:
-            q, k = rotate(q, c), rotate(k, c)
-        x = x + attend(q, k, v) @ w[p + "self_attn.o_proj.weight"].T
-        h = rms_norm(x, w[p + "post_attention_layernorm.weight"], c["eps"])
+            base = c["base"] if full else c["window_base"]
+            q, k = rotate(q, c, base), rotate(k, c, base)
+        y = attend(q, k, v, None if full else c["window"]) @ w[p + "self_attn.o_proj.weight"].T
+        x = x + (rms_norm(y, w[p + "post_attention_layernorm.weight"], c["eps"]) if gemma else y)
+        h = rms_norm(x, w[p + ("pre_feedforward" if gemma else "post_attention") + "_layernorm.weight"], c["eps"])
         gate = h @ w[p + "mlp.gate_proj.weight"].T
-        h = gate / (1 + np.exp(-gate)) * (h @ w[p + "mlp.up_proj.weight"].T)
-        x = x + h @ w[p + "mlp.down_proj.weight"].T
+        gate = gelu_tanh(gate) if gemma else gate / (1 + np.exp(-gate))
+        y = (gate * (h @ w[p + "mlp.up_proj.weight"].T)) @ w[p + "mlp.down_proj.weight"].T
+        x = x + (rms_norm(y, w[p + "post_feedforward_layernorm.weight"], c["eps"]) if gemma else y)
     x = rms_norm(x, w["model.norm.weight"], c["eps"])
     return x @ w["model.embed_tokens.weight" if c["tied"] else "lm_head.weight"].T
 
@@ -189,6 +206,11 @@ def hugging_face(c):
     config |= {"num_hidden_layers": c["layers"], "hidden_size": c["width"], "num_attention_heads": c["heads"],
                "num_key_value_heads": c["kv_heads"], "head_dim": c["head_width"], "intermediate_size": c["hidden"],
                "max_position_embeddings": 128, "rms_norm_eps": c["eps"], "rope_theta": c["base"]}
+    if c["family"] == "gemma3":
+        return config | {"model_type": "gemma3_text", "hidden_activation": "gelu_pytorch_tanh", "sliding_window": c["window"],
+                         "rope_local_base_freq": c["window_base"], "query_pre_attn_scalar": c["head_width"],
+                         "layer_types": [("full" if (i + 1) % c["full_every"] == 0 else "sliding") + "_attention"
+                                         for i in range(c["layers"])]}
     if "factor" in c:
         config["rope_scaling"] = {"rope_type": "llama3", "factor": c["factor"], "low_freq_factor": c["low"],
                                   "high_freq_factor": c["high"], "original_max_position_embeddings": c["trained_length"]}

@@ -21,6 +21,7 @@ struct TinyDecoder {
   std::string name, config_json;  // as a checkpoint of Hugging Face has it
   SafeTensors file;
   DecoderConfig config;
+  float norm_offset = 0;  // what a checkpoint of Hugging Face leaves out of the weights of norms
   std::vector<int32_t> prompt, tokens;
   std::vector<float> logits;  // from which each token was taken
 
@@ -56,6 +57,8 @@ inline TinyDecoder tiny_decoder(const std::string& name) {
           Status::Ok);
   tiny.config_json = tiny.file.metadata("config.json");
   REQUIRE(parse_decoder_config(tiny.config_json, name, stderr_log(), &tiny.config) == Status::Ok);
+  if (const std::string offset(tiny.file.metadata("norm_offset")); !offset.empty())
+    tiny.norm_offset = std::stof(offset);
   REQUIRE(read_i32(*tiny.file.find("prompt"), stderr_log(), &tiny.prompt) == Status::Ok);
   REQUIRE(read_i32(*tiny.file.find("tokens"), stderr_log(), &tiny.tokens) == Status::Ok);
   REQUIRE(read_f32(*tiny.file.find("logits"), stderr_log(), &tiny.logits) == Status::Ok);

@@ -226,6 +226,7 @@ TEST_CASE("gguf models: networks that are not understood are refused by the key'
       {LlamaFile().u32("expert_count", 8), Unsupported, {"llama.expert_count", "8"}},
       {LlamaFile().text("rope.scaling.type", "yarn"), Unsupported, {"llama.rope.scaling.type", "'yarn'"}},
       {LlamaFile().f32("final_logit_softcapping", 30), Unsupported, {"llama.final_logit_softcapping", "30"}},
+      {LlamaFile().u32("attention.sliding_window_pattern", 6), Unsupported, {"sliding_window_pattern", "6"}},
       {LlamaFile().flag("use_parallel_residual", true), Unsupported, {"use_parallel_residual", "true"}},
       {LlamaFile().flag("attention.causal", false), Unsupported, {"attention.causal", "false"}},
       {LlamaFile().list("attention.head_count_kv", {2, 2}),
@@ -261,6 +262,38 @@ TEST_CASE("gguf models: networks that are not understood are refused by the key'
     CHECK_THAT(r->messages.text, holds("memory: "));
     for (const char* word : bad.words) CHECK_THAT(r->messages.text, holds(word));
   }
+}
+
+TEST_CASE("gguf models: the numbers of a Gemma 3, most of which files leave out", "[model_files]") {
+  const auto read = [](LlamaFile file, Status status = Status::Ok) {
+    file.architecture = "gemma3";
+    const std::string bytes = file.file();
+    Messages messages;
+    Gguf gguf;
+    REQUIRE(Gguf::parse(std::as_bytes(std::span(bytes)), "memory", messages.log(), &gguf) == Status::Ok);
+    DecoderConfig config;
+    CHECK(read_decoder_config(gguf, messages.log(), &config) == status);
+    INFO(messages.text);
+    CHECK(messages.text.empty() == (status == Status::Ok));
+    return config;
+  };
+  const LlamaFile plain = LlamaFile().f32("rope.freq_base", 1e6f).u32("attention.sliding_window", 512);
+  DecoderConfig c = read(plain);
+  CHECK(c.rotary.pairs == RotaryPairs::Halves);
+  CHECK(c.rotary.base == 1e6f);
+  CHECK(c.window_base == 10000.0f);
+  CHECK(c.window == 512);
+  CHECK(c.full_every == 6);
+  CHECK(c.score_width == 0);
+  c = read(LlamaFile(plain).f32("rope.freq_base_swa", 20000.0f).u32("attention.sliding_window_pattern", 3));
+  CHECK(c.window_base == 20000.0f);
+  CHECK(c.full_every == 3);
+  // Of 27B: the model whose heads are narrower than its width tells.
+  c = read(LlamaFile(plain).u32("block_count", 62).u32("attention.key_length", 8).u32("attention.value_length", 8));
+  CHECK(c.head_width == 8);
+  CHECK(c.score_width == 4);
+  read(LlamaFile(plain).u32("attention.sliding_window_pattern", 0), Status::InvalidFile);
+  read(LlamaFile(plain).f32("final_logit_softcapping", 30), Status::Unsupported);
 }
 
 TEST_CASE("gguf models: keys that are not known are named, and do not count", "[model_files]") {
@@ -325,6 +358,28 @@ TEST_CASE("decoders' config.json: what is read and what is refused", "[model_fil
   CHECK(parse_decoder_config(smollm3 + R"(,"no_rope_layers":[1,0]})", "config.json", messages.log(), &c) ==
         Status::Unsupported);
   CHECK_THAT(messages.text, holds("no_rope_layers"));
+  const std::string gemma = "{\"model_type\":\"gemma3_text\"" + sound.substr(sound.find(','));
+  REQUIRE(parse_decoder_config(gemma + R"(,"head_dim":256,"sliding_window":512})", "config.json", messages.log(), &c) ==
+          Status::Ok);
+  CHECK((c.family == "gemma3" && c.tied && c.window == 512 && c.full_every == 6 && c.score_width == 256));
+  CHECK((c.rotary.base == 1e6f && c.window_base == 1e4f));
+  const char* const kinds =
+      R"(,"query_pre_attn_scalar":168,"layer_types":["sliding_attention","full_attention"],"sliding_window_pattern":2,)"
+      R"("rope_parameters":{"full_attention":{"rope_type":"linear","factor":8.0,"rope_theta":5e5},)"
+      R"("sliding_attention":{"rope_type":"default","rope_theta":3e4}}})";
+  REQUIRE(parse_decoder_config(gemma + kinds, "config.json", messages.log(), &c) == Status::Ok);
+  CHECK((c.score_width == 168 && c.full_every == 2));
+  CHECK((c.rotary.base == 5e5f && c.rotary.scaling.factor == 8.0f && c.window_base == 3e4f));
+  for (const char* bad :
+       {R"("layer_types":["full_attention"])", R"("hidden_activation":"gelu")", R"("attn_logit_softcapping":50.0)",
+        R"("use_bidirectional_attention":true)", R"("text_config":{})",
+        R"("rope_parameters":{"full_attention":{},"sliding_attention":)"
+        R"({"rope_theta":1e4,"rope_type":"linear"}})"}) {
+    INFO(bad);
+    Messages told;
+    CHECK(parse_decoder_config(gemma + "," + bad + "}", "config.json", told.log(), &c) == Status::Unsupported);
+    CHECK(c.score_width == 168);
+  }
   CHECK(parse_decoder_config("[]", "config.json", messages.log(), &c) == Status::InvalidFile);
   CHECK(
       parse_decoder_config(R"({"model_type":"gpt2","n_layer":1,"n_embd":6,"n_head":4,"vocab_size":9,"n_positions":8})",

@@ -66,6 +66,8 @@ for path in sorted((HERE.parent / "decoders").glob("*.safetensors")):
         writer.add_rope_dimension_count(width)
         writer.add_rope_freq_base(float(c["base"]))
         writer.add_vocab_size(int(c["vocabulary"]))
+    if "window" in c:
+        writer.add_sliding_window(int(c["window"]))
     if "factor" in c:
         writer.add_rope_scaling_orig_ctx_len(int(c["trained_length"]))
         writer.add_tensor("rope_freqs.weight", factors(c, width))

@@ -27,6 +27,8 @@ std::string weights_of(const TinyDecoder& tiny, DType dtype, const std::string& 
     if (!tiny.is_weight(entry.name)) continue;
     std::vector<float> values;
     REQUIRE(read_f32(entry, stderr_log(), &values) == Status::Ok);
+    if (entry.shape.size() == 1)
+      for (float& value : values) value -= tiny.norm_offset;
     std::string bytes(values.size() * size_of(dtype), '\0');
     convert_floats(values.data(), DType::F32, bytes.data(), dtype, values.size());
     std::string shape;

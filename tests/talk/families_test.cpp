@@ -42,6 +42,8 @@ SmallVocabulary small_vocabulary(const std::string& family) {
   if (family == "Llama 3")
     for (const char* name : {"<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"})
       all.add(name, TokenType::Control);
+  if (family == "Gemma")
+    for (const char* name : {"<start_of_turn>", "<end_of_turn>"}) all.add(name, TokenType::Control);
   if (family == "Mistral")
     for (const char* name : {"[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"})
       all.add(name, TokenType::Control);
@@ -141,7 +143,7 @@ TEST_CASE("what is said to a model of each family is what jinja2 makes of its te
       if (said % 5 == 0) CHECK_FALSE(tell(conversation).tokens.empty());
     }
   }
-  CHECK(families == std::set<std::string>{"ChatML", "Llama 2", "Llama 3", "Mistral"});
+  CHECK(families == std::set<std::string>{"ChatML", "Gemma", "Llama 2", "Llama 3", "Mistral"});
   CHECK(said > 80);
 }
 

@@ -180,6 +180,13 @@ TEST_CASE("Bpe from tokenizer.json gives the ids of the GGUF file", "[bpe]") {
     CHECK(different == 0);
   }
   CHECK(from_json(tokenizer_json(small_bpe("gpt-2"), "smollm")).vocabulary().pre == "smollm");
+  // As in Gemma's: no space in front, and a rule that splits at spaces, of which none are left.
+  json gemma = tokenizer_json(small_bpe("llama"), "llama");
+  gemma["normalizer"] = {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "\xE2\x96\x81"}};
+  gemma["pre_tokenizer"] = {{"type", "Split"}, {"pattern", {{"String", " "}}}, {"behavior", "MergedWithPrevious"}};
+  const Bpe plain = from_json(gemma);
+  CHECK_FALSE(plain.vocabulary().space_prefix);
+  CHECK(text_of(plain, ids_of(plain, "the  sword")) == "the  sword");
 }
 
 TEST_CASE("Bpe reads what tokenizer.json and tokenizer_config.json say of special tokens", "[bpe]") {

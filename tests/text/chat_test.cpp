@@ -33,7 +33,7 @@ std::string rendered(const ChatTemplate& chat, std::span<const ChatMessage> mess
 
 TEST_CASE("Chat templates give the texts of jinja2", "[chat]") {
   const json all = json::parse(read_file(text_data() / "chat.json"));
-  REQUIRE(all.size() == 17);
+  REQUIRE(all.size() == 18);
   std::set<std::string> tested;
   for (const json& one : all) {
     INFO(one["name"]);
@@ -69,7 +69,8 @@ TEST_CASE("Chat templates that are not known are named", "[chat]") {
   };
   const Case cases[] = {
       {"", "none of the marks"},
-      {"{{ '<start_of_turn>user\n' + messages[0]['content'] }}", "begins with '{{ '<start_of_turn>user"},
+      {"{{ '<|user|>\n' + messages[0]['content'] }}", "begins with '{{ '<|user|>"},
+      {"'<start_of_turn>' '<end_of_turn>' raise_exception('System role not supported')", "no system message"},
       {"{{ '<|im_start|>' + m.role + '<|im_sep|>' + m.content + '<|im_end|>' }}", "<|im_sep|>"},
       {"{{ '<|im_start|>system\n' + strftime_now('%d') + '<|im_end|>' }}", "dates"},
       {"<|start_header_id|> <|eot_id|> <|reserved_x|>", "<|reserved_x|>"},
@@ -111,6 +112,8 @@ TEST_CASE("Chat templates refuse conversations that they cannot write", "[chat]"
   refuses("Llama 3", {{"", "x"}}, "message 0 has no role");
   refuses("Llama 2", {{"system", "x"}}, "only a system message");
   refuses("Llama 2", {{"user", "x"}, {"user", "y"}}, "message 1 is of 'user'");
+  refuses("Gemma", {{"system", "x"}}, "only a system message");
+  refuses("Gemma", {{"user", "x"}, {"system", "y"}}, "message 1 is of 'system'");
   refuses("Mistral", {{"system", "x"}, {"assistant", "y"}}, "message 1 is of 'assistant'");
   ChatTemplate chat = recognized("{% set default_system_message = today %}'[SYSTEM_PROMPT]' '[INST]' '[/INST]'");
   const ChatMessage user[] = {{"user", "x"}};

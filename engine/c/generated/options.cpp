@@ -814,6 +814,8 @@ heed::DecoderConfig read(Building& on, const heed_decoder_config* given) {
   made.full_every = given->full_every;
   made.eps = given->eps;
   made.rotary = read(on, &given->rotary);
+  made.window_base = given->window_base;
+  made.score_width = given->score_width;
   made.tied = given->tied != 0;
   made.in_out = given->in_out != 0;
   return made;
@@ -836,6 +838,8 @@ heed_decoder_config to_c(const heed::DecoderConfig& from) {
   to.full_every = from.full_every;
   to.eps = from.eps;
   to.rotary = to_c(from.rotary);
+  to.window_base = from.window_base;
+  to.score_width = from.score_width;
   to.tied = from.tied;
   to.in_out = from.in_out;
   return to;

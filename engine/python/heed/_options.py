@@ -853,7 +853,7 @@ class BertOptions:
 @dataclass
 class DecoderConfig:
     """The numbers of a checkpoint's config.json, or of a GGUF file's metadata (<heed/decoder_model.hpp> reads both). Weights have
-    Hugging Face's names.
+    Hugging Face's names; factors of norms are whole, also those of Gemma, whose checkpoints leave out 1.
 
     - family: one of decoder_families(); only read during calls.
     - width: of a token's row.
@@ -869,6 +869,9 @@ class DecoderConfig:
     1, ... (2 where layers alternate; Gemma's "sliding_window_pattern"). 0: no such layer, as Mistral has none.
     - eps: of the norms.
     - rotary: base and scaling; not of gpt2.
+    - window_base: The rotary base of layers that do not see all, which then have no scaling (Gemma's "rope_local_base_freq"). 0: as
+    the others.
+    - score_width: Scores of attention are divided by the root of this (Gemma's "query_pre_attn_scalar"). 0: head_width.
     - tied: logits are products with the table of tokens; false: with the matrix "lm_head.weight".
     - in_out: gpt2: matrices are stored as [in, out]; false: as [out, in], as in GGUF files."""
 
@@ -886,13 +889,16 @@ class DecoderConfig:
     full_every: int = 0
     eps: float = 1e-5
     rotary: RotaryOptions = field(default_factory=RotaryOptions)
+    window_base: float = 0.0
+    score_width: int = 0
     tied: bool = True
     in_out: bool = True
 
     _ctype: ClassVar[str] = "heed_decoder_config"
     _kinds: ClassVar[Dict[str, Any]] = {"family": "text", "layers": "int", "width": "int", "heads": "int", "kv_heads": "int",
         "head_width": "int", "hidden": "int", "vocabulary": "int", "positions": "int", "window": "int", "window_from": "int",
-        "full_every": "int", "eps": "float", "rotary": "struct", "tied": "bool", "in_out": "bool"}
+        "full_every": "int", "eps": "float", "rotary": "struct", "window_base": "float", "score_width": "int", "tied": "bool",
+        "in_out": "bool"}
 
 
 @dataclass

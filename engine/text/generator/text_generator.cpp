@@ -79,7 +79,8 @@ void find_ends(const DecoderModel& model, TextGenerator::Shared* shared) {
     for (const char* key : {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"})
       add(model.gguf()->value(key).integer().value_or(-1));
   if (shared->chat && !shared->chat->answer_end().empty()) add(bpe.id(shared->chat->answer_end()));
-  for (const char* name : {"<|endoftext|>", "<|end_of_text|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "</s>"}) {
+  for (const char* name :
+       {"<|endoftext|>", "<|end_of_text|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "</s>"}) {
     const int32_t id = bpe.id(name);
     if (id >= 0 && bpe.type(id) == TokenType::Control) add(id);
   }

@@ -573,7 +573,7 @@ typedef struct heed_bert_options {
 HEED_API heed_status heed_bert_options_init(heed_bert_options* options);
 
 // The numbers of a checkpoint's config.json, or of a GGUF file's metadata (<heed/decoder_model.hpp> reads both).
-// Weights have Hugging Face's names.
+// Weights have Hugging Face's names; factors of norms are whole, also those of Gemma, whose checkpoints leave out 1.
 typedef struct heed_decoder_config {
   size_t size;         // set by heed_decoder_config_init
   const char* family;  // one of decoder_families(); only read during calls
@@ -596,8 +596,13 @@ typedef struct heed_decoder_config {
   int32_t full_every;
   float eps;                   // of the norms
   heed_rotary_options rotary;  // base and scaling; not of gpt2
-  int32_t tied;                // logits are products with the table of tokens; false: with the matrix "lm_head.weight"
-  int32_t in_out;              // gpt2: matrices are stored as [in, out]; false: as [out, in], as in GGUF files
+  // The rotary base of layers that do not see all, which then have no scaling (Gemma's "rope_local_base_freq"). 0: as
+  // the others.
+  float window_base;
+  // Scores of attention are divided by the root of this (Gemma's "query_pre_attn_scalar"). 0: head_width.
+  int64_t score_width;
+  int32_t tied;    // logits are products with the table of tokens; false: with the matrix "lm_head.weight"
+  int32_t in_out;  // gpt2: matrices are stored as [in, out]; false: as [out, in], as in GGUF files
 } heed_decoder_config;
 HEED_API heed_status heed_decoder_config_init(heed_decoder_config* options);
 

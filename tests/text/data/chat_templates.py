@@ -149,14 +149,33 @@ MISTRAL_7 = """{{- bos_token }}
     {%- else %}{{- message['content'] + eos_token }}{%- endif %}
 {%- endfor %}"""
 
+# A system message comes before what the user says first.
+GEMMA3 = """{{ bos_token }}
+{%- if messages[0]['role'] == 'system' -%}
+    {%- set prefix = messages[0]['content'] + '\n\n' -%}
+    {%- set rest = messages[1:] -%}
+{%- else -%}
+    {%- set prefix = "" -%}
+    {%- set rest = messages -%}
+{%- endif -%}
+{%- for message in rest -%}
+    {%- if (message['role'] == 'user') != (loop.index0 % 2 == 0) -%}{{ raise_exception('order') }}{%- endif -%}
+    {%- if message['role'] == 'assistant' -%}{%- set role = "model" -%}{%- else -%}{%- set role = message['role'] -%}{%- endif -%}
+    {{ '<start_of_turn>' + role + '\n' + (prefix if loop.first else "") }}
+    {{- message['content'] | trim -}}
+    {{ '<end_of_turn>\n' }}
+{%- endfor -%}
+{%- if add_generation_prompt -%}{{ '<start_of_turn>model\n' }}{%- endif -%}
+"""
+
 TEMPLATES = {
     "chatml": CHATML, "chatml_always": CHATML_ALWAYS, "chatml_trims": CHATML_TRIMS, "qwen2": QWEN2, "qwen25": QWEN25,
     "qwen3": QWEN3, "llama2": LLAMA2, "llama3": LLAMA3, "llama31": LLAMA31,
     "llama32": LLAMA32, "mistral_1": MISTRAL_1,
     "mistral_1_space": MISTRAL_1_SPACE, "mistral_2": MISTRAL_2, "mistral_3": MISTRAL_3, "mistral_nemo": MISTRAL_NEMO,
-    "mistral_7": MISTRAL_7,
+    "mistral_7": MISTRAL_7, "gemma3": GEMMA3,
 }
 FAMILIES = {"chatml": "ChatML", "qwen": "ChatML", "smollm2": "ChatML", "llama2": "Llama 2", "llama3": "Llama 3",
-            "mistral": "Mistral"}
+            "mistral": "Mistral", "gemma": "Gemma"}
 # Those that refuse a system message.
 WITHOUT_SYSTEM = {"mistral_1", "mistral_1_space"}
