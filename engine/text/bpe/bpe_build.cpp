@@ -125,9 +125,9 @@ class Builder {
 
   void index() {
     const size_t count = vocabulary_.tokens.size();
-    data_.ids.reserve(count);
+    data_.ids.reserve(vocabulary_.tokens, count);
     for (size_t i = 0; i < count; ++i)
-      if (!vocabulary_.tokens[i].empty()) data_.ids[vocabulary_.tokens[i]] = static_cast<int32_t>(i);
+      if (!vocabulary_.tokens[i].empty()) data_.ids.add(static_cast<int32_t>(i));
     for (unsigned byte = 0; byte < 256; ++byte) {
       const int32_t id =
           data_.find(byte_level() ? letter_of_byte(static_cast<unsigned char>(byte)) : format("<0x%02X>", byte));
@@ -182,14 +182,14 @@ class Builder {
       return Status::Ok;
     }
     const size_t count = vocabulary_.tokens.size();
-    data_.merged.reserve(count);
+    data_.merged.reserve(vocabulary_.tokens, count);
     data_.ranks.resize(count);
     for (size_t i = 0; i < count; ++i) {
       const auto id = static_cast<int32_t>(i);
       data_.ranks[i] = vocabulary_.scores.empty() ? 0 : rank_of(vocabulary_.scores[i]);
       const TokenType type = data_.type(id);
       if ((type != TokenType::Normal && type != TokenType::Unused) || data_.token(id).empty()) continue;
-      data_.merged[data_.token(id)] = id;
+      data_.merged.add(id);
       data_.longest_merged = std::max(data_.longest_merged, data_.token(id).size());
     }
     return Status::Ok;

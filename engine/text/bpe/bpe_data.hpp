@@ -2,12 +2,12 @@
 #pragma once
 
 #include <array>
-#include <unordered_map>
 
 #include <heed/bpe.hpp>
 
 #include "text/bpe/bpe_merge.hpp"
 #include "text/bpe/pre_tokenizer.hpp"
+#include "text/bpe/token_table.hpp"
 
 namespace heed {
 
@@ -33,12 +33,12 @@ class BpePairs {
 struct Bpe::Data {
   BpeVocabulary vocabulary;  // never changed once `ids` refers to it
   PreTokenizer pre = PreTokenizer::Gpt2;
-  std::unordered_map<std::string_view, int32_t> ids;     // all tokens, by their texts
-  std::unordered_map<std::string_view, int32_t> merged;  // those that merging may give, of a vocabulary with scores
-  size_t longest_merged = 0;                             // bytes
-  std::array<int32_t, 256> byte_ids = {};                // the token of each byte, or -1
-  BpePairs pairs;                                        // of a vocabulary with merges
-  std::vector<uint32_t> ranks;                           // by id, from scores
+  TokenTable ids;                          // all tokens
+  TokenTable merged;                       // those that merging may give, of a vocabulary with scores
+  size_t longest_merged = 0;               // bytes
+  std::array<int32_t, 256> byte_ids = {};  // the token of each byte, or -1
+  BpePairs pairs;                          // of a vocabulary with merges
+  std::vector<uint32_t> ranks;             // by id, from scores
 
   // Tokens that are looked for in texts, sorted by their bytes, and where those with each first byte begin.
   std::vector<int32_t> special;
@@ -53,10 +53,7 @@ struct Bpe::Data {
   TokenType type(int32_t id) const {
     return vocabulary.types.empty() ? TokenType::Normal : vocabulary.types[static_cast<size_t>(id)];
   }
-  int32_t find(std::string_view text) const {
-    const auto found = ids.find(text);
-    return found == ids.end() ? -1 : found->second;
-  }
+  int32_t find(std::string_view text) const { return ids.find(text); }
   std::string_view bytes(int32_t id) const {
     const size_t begin = id == 0 ? 0 : written_ends[static_cast<size_t>(id) - 1];
     return std::string_view(written).substr(begin, written_ends[static_cast<size_t>(id)] - begin);

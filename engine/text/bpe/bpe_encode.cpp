@@ -102,8 +102,7 @@ class Encoder {
       const int32_t id = data_.find(text);
       return id >= 0 && is_hidden(data_.type(id)) ? -1 : id;
     }
-    const auto found = data_.merged.find(text);
-    return found == data_.merged.end() ? -1 : found->second;
+    return data_.merged.find(text);
   }
 
   void merge(std::string_view text) {
@@ -111,9 +110,8 @@ class Encoder {
       return merger_.merge([&](const BpePiece& a, const BpePiece& b) { return data_.pairs.find(a.id, b.id); });
     merger_.merge([&](const BpePiece& a, const BpePiece& b) -> BpePair {
       if (a.size + b.size > data_.longest_merged) return {};
-      const auto found = data_.merged.find(text.substr(a.begin, a.size + b.size));
-      if (found == data_.merged.end()) return {};
-      return {found->second, data_.ranks[static_cast<size_t>(found->second)]};
+      const int32_t id = data_.merged.find(text.substr(a.begin, a.size + b.size));
+      return id < 0 ? BpePair{} : BpePair{id, data_.ranks[static_cast<size_t>(id)]};
     });
   }
 

@@ -1,0 +1,39 @@
+// Tokens by their texts: a hash table of ids in a fraction of the memory of one that holds the texts, of which a tokenizer may have
+// hundreds of thousands.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heed {
+
+class TokenTable {
+ public:
+  // Room for `count` tokens of `texts`, which must outlive this.
+  void reserve(const std::vector<std::string>& texts, size_t count) {
+    texts_ = &texts;
+    slots_.assign(std::bit_ceil(2 * count + 1), -1);
+  }
+  // Of equal texts the last counts.
+  void add(int32_t id) { slots_[place_of((*texts_)[static_cast<size_t>(id)])] = id; }
+  // -1: there is none.
+  int32_t find(std::string_view text) const { return slots_.empty() ? -1 : slots_[place_of(text)]; }
+
+ private:
+  // Where the text is, or would be.
+  size_t place_of(std::string_view text) const {
+    const size_t last = slots_.size() - 1;
+    size_t at = std::hash<std::string_view>()(text) & last;
+    while (slots_[at] >= 0 && (*texts_)[static_cast<size_t>(slots_[at])] != text) at = (at + 1) & last;
+    return at;
+  }
+
+  const std::vector<std::string>* texts_ = nullptr;
+  std::vector<int32_t> slots_;  // at most half of them taken
+};
+
+}  // namespace heed
