@@ -10,6 +10,7 @@
 #define HEED_HAS_CPUID 0
 #endif
 
+#include "base/arith.hpp"
 #include "base/logging.hpp"
 #include "cpu/device/cpu_plan.hpp"
 #include "cpu/gemm/blocks.hpp"
@@ -110,12 +111,12 @@ class CpuDevice final : public detail::DeviceImpl {
     for (size_t i = 0; i < fresh->entries.size(); ++i) {
       const detail::WeightsImpl::Entry& entry = fresh->entries[i];
       const HostTensor& tensor = tensors[order[i]];
-      if (quantized[i] != nullptr)
-        pack_blocks(tensor.data.data(), rows_of(tensor), tensor.shape.back(), *shared_->kernels.matmul, shared_->pool,
-                    quantized[i]);
-      else
+      if (quantized[i] != nullptr) {
+        pack(tensor, rows_of(tensor), options, quantized[i]);
+      } else {
         detail::convert_weight(tensor, entry, memory[i]);
-      options.release(tensor);
+        options.release(tensor);
+      }
       if (progress.callback != nullptr) progress.callback(progress.user, entry.offset + entry.bytes, bytes);
     }
     fresh->owner = shared_from_this();
@@ -135,6 +136,22 @@ class CpuDevice final : public detail::DeviceImpl {
   }
 
  private:
+  // Some rows at a time, so that the source and its panels are not both in memory.
+  void pack(const HostTensor& tensor, int64_t rows, const UploadOptions& options, PackedB* packed) {
+    constexpr uint64_t kSomeBytes = 8u << 20;
+    const uint64_t row_bytes = tensor.data.size() / static_cast<uint64_t>(rows);
+    const auto some =
+        align_up<int64_t>(static_cast<int64_t>(kSomeBytes / row_bytes) + 1, shared_->kernels.matmul->cols);
+    for (int64_t first = 0; first < rows; first += some) {
+      const int64_t count = std::min(some, rows - first);
+      HostTensor part = tensor;
+      part.data =
+          tensor.data.subspan(static_cast<uint64_t>(first) * row_bytes, static_cast<uint64_t>(count) * row_bytes);
+      pack_blocks(part.data.data(), first, count, tensor.shape.back(), *shared_->kernels.matmul, shared_->pool, packed);
+      options.release(part);
+    }
+  }
+
   std::shared_ptr<Shared> shared_;
   DeviceInfo info_;
 };

@@ -50,14 +50,14 @@ std::shared_ptr<PackedB> allocate_blocks(DType type, int64_t rows, int64_t k, co
   return packed->memory.allocate(static_cast<uint64_t>(bytes), pages) ? packed : nullptr;
 }
 
-void pack_blocks(const std::byte* rows, int64_t row_count, int64_t k, const MatmulKernels& kernels, ThreadPool& pool,
-                 PackedB* packed) {
+void pack_blocks(const std::byte* rows, int64_t first, int64_t row_count, int64_t k, const MatmulKernels& kernels,
+                 ThreadPool& pool, PackedB* packed) {
   const DType type = packed->dtype;
   const int64_t cols = kernels.cols, blocks = k / block_of(type).elements, bytes = block_of(type).bytes;
   const int64_t row_bytes = blocks * bytes, panel = panel_bytes(k * cols, type);
   parallel(pool, ceil_div(row_count, cols), 1, [&](uint32_t, int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
-      std::byte* to = packed->memory.data() + p * panel;
+      std::byte* to = packed->memory.data() + (first / cols + p) * panel;
       const int64_t count = std::min(cols, row_count - p * cols);
       if (count < cols) std::memset(to, 0, static_cast<size_t>(panel));
       for (int64_t b = 0; b < blocks; ++b)
