@@ -10,9 +10,15 @@ namespace {
 
 constexpr int32_t kNoLabel = -100;
 
+// Tokens of a run, all of whose logits lie in memory at once.
+int64_t most_scored(const TextGenerator::Shared& shared) {
+  constexpr int64_t kMostLogits = 16 << 20;
+  return std::min(shared.read, std::max<int64_t>(kMostLogits / shared.config().vocabulary, 1));
+}
+
 Graph scoring_graph(const TextGenerator::Shared& shared) {
   Graph g;
-  const Dim past = g.position("past", shared.context - 1), tokens = g.extent("tokens", shared.read);
+  const Dim past = g.position("past", shared.context - 1), tokens = g.extent("tokens", most_scored(shared));
   DecoderOptions network = shared.with_cache(past);
   network.all_logits = true;
   const DecoderResult y = shared.model.build(g, g.input("ids", {1, tokens}, DType::I32), network);
@@ -79,7 +85,7 @@ Status TextGenerator::loss(std::span<const int32_t> ids, double* mean, size_t* c
   State state;
   if (status == Status::Ok) status = s.scorer.make_state(&state);
   if (status != Status::Ok) return status;
-  Scorer scorer(s.scorer, state, ids, static_cast<size_t>(s.context), static_cast<size_t>(s.read));
+  Scorer scorer(s.scorer, state, ids, static_cast<size_t>(s.context), static_cast<size_t>(most_scored(s)));
   status = scorer.run();
   if (status != Status::Ok) return status;
   *mean = scorer.sum() / static_cast<double>(scorer.count());
