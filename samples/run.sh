@@ -84,8 +84,9 @@ case $sample in
     ;;
 esac
 if [[ -x $root/samples/$sample/prepare.sh ]]; then
-  prepared=$("$root/samples/$sample/prepare.sh" "$build")
-  mapfile -t arguments <<<"$prepared"
+  prepared=$("$root/samples/$sample/prepare.sh" "$build" "$@")
+  arguments=()
+  [[ -z $prepared ]] || mapfile -t arguments <<<"$prepared"
   exec "$program" "${arguments[@]}" "$@"
 fi
 exec "$program" "$@"

@@ -1,6 +1,8 @@
 // A conversation with a character, whom a language model speaks for.
 //   talk --model model.gguf --persona blacksmith
 // Exit codes: 0 done, 1 a device failed, 2 the input is no good, 130 interrupted.
+#include <cstdio>
+
 #include <CLI/CLI.hpp>
 
 #include "../within.hpp"
@@ -20,7 +22,8 @@ void add_options(CLI::App& app, talk::Options* options) {
   app.add_option("--persona", options->persona, "blacksmith, innkeeper, dragon, or a persona file")
       ->capture_default_str();
   app.add_option("--prompt", options->prompt, "answer this and end; without it, lines are read from the keyboard");
-  app.add_flag("--raw", options->raw, "go on with --prompt as it is: no character, no chat template");
+  app.add_flag("--raw", options->raw,
+               "go on with --prompt as it is: no character, no chat template; so do models that have none");
   app.add_flag("--ids", options->ids, "print an answer's token ids as a JSON list instead of its text");
   app.add_option("--tokenize", options->tokenize, "print the token ids of this file as a JSON list and end");
   app.add_option("--perplexity", options->perplexity, "print the model's perplexity on this text file and end");
@@ -92,6 +95,12 @@ int run(talk::Options& options) {
   int code = read_rules(&options);
   if (code == talk::kOk) code = talk::open_session(options, &session);
   if (code != talk::kOk) return code;
+  // A base model holds no conversations, but goes on with texts.
+  if (options.has_prompt && options.npcs == 0 && !options.raw && session.model.chat() == nullptr) {
+    std::fprintf(stderr, "talk: there is no chat template that is known; --prompt is gone on with as it is\n");
+    options.raw = true;
+  }
+  if (!options.raw && !options.has_penalty) options.sampling.repetition_penalty = kPenalty;
   if (!options.perplexity.empty()) return talk::perplexity(options, session);
 #ifdef TALK_DRAWS
   if (!options.attention.empty()) return talk::look(options, session);
@@ -115,8 +124,7 @@ int main(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);
     return talk::bad_input(error.what());
   }
-  if (!options.raw && app.get_option("--repetition-penalty")->count() == 0)
-    options.sampling.repetition_penalty = kPenalty;
+  options.has_penalty = app.get_option("--repetition-penalty")->count() > 0;
   options.has_seed = seed->count() > 0;
   options.has_prompt = app.get_option("--prompt")->count() > 0;
   return run(options);

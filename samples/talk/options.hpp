@@ -18,7 +18,7 @@ using samples::bad_input, samples::failed, samples::kBadInput, samples::kFailed,
 struct Options {
   std::string model, device, persona = "blacksmith";
   std::string prompt;  // one question, or a text to go on with
-  bool has_prompt = false, raw = false, ids = false;
+  bool has_prompt = false, raw = false, ids = false, has_penalty = false;
   std::string tokenize, perplexity;  // files
   std::string attention;             // the picture's file
   int64_t tokens = 128, context = 2048;

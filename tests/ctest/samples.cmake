@@ -2,9 +2,11 @@
 
 heed_test(model.minilm LABELS all COST 15 MAKES model.minilm COMMAND ${samples}/search/fetch_model.sh)
 heed_test(model.smollm2 LABELS all COST 15 MAKES model.smollm2 COMMAND ${samples}/talk/fetch_model.sh)
+heed_test(model.gemma3 LABELS all COST 30 MAKES model.gemma3 COMMAND ${samples}/talk/fetch_model.sh gemma3)
 heed_test(model.whisper LABELS all COST 15 MAKES model.whisper COMMAND ${samples}/listen/fetch_model.sh)
 set(minilm ${PROJECT_SOURCE_DIR}/.cache/all-MiniLM-L6-v2)
 set(smollm2 ${PROJECT_SOURCE_DIR}/.cache/SmolLM2-135M-Instruct/SmolLM2-135M-Instruct.Q4_1.gguf)
+set(gemma3 ${PROJECT_SOURCE_DIR}/.cache/gemma-3-270m/gemma-3-270m-q4_k_m.gguf)
 
 heed_test(tour.program LABELS all tour COST 3 COUNTED
   COMMAND ${with} none ${samples}/tour/test.sh $<TARGET_FILE:tour> ${PROJECT_BINARY_DIR}/tour-test)
@@ -23,9 +25,12 @@ heed_catch_test(search.lavapipe lavapipe "[model]" ${sentences} COST 30 SET HEED
 # What SmolLM2 says: the CPU device answers eight prompts, lavapipe two. Reproducible plans of the model are left out on lavapipe, whose
 # compiler takes a minute for them, since `reproducible` runs plans of tiny models there.
 set(says LABELS all models NEEDS model.smollm2 IF ${smollm2})
-heed_catch_test(models.cpu none "[language_model]" ${says} COST 20 SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=cpu)
-heed_catch_test(models.lavapipe lavapipe "[language_model]~[reproducible]" ${says} COST 50
+heed_catch_test(models.cpu none "[language_model]~[gemma3]" ${says} COST 20 SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=cpu)
+heed_catch_test(models.lavapipe lavapipe "[language_model]~[reproducible]~[gemma3]" ${says} COST 50
   SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=llvmpipe)
+# What Gemma 3 says: the CPU device goes on with six prompts, lavapipe with three, one of which is longer than the window.
+heed_catch_test(models.gemma3 lavapipe "[gemma3]" LABELS all models NEEDS model.gemma3 IF ${gemma3} COST 60
+  SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=cpu,llvmpipe)
 
 heed_test(talk.program LABELS all talk COST 8 COUNTED
   COMMAND ${with} none ${samples}/talk/test.sh $<TARGET_FILE:talk> ${PROJECT_BINARY_DIR}/talk-test)

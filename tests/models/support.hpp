@@ -31,6 +31,18 @@ struct ModelSpeaker : PlanSpeaker {
   void forget() { past = 0; }
 };
 
+// What a real model says in double, in a file of this folder.
+struct Prompt {
+  std::string text;
+  std::vector<int32_t> ids, greedy;
+  std::vector<std::pair<size_t, double>> largest;  // logits after the prompt
+};
+
+std::vector<Prompt> prompts_of(const char* file, size_t count);
+// Each prompt is followed by what it says, at most `most` tokens, and its largest logits are nearer than `bound`.
+void check_prompts(const ops::TestDevice& on, const DecoderModel& model, const DecoderOptions& options,
+                   std::span<const Prompt> prompts, size_t most, double bound);
+
 inline DecoderModel opened_model(const std::string& path) { return opened<DecoderModel>(path, stderr_log()); }
 
 }  // namespace heed::test

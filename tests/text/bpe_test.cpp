@@ -142,6 +142,19 @@ TEST_CASE("Bpe gives the ids of llama-tokenize with SmolLM2's vocabulary", "[bpe
   check_round_trip(bpe, false);
 }
 
+TEST_CASE("Bpe gives the ids of llama.cpp with Gemma 3's vocabulary", "[bpe][language_model][gemma3]") {
+  const std::string file = gemma3_file();
+  if (file.empty()) return;
+  const Bpe bpe = bpe_of(file);
+  CHECK(bpe.size() == 262144);
+  Comparison comparison(bpe);
+  const json lines = json::parse(read_file(text_data() / "gemma3-tokens.json"));
+  REQUIRE(lines.size() == 40);
+  for (const json& line : lines) comparison.check(line["text"], line["ids"], {.read_special = line["parse_control"]});
+  CHECK(comparison.different() == 0);
+  check_round_trip(bpe, true);
+}
+
 TEST_CASE("Bpe gives all bytes back", "[bpe]") {
   for (const char* name : {"gpt-2", "llama-bpe", "qwen2", "llama"}) {
     INFO(name);

@@ -12,19 +12,24 @@ namespace heed::test {
 
 inline std::filesystem::path text_data() { return source_path("tests/text/data"); }
 
-// SmolLM2-135M-Instruct's GGUF file: $HEED_SMOLLM2, else where samples/run.sh talk puts it. Empty, after a warning in the report,
-// if it is not there. With HEED_REQUIRE_MODEL=1 that is a failure.
-inline std::string smollm2_file() {
-  const char* named = std::getenv("HEED_SMOLLM2");
-  const std::string file = named != nullptr && *named != 0
-                               ? named
-                               : source_path(".cache/SmolLM2-135M-Instruct/SmolLM2-135M-Instruct.Q4_1.gguf");
+// The GGUF file of a real model: what the environment's `variable` names, else where samples/talk/fetch_model.sh puts it. Empty, after a
+// warning in the report, if it is not there. With HEED_REQUIRE_MODEL=1 that is a failure.
+inline std::string model_file(const char* model, const char* variable, const char* usual) {
+  const char* named = std::getenv(variable);
+  const std::string file = named != nullptr && *named != 0 ? named : source_path(std::string(".cache/") + usual);
   std::error_code error;
   if (std::filesystem::exists(file, error)) return file;
   const char* required = std::getenv("HEED_REQUIRE_MODEL");
-  if (required != nullptr && *required == '1') FAIL("SmolLM2 is not at " << file);
-  WARN("SKIPPED: SmolLM2 is not at " << file << "; HEED_SMOLLM2 names the file");
+  if (required != nullptr && *required == '1') FAIL(model << " is not at " << file);
+  WARN("SKIPPED: " << model << " is not at " << file << "; " << variable << " names the file");
   return {};
+}
+
+inline std::string smollm2_file() {
+  return model_file("SmolLM2", "HEED_SMOLLM2", "SmolLM2-135M-Instruct/SmolLM2-135M-Instruct.Q4_1.gguf");
+}
+inline std::string gemma3_file() {
+  return model_file("Gemma 3 270M", "HEED_GEMMA3", "gemma-3-270m/gemma-3-270m-q4_k_m.gguf");
 }
 
 inline Bpe bpe_of(const std::string& file) {

@@ -1,0 +1,39 @@
+// Gemma 3 270M (Gemma Team 2025, arXiv:2503.19786) says what it says in double.
+#include "models/support.hpp"
+#include "text/support.hpp"
+
+namespace heed::test {
+
+// Ids alone would pass with a window of 511, whose logits are off by 0.003, or a GELU by erf, by 0.01.
+TEST_CASE("Gemma 3 from its GGUF file says what it says in double", "[language_model][gemma3]") {
+  const std::string file = gemma3_file();
+  if (file.empty()) return;
+  const DecoderModel model = opened_model(file);
+  const DecoderConfig& config = model.config();
+  CHECK(config.family == "gemma3");
+  CHECK(config.layers == 18);
+  CHECK(config.vocabulary == 262144);
+  CHECK(config.head_width == 256);
+  CHECK(config.window == 512);
+  CHECK(config.full_every == 6);
+  CHECK(config.window_base == 10000.0f);
+  CHECK(config.rotary.base == 1e6f);
+  CHECK(config.tied);
+  CHECK(model.bytes() < 247'000'000);  // as in the file
+  const std::vector<Prompt> all = prompts_of("gemma3-greedy.json", 6);
+  const std::span<const Prompt> prompts = all;
+  REQUIRE(prompts.back().ids.size() > 512);
+  constexpr double kBound = 1e-3;
+  for (const ops::TestDevice& on : ops::test_devices()) {
+    if (on.interpreted || on.word.starts_with("cpu:") || on.word.find("swiftshader") != std::string::npos) continue;
+    if (on.word == "cpu") {
+      check_prompts(on, model, {}, prompts, 24, kBound);
+      continue;
+    }
+    // Software drivers take long for a token.
+    check_prompts(on, model, {}, prompts.first(2), 6, kBound);
+    check_prompts(on, model, {}, prompts.last(1), 2, kBound);
+  }
+}
+
+}  // namespace heed::test
