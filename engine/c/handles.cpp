@@ -52,7 +52,7 @@ Slot* find(uintptr_t handle, Kind kind, uint64_t* generation, const char** why) 
   *generation = (handle >> (kKindBits + kIndexBits)) & (kGenerations - 1);
   Slot* chunk = chunks[index / kChunk].load(std::memory_order_acquire);
   const auto given = static_cast<Kind>(handle & ((1u << kKindBits) - 1));
-  if (chunk == nullptr || *generation == 0 || given == Kind::None || given > Kind::BitsReport) return nullptr;
+  if (chunk == nullptr || *generation == 0 || given == Kind::None || given > Kind::SpeechText) return nullptr;
   *why = "is a handle of another kind";
   if (given != kind) return nullptr;
   *why = "was destroyed";
@@ -94,6 +94,9 @@ const char* to_string(Kind kind) {
     case Kind::Optimizer: return "optimizer";
     case Kind::OnnxModel: return "ONNX model";
     case Kind::BitsReport: return "bits report";
+    case Kind::SpeechRecognizer: return "speech recognizer";
+    case Kind::SpeechStream: return "speech stream";
+    case Kind::SpeechText: return "speech text";
   }
   return "handle";
 }

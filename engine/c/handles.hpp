@@ -33,6 +33,9 @@ enum class Kind : uint8_t {
   Optimizer,
   OnnxModel,
   BitsReport,
+  SpeechRecognizer,
+  SpeechStream,
+  SpeechText,
 };
 const char* to_string(Kind kind);  // "device", for messages
 

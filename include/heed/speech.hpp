@@ -62,10 +62,11 @@ struct SpeechOptions {
   bool timestamps = true;
   int64_t most_tokens = 0;  // of a window; 0: half of what the decoder has room for
 
-  // A window whose tokens had a lower mean of log(probability) than this, or repeat each other so that the entropy of its last 32
-  // is lower than this, is read again by draws of a temperature that is higher by the step, up to 1. A step of 0: never.
+  // A window whose tokens have a lower mean of log(probability) than this is doubtful.
   float least_log_probability = -1.0f;
+  // So is one whose ids repeat each other so that the entropy of the last 32, in nats, is lower than this.
   float least_entropy = 2.4f;
+  // A doubtful window is read again by draws, each time of a temperature that is higher by so much, up to 1. 0: it is not.
   float temperature_step = 0.2f;
   uint32_t seed = 0;  // of the draws
   // A window without speech of more than this probability, and a mean below least_log_probability, is silence: it gives no segment.

@@ -89,8 +89,9 @@ struct Everything {
     done(heed_device_operation_bits(device, &bits));
     const int32_t ids[] = {1, 2};
     done(heed_text_generator_attention(generator, ids, 2, map.out()));
-    handles = {blob,       device, list,      weights, tested,  tuned,     graph,        plan,      run,  state,
-               checkpoint, model,  tokenizer, map,     encoder, generator, conversation, optimizer, bits, onnx};
+    handles = {blob,         device,    list,       weights, tested,     tuned,  graph,   plan,
+               run,          state,     checkpoint, model,   tokenizer,  map,    encoder, generator,
+               conversation, optimizer, bits,       onnx,    recognizer, stream, speech};
   }
   ~Everything() {
     CHECK(heed_run_destroy(run) == HEED_OK);
@@ -126,6 +127,9 @@ struct Everything {
   KeptMap map;
   KeptConversation conversation{heed_conversation_begin, generator, nullptr};
   KeptOptimizer optimizer{heed_optimizer_create, nullptr};
+  KeptRecognizer recognizer{heed_speech_recognizer_open, device, source_path("tests/speech/english").c_str(), nullptr};
+  KeptStream stream{heed_speech_stream_begin, recognizer, nullptr};
+  KeptSpeech speech{heed_speech_recognizer_recognize, recognizer, nullptr, size_t{0}, nullptr};
   std::vector<void*> handles;
 };
 

@@ -59,6 +59,9 @@ using KeptMap = Kept<heed_attention_map, heed_attention_map_destroy>;
 using KeptEncoder = Kept<heed_text_encoder, heed_text_encoder_destroy>;
 using KeptGenerator = Kept<heed_text_generator, heed_text_generator_destroy>;
 using KeptConversation = Kept<heed_conversation, heed_conversation_destroy>;
+using KeptRecognizer = Kept<heed_speech_recognizer, heed_speech_recognizer_destroy>;
+using KeptStream = Kept<heed_speech_stream, heed_speech_stream_destroy>;
+using KeptSpeech = Kept<heed_speech_text, heed_speech_text_destroy>;
 using KeptOptimizer = Kept<heed_optimizer, heed_optimizer_destroy>;
 using KeptSubmitter = Kept<heed_submitter, heed_submitter_destroy>;
 

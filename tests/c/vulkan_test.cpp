@@ -1,9 +1,56 @@
 // The C interface inside a host that owns the device records what C++ records.
 #include "c/host_in_c.hpp"
 #include "c/speaker.hpp"
+#include "speech/support.hpp"
 #include "talk/support.hpp"
 
 namespace heed::test {
+namespace {
+
+// Frames in which a host records steps of a model, with memory for them.
+template <class Model>
+class Frames {
+ public:
+  using Record = heed_status (*)(Model*, void*, const heed_buffer_range*, void*, double, heed_text_part*);
+  Frames(HostVulkan& host, Model* model, heed_plan* plan, heed_status (*memory_bytes)(Model*, uint64_t*), Record record,
+         heed_status (*finish)(Model*))
+      : host_(host), model_(model), record_(record), finish_(finish) {
+    done(memory_bytes(model, &bytes_));
+    memory_ = host.allocate(bytes_);
+    done(heed_plan_sync_needs(plan, &needs_));
+  }
+  ~Frames() { host_.free(memory_); }
+
+  // Whether a step is over; the model has its result then.
+  bool next() {
+    REQUIRE(++count_ < 10'000);
+    const heed_buffer_range range = {number_of(memory_.buffer), 0, bytes_};
+    const VkCommandBuffer commands = host_.begin();
+    auto part = sized<heed_text_part>();
+    done(record_(model_, commands, &range, memory_.mapped, 1.0, &part));
+    CHECK(part.recorded == 1);
+    const VkMemoryBarrier barrier = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, needs_.after_src_accesses,
+                                     VK_ACCESS_HOST_READ_BIT};
+    host_.vk().CmdPipelineBarrier(commands, needs_.after_src_stages, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
+                                  nullptr, 0, nullptr);
+    host_.end(commands);
+    host_.submit_and_wait(commands);
+    if (part.complete != 0) done(finish_(model_));
+    return part.complete != 0;
+  }
+
+ private:
+  HostVulkan& host_;
+  Model* model_;
+  Record record_;
+  heed_status (*finish_)(Model*);
+  uint64_t bytes_ = 0;
+  HostVulkan::Memory memory_;
+  heed_sync_needs needs_ = sized<heed_sync_needs>();
+  int count_ = 0;
+};
+
+}  // namespace
 
 TEST_CASE("C: what a host records gives the bits of C++", "[c][vulkan][record]") {
   const auto host = HostVulkan::create({});
@@ -241,37 +288,51 @@ TEST_CASE("C: steps of a language model that a host records", "[c][vulkan][talk]
   begin.most_tokens = 6;
   KeptConversation conversation(heed_conversation_begin, generator, &begin);
   done(heed_conversation_prompt(conversation, "The dragon sleeps.", 1));
-  uint64_t bytes = 0;
-  done(heed_text_generator_memory_bytes(generator, &bytes));
-  const HostVulkan::Memory memory = host->allocate(bytes);
-  const heed_buffer_range range = {number_of(memory.buffer), 0, bytes};
   KeptPlan plan(heed_text_generator_plan, generator);
-  auto needs = sized<heed_sync_needs>();
-  done(heed_plan_sync_needs(plan, &needs));
   refused(heed_text_generator_finish_step(generator), HEED_INVALID_ARGUMENT, "no complete step");
+  Frames<heed_text_generator> frames(*host, generator, plan, heed_text_generator_memory_bytes,
+                                     heed_text_generator_record_step, heed_text_generator_finish_step);
   std::string said;
-  for (int frame = 0;; ++frame) {
-    REQUIRE(frame < 10'000);
-    int32_t answering = 0;
-    done(heed_conversation_answering(conversation, &answering));
-    if (answering == 0) break;
-    const VkCommandBuffer commands = host->begin();
-    auto part = sized<heed_text_part>();
-    done(heed_text_generator_record_step(generator, commands, &range, memory.mapped, 1.0, &part));
-    CHECK(part.recorded == 1);
-    const VkMemoryBarrier barrier = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, needs.after_src_accesses,
-                                     VK_ACCESS_HOST_READ_BIT};
-    host->vk().CmdPipelineBarrier(commands, needs.after_src_stages, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
-                                  nullptr, 0, nullptr);
-    host->end(commands);
-    host->submit_and_wait(commands);
-    if (part.complete == 0) continue;
-    done(heed_text_generator_finish_step(generator));
+  while (answers(conversation)) {
+    if (!frames.next()) continue;
     auto piece = sized<heed_text_piece>();
     done(heed_conversation_poll(conversation, &piece));
     said.append(piece.text, piece.text_bytes);
   }
   CHECK(said == wanted);
+  CHECK(host->take_validation() == "");
+  (void)host->take_log();
+}
+
+TEST_CASE("C: steps of a speech recognizer that a host records", "[c][vulkan][speech]") {
+  const auto host = HostVulkan::create({});
+  if (host == nullptr) return;
+  const TinyWhisper tiny("english");
+  HostInC in_c(*host);
+  KeptDevice device(heed_device_adopt, &in_c.given);
+  KeptRecognizer recognizer(heed_speech_recognizer_open, device, tiny.path.c_str(), nullptr);
+  auto options = sized<heed_speech_options>();
+  options.timestamps = 0;
+  options.temperature_step = 0;
+  options.most_no_speech = HUGE_VALF;
+  KeptStream stream(heed_speech_stream_begin, recognizer, &options);
+  done(heed_speech_stream_push(stream, tiny.sound.data(), tiny.sound.size()));
+  done(heed_speech_stream_finish(stream));
+  KeptPlan plan(heed_speech_recognizer_decoder, recognizer);
+  refused(heed_speech_recognizer_finish_step(recognizer), HEED_INVALID_ARGUMENT, "no complete step");
+  Frames<heed_speech_recognizer> frames(*host, recognizer, plan, heed_speech_recognizer_memory_bytes,
+                                        heed_speech_recognizer_record_step, heed_speech_recognizer_finish_step);
+  std::vector<std::vector<int32_t>> ids;
+  for (int32_t busy = 1; busy != 0;) {
+    if (frames.next()) {
+      auto piece = sized<heed_speech_piece>();
+      done(heed_speech_stream_poll(stream, &piece));
+      for (size_t i = 0; i < piece.segment_count; ++i)
+        ids.emplace_back(piece.segments[i].ids, piece.segments[i].ids + piece.segments[i].id_count);
+    }
+    done(heed_speech_stream_busy(stream, &busy));
+  }
+  CHECK(ids == tiny.lists("plain"));
   CHECK(host->take_validation() == "");
   (void)host->take_log();
 }

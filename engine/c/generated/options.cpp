@@ -981,6 +981,63 @@ heed_conversation_options to_c(const heed::TextConversationOptions& from) {
   return to;
 }
 
+heed::SpeechRecognizerOptions read(Call& call, const heed_speech_recognizer_options* given) {
+  heed::SpeechRecognizerOptions made;
+  if (given == nullptr || !check_struct(call, given, sizeof(*given), "heed_speech_recognizer_options")) return made;
+  made.weight_dtype = call.dtype_if(given->weight_dtype);
+  made.cache_dtype = call.dtype_if(given->cache_dtype);
+  made.round_rows = given->round_rows != 0;
+  made.reproducible = given->reproducible != 0;
+  made.progress = {given->progress, given->progress_user};
+  return made;
+}
+
+heed_speech_recognizer_options to_c(const heed::SpeechRecognizerOptions& from) {
+  heed_speech_recognizer_options to = {};
+  to.size = sizeof(to);
+  to.weight_dtype = from.weight_dtype ? static_cast<heed_dtype>(*from.weight_dtype) : -1;
+  to.cache_dtype = from.cache_dtype ? static_cast<heed_dtype>(*from.cache_dtype) : -1;
+  to.round_rows = from.round_rows;
+  to.reproducible = from.reproducible;
+  return to;
+}
+
+heed::SpeechOptions read(Call& call, const heed_speech_options* given) {
+  heed::SpeechOptions made;
+  if (given == nullptr || !check_struct(call, given, sizeof(*given), "heed_speech_options")) return made;
+  made.language = call.text_or(given->language);
+  made.task = call.one_of(given->task, heed::SpeechTask::Translate, "task");
+  made.timestamps = given->timestamps != 0;
+  made.most_tokens = given->most_tokens;
+  made.least_log_probability = given->least_log_probability;
+  made.least_entropy = given->least_entropy;
+  made.temperature_step = given->temperature_step;
+  made.seed = given->seed;
+  made.most_no_speech = given->most_no_speech;
+  made.pause_seconds = given->pause_seconds;
+  made.pause_level = given->pause_level;
+  made.partial_seconds = given->partial_seconds;
+  return made;
+}
+
+heed_speech_options to_c(const heed::SpeechOptions& from) {
+  heed_speech_options to = {};
+  to.size = sizeof(to);
+  to.language = from.language.empty() ? nullptr : from.language.data();
+  to.task = static_cast<heed_speech_task>(from.task);
+  to.timestamps = from.timestamps;
+  to.most_tokens = from.most_tokens;
+  to.least_log_probability = from.least_log_probability;
+  to.least_entropy = from.least_entropy;
+  to.temperature_step = from.temperature_step;
+  to.seed = from.seed;
+  to.most_no_speech = from.most_no_speech;
+  to.pause_seconds = from.pause_seconds;
+  to.pause_level = from.pause_level;
+  to.partial_seconds = from.partial_seconds;
+  return to;
+}
+
 // The numbers of the interface are those of the engine.
 static_assert(HEED_F32 == static_cast<int>(heed::DType::F32));
 static_assert(HEED_F16 == static_cast<int>(heed::DType::F16));
@@ -1089,6 +1146,8 @@ static_assert(HEED_END_CONTEXT_FULL == static_cast<int>(heed::TextEnd::ContextFu
 static_assert(HEED_END_CANCELLED == static_cast<int>(heed::TextEnd::Cancelled));
 static_assert(HEED_END_COMPLETE == static_cast<int>(heed::TextEnd::Complete));
 static_assert(HEED_END_NO_TOKEN == static_cast<int>(heed::TextEnd::NoToken));
+static_assert(HEED_SPEECH_TASK_TRANSCRIBE == static_cast<int>(heed::SpeechTask::Transcribe));
+static_assert(HEED_SPEECH_TASK_TRANSLATE == static_cast<int>(heed::SpeechTask::Translate));
 
 // Fills a struct of options with the defaults of C++'s Options, whose texts it shows.
 template <class Options, class T>
@@ -1141,6 +1200,8 @@ heed_status heed_text_encoder_options_init(heed_text_encoder_options* options) {
 heed_status heed_text_sampling_init(heed_text_sampling* options) { return init<heed::TextSampling>(__func__, options); }
 heed_status heed_text_generator_options_init(heed_text_generator_options* options) { return init<heed::TextGeneratorOptions>(__func__, options); }
 heed_status heed_conversation_options_init(heed_conversation_options* options) { return init<heed::TextConversationOptions>(__func__, options); }
+heed_status heed_speech_recognizer_options_init(heed_speech_recognizer_options* options) { return init<heed::SpeechRecognizerOptions>(__func__, options); }
+heed_status heed_speech_options_init(heed_speech_options* options) { return init<heed::SpeechOptions>(__func__, options); }
 
 const heed_attention_names* heed_nn_fused_qkv(void) {
   static const heed_attention_names names = to_c(heed::nn::kFusedQkv);

@@ -17,6 +17,7 @@
 #include <heed/decoder.hpp>
 #include <heed/text_encoder.hpp>
 #include <heed/text_generator.hpp>
+#include <heed/speech.hpp>
 
 #include "c/graph_object.hpp"
 
@@ -98,5 +99,9 @@ heed::TextGeneratorOptions read(Call& call, const heed_text_generator_options* g
 heed_text_generator_options to_c(const heed::TextGeneratorOptions& from);
 heed::TextConversationOptions read(Call& call, const heed_conversation_options* given);
 heed_conversation_options to_c(const heed::TextConversationOptions& from);
+heed::SpeechRecognizerOptions read(Call& call, const heed_speech_recognizer_options* given);
+heed_speech_recognizer_options to_c(const heed::SpeechRecognizerOptions& from);
+heed::SpeechOptions read(Call& call, const heed_speech_options* given);
+heed_speech_options to_c(const heed::SpeechOptions& from);
 
 }  // namespace heed::c

@@ -5,7 +5,7 @@ A new function of Graph or heed::nn, a new struct of options and a new enumerato
 
 # Read in this order. Every public enum and every struct or function of these must be generated or be named below.
 HEADERS = ["types.hpp", "status.hpp", "graph.hpp", "nn.hpp", "device.hpp", "self_test.hpp", "train.hpp", "optimizer.hpp", "initial.hpp", "bert.hpp",
-           "decoder.hpp", "text_encoder.hpp", "text_generator.hpp", "vulkan_memory.hpp"]
+           "decoder.hpp", "text_encoder.hpp", "text_generator.hpp", "speech.hpp", "vulkan_memory.hpp"]
 
 # Enums: C's type and the beginning of its enumerators, where these are not heed_NAME and HEED_NAME_.
 ENUMS = {
@@ -80,6 +80,8 @@ BY_HAND = {
     "read_bert_config", "parse_bert_config", "BertWeights", "BertResult", "nn::bert", "decoder_families", "DecoderResult", "nn::decoder",
     "TokenBatch", "make_batch", "EncodeProgress", "TextAttention", "TextEncoder", "TextPiece", "TokenAttention", "TextGenerator",
     "TextConversation",
+    # Speech
+    "kSpeechRate", "SpeechSegment", "SpeechText", "SpeechPiece", "SpeechRecognizer", "SpeechStream",
     # Vulkan
     "vulkan::MemoryRequest", "vulkan::MemoryBlock", "vulkan::MemoryAllocator", "vulkan::BufferNeeds", "vulkan::BufferRange",
     "vulkan::WeightTarget", "vulkan::HeapBudget", "vulkan::scratch_needs", "vulkan::bind_scratch", "vulkan::state_needs",

@@ -49,7 +49,7 @@ heed_status heed_conversation_begin(heed_text_generator* handle, const heed_conv
   const Pin<TextGenerator> generator(call, handle);
   const heed::TextConversationOptions wanted = options_of(call, options);
   if (call.failed()) return call.status();
-  auto made = std::make_unique<Conversation>(generator->speaker);
+  auto made = std::make_unique<Conversation>(generator->shared);
   call.end(generator->it().begin(wanted, &made->it), generator->host());
   return give(call, std::move(made), conversation);
 }
@@ -59,7 +59,7 @@ heed_status heed_conversation_fork(heed_conversation* handle, heed_conversation*
   if (!has_place(call, other, "other")) return call.status();
   const Pin<Conversation> conversation(call, handle);
   if (call.failed()) return call.status();
-  auto made = std::make_unique<Conversation>(conversation->speaker);
+  auto made = std::make_unique<Conversation>(conversation->shared);
   call.end(conversation->it.fork(&made->it), conversation->host());
   return give(call, std::move(made), other);
 }
@@ -183,9 +183,6 @@ heed_status heed_conversation_state(heed_conversation* handle, heed_state** stat
   Call call(__func__);
   const Pin<Conversation> conversation(call, handle);
   if (!has_place(call, state, "state") || call.failed()) return call.status();
-  auto made = std::make_unique<State>();
-  made->host = conversation->speaker->device_host;
-  made->it = conversation->it.state();
   if (row != nullptr) *row = conversation->it.row();
-  return give(call, std::move(made), state);
+  return give_part<State>(call, *conversation->shared, conversation->it.state(), state);
 }

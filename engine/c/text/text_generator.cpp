@@ -12,7 +12,7 @@ heed_status heed_text_generator_open(heed_device* device_handle, const char* pat
   const Pin<Device> device(call, device_handle);
   const std::string_view from = call.text(path, "path");
   auto made = std::make_unique<TextGenerator>();
-  Speaker& speaker = *made->speaker;
+  Speaker& speaker = *made->shared;
   speaker.host = std::make_shared<Host>(log_of(options));
   heed::TextGeneratorOptions wanted = read(call, options);
   if (options != nullptr && !call.failed() && options->chat_template != nullptr)
@@ -66,20 +66,14 @@ heed_status heed_text_generator_plan(heed_text_generator* handle, heed_plan** pl
   Call call(__func__);
   const Pin<TextGenerator> generator(call, handle);
   if (!has_place(call, plan, "plan") || call.failed()) return call.status();
-  auto made = std::make_unique<Plan>();
-  made->host = generator->speaker->device_host;
-  made->it = generator->it().plan();
-  return give(call, std::move(made), plan);
+  return give_part<Plan>(call, *generator->shared, generator->it().plan(), plan);
 }
 
 heed_status heed_text_generator_weights(heed_text_generator* handle, heed_weights** weights) {
   Call call(__func__);
   const Pin<TextGenerator> generator(call, handle);
   if (!has_place(call, weights, "weights") || call.failed()) return call.status();
-  auto made = std::make_unique<Weights>();
-  made->host = generator->speaker->device_host;
-  made->it = generator->it().weights();
-  return give(call, std::move(made), weights);
+  return give_part<Weights>(call, *generator->shared, generator->it().weights(), weights);
 }
 
 heed_status heed_text_generator_loss(heed_text_generator* handle, const int32_t* ids, size_t id_count, double* mean,

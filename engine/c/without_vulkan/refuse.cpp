@@ -64,3 +64,9 @@ heed_status heed_text_generator_record_step(heed_text_generator*, void*, const h
   return refuse(__func__);
 }
 heed_status heed_text_generator_finish_step(heed_text_generator*) { return refuse(__func__); }
+heed_status heed_speech_recognizer_memory_bytes(heed_speech_recognizer*, uint64_t*) { return refuse(__func__); }
+heed_status heed_speech_recognizer_record_step(heed_speech_recognizer*, void*, const heed_buffer_range*, void*, double,
+                                               heed_text_part*) {
+  return refuse(__func__);
+}
+heed_status heed_speech_recognizer_finish_step(heed_speech_recognizer*) { return refuse(__func__); }

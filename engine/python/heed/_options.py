@@ -1042,6 +1042,67 @@ class TextConversationOptions:
         "overflow": _words.OVERFLOW, "keep_tokens": "int", "think": "bool", "date": "text"}
 
 
+@dataclass
+class SpeechRecognizerOptions:
+    """Options of speech_recognizer.
+
+    - weight_dtype: Storage of matrices: f32, f16 or bf16, or Q8_0, to which they are rounded (convolutions and positions stay as
+    they are). Default: as in the file.
+    - cache_dtype: Storage of keys and values: f16 or bf16, for half the memory of a stream, where the device can. Default: f32.
+    - round_rows: see CompileOptions; words may differ.
+    - reproducible: see CompileOptions: the same tokens on every device."""
+
+    weight_dtype: Optional[str] = None
+    cache_dtype: Optional[str] = None
+    round_rows: bool = False
+    reproducible: bool = False
+
+    _ctype: ClassVar[str] = "heed_speech_recognizer_options"
+    _kinds: ClassVar[Dict[str, Any]] = {"weight_dtype": _words.DTYPE, "cache_dtype": _words.DTYPE, "round_rows": "bool",
+        "reproducible": "bool"}
+
+
+@dataclass
+class SpeechOptions:
+    """Sound is heard in windows of 30 seconds (SpeechRecognizer.window_samples).
+
+    - language: What is spoken, for models of several languages: "en", "de", ... Default: the model tells for each window.
+    - task: one of "transcribe", "translate".
+    - timestamps: The model tells when segments begin and end, and a window begins where the last whole segment ended, so that no
+    word is cut. Without it windows lie one behind the other, and each is one segment.
+    - most_tokens: of a window; 0: half of what the decoder has room for.
+    - least_log_probability: A window whose tokens have a lower mean of log(probability) than this is doubtful.
+    - least_entropy: So is one whose ids repeat each other so that the entropy of the last 32, in nats, is lower than this.
+    - temperature_step: A doubtful window is read again by draws, each time of a temperature that is higher by so much, up to 1. 0:
+    it is not.
+    - seed: of the draws.
+    - most_no_speech: A window without speech of more than this probability, and a mean below least_log_probability, is silence: it
+    gives no segment.
+    - pause_seconds: Of streams: a window also ends where the sound stays below `pause_level` (root of the mean square, of 1 as full
+    scale) for so many seconds, at most half a window, so that text is final before 30 seconds are full; longer silence is not
+    heard. 0: no such ends.
+    - partial_seconds: Of streams: what is there of a window is read each time that so many seconds more have come, for
+    SpeechPiece.partial. 0: never."""
+
+    language: Optional[str] = None
+    task: str = "transcribe"
+    timestamps: bool = True
+    most_tokens: int = 0
+    least_log_probability: float = -1.0
+    least_entropy: float = 2.4
+    temperature_step: float = 0.2
+    seed: int = 0
+    most_no_speech: float = 0.6
+    pause_seconds: float = 0
+    pause_level: float = 0.01
+    partial_seconds: float = 0
+
+    _ctype: ClassVar[str] = "heed_speech_options"
+    _kinds: ClassVar[Dict[str, Any]] = {"language": "text", "task": _words.SPEECH_TASK, "timestamps": "bool", "most_tokens": "int",
+        "least_log_probability": "float", "least_entropy": "float", "temperature_step": "float", "seed": "int",
+        "most_no_speech": "float", "pause_seconds": "float", "pause_level": "float", "partial_seconds": "float"}
+
+
 class AttentionResult(NamedTuple):
     """What attention gives.
 

@@ -54,4 +54,5 @@ INITIAL: Dict[str, int] = {"zeros": 0, "ones": 1, "normal": 2, "xavier_uniform":
 OVERFLOW: Dict[str, int] = {"drop_oldest": 0, "stop": 1}
 TEXT_END: Dict[str, int] = {"none": 0, "end_of_turn": 1, "stop_string": 2, "most_tokens": 3, "context_full": 4, "cancelled": 5,
     "complete": 6, "no_token": 7}
+SPEECH_TASK: Dict[str, int] = {"transcribe": 0, "translate": 1}
 MEMORY_USE: Dict[str, int] = {"device": 0, "constants": 1, "staging": 2, "shared": 3}

@@ -77,10 +77,13 @@ typedef struct heed_onnx_model heed_onnx_model;        // onnx.h: a network in a
 typedef struct heed_tokenizer heed_tokenizer;          // text.h
 typedef struct heed_attention_map heed_attention_map;  // text.h: what tokens looked at
 typedef struct heed_text_encoder heed_text_encoder;    // text.h: texts become vectors
-typedef struct heed_text_generator heed_text_generator;  // text.h: a language model on a device
-typedef struct heed_conversation heed_conversation;      // text.h: messages or a raw text, with keys and values
-typedef struct heed_optimizer heed_optimizer;            // train.h: changes weights that live in a state
-typedef struct heed_submitter heed_submitter;            // vulkan.h: records and submits
+typedef struct heed_text_generator heed_text_generator;        // text.h: a language model on a device
+typedef struct heed_conversation heed_conversation;            // text.h: messages or a raw text, with keys and values
+typedef struct heed_speech_recognizer heed_speech_recognizer;  // speech.h: a speech model on a device
+typedef struct heed_speech_stream heed_speech_stream;          // speech.h: sound that comes in, and its text
+typedef struct heed_speech_text heed_speech_text;              // speech.h: what was said, with times
+typedef struct heed_optimizer heed_optimizer;                  // train.h: changes weights that live in a state
+typedef struct heed_submitter heed_submitter;                  // vulkan.h: records and submits
 
 // Lets the CPU device use the host's threads. `run` must call task(context, i) once for every i in 0 .. count - 1, from any
 // threads, and return when all calls are done. If plans run on several threads at once, so does `run`. For

@@ -250,6 +250,12 @@ enum {
   HEED_END_NO_TOKEN = 7,      // no token of the model can go on as the grammar wants, and the answer is incomplete
 };
 
+typedef int32_t heed_speech_task;
+enum {
+  HEED_SPEECH_TASK_TRANSCRIBE = 0,
+  HEED_SPEECH_TASK_TRANSLATE = 1,  // to English; only models of several languages can
+};
+
 // The use of a block of memory.
 typedef int32_t heed_memory_use;
 enum {

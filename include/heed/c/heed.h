@@ -23,9 +23,9 @@
 //
 // Threads. Calls may come from any thread, for different objects at the same time. Devices, weights, plans, states, files and
 // tokenizers may be used by several threads at once, as far as their functions say. Graphs, optimizers, started runs, text
-// encoders, and a text generator with all its conversations serve one thread at a time: a call beside another one returns
-// HEED_INVALID_ARGUMENT. A handle may be destroyed while another thread is in a call with it; the object goes when the call
-// returns. heed calls back on the calling thread, within the call. Three functions are called on other threads, and only if
+// encoders, a text generator with all its conversations, and a speech recognizer with all its streams serve one thread at a time: a call
+// beside another one returns HEED_INVALID_ARGUMENT. A handle may be destroyed while another thread is in a call with it; the object goes
+// when the call returns. heed calls back on the calling thread, within the call. Three functions are called on other threads, and only if
 // they are given: heed_log with any_thread, heed_parallel_for, and heed_custom_pass::cpu where a run is started.
 //
 // heed never throws, aborts or exits.
@@ -40,6 +40,7 @@
 #include <heed/c/nn.h>
 #include <heed/c/onnx.h>
 #include <heed/c/plan.h>
+#include <heed/c/speech.h>
 #include <heed/c/state.h>
 #include <heed/c/text.h>
 #include <heed/c/train.h>

@@ -709,6 +709,53 @@ typedef struct heed_conversation_options {
 } heed_conversation_options;
 HEED_API heed_status heed_conversation_options_init(heed_conversation_options* options);
 
+typedef struct heed_speech_recognizer_options {
+  size_t size;  // set by heed_speech_recognizer_options_init
+  // Storage of matrices: F32, F16 or BF16, or Q8_0, to which they are rounded (convolutions and positions stay as they
+  // are). Default: as in the file. HEED_DTYPE_DEFAULT: not set.
+  heed_dtype weight_dtype;
+  // Storage of keys and values: F16 or BF16, for half the memory of a stream, where the device can. Default: F32.
+  // HEED_DTYPE_DEFAULT: not set.
+  heed_dtype cache_dtype;
+  int32_t round_rows;    // see heed_compile_options; words may differ
+  int32_t reproducible;  // see heed_compile_options: the same tokens on every device
+  void (*progress)(void* user, uint64_t done, uint64_t total);
+  void* progress_user;
+  const heed_log* log;  // of the streams, too. NULL: none; copied
+} heed_speech_recognizer_options;
+HEED_API heed_status heed_speech_recognizer_options_init(heed_speech_recognizer_options* options);
+
+// Sound is heard in windows of 30 seconds (SpeechRecognizer::window_samples).
+typedef struct heed_speech_options {
+  size_t size;  // set by heed_speech_options_init
+  // What is spoken, for models of several languages: "en", "de", ... Default: the model tells for each window.
+  const char* language;
+  heed_speech_task task;
+  // The model tells when segments begin and end, and a window begins where the last whole segment ended, so that no
+  // word is cut. Without it windows lie one behind the other, and each is one segment.
+  int32_t timestamps;
+  int64_t most_tokens;          // of a window; 0: half of what the decoder has room for
+  float least_log_probability;  // A window whose tokens have a lower mean of log(probability) than this is doubtful.
+  // So is one whose ids repeat each other so that the entropy of the last 32, in nats, is lower than this.
+  float least_entropy;
+  // A doubtful window is read again by draws, each time of a temperature that is higher by so much, up to 1. 0: it is
+  // not.
+  float temperature_step;
+  uint32_t seed;  // of the draws
+  // A window without speech of more than this probability, and a mean below least_log_probability, is silence: it gives
+  // no segment.
+  float most_no_speech;
+  // Of streams: a window also ends where the sound stays below `pause_level` (root of the mean square, of 1 as full
+  // scale) for so many seconds, at most half a window, so that text is final before 30 seconds are full; longer silence
+  // is not heard. 0: no such ends.
+  float pause_seconds;
+  float pause_level;
+  // Of streams: what is there of a window is read each time that so many seconds more have come, for
+  // SpeechPiece::partial. 0: never.
+  float partial_seconds;
+} heed_speech_options;
+HEED_API heed_status heed_speech_options_init(heed_speech_options* options);
+
 typedef struct heed_attention_result {
   heed_tensor output;   // [B, H, S_q, d_v]
   heed_tensor weights;  // [B, H, S_q, S_kv] before dropout; invalid unless return_weights

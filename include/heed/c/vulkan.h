@@ -7,6 +7,7 @@
 
 #include <heed/c/device.h>
 #include <heed/c/plan.h>
+#include <heed/c/speech.h>
 #include <heed/c/text.h>
 
 #ifdef __cplusplus
@@ -242,6 +243,16 @@ HEED_API heed_status heed_text_generator_record_step(heed_text_generator* genera
                                                      heed_text_part* part);
 // When the GPU has finished the last part: heed_conversation_poll then gives each conversation's piece.
 HEED_API heed_status heed_text_generator_finish_step(heed_text_generator* generator);
+
+// --- Steps of a speech recognizer inside frames; see <heed/speech_frames.hpp> ---------------------------------------
+
+HEED_API heed_status heed_speech_recognizer_memory_bytes(heed_speech_recognizer* recognizer, uint64_t* bytes);
+// As heed_text_generator_record_step. A window of sound is one step, and so is each token.
+HEED_API heed_status heed_speech_recognizer_record_step(heed_speech_recognizer* recognizer, void* command_buffer,
+                                                        const heed_buffer_range* range, void* mapped, double budget_ms,
+                                                        heed_text_part* part);
+// When the GPU has finished the last part: heed_speech_stream_poll then gives the stream's piece.
+HEED_API heed_status heed_speech_recognizer_finish_step(heed_speech_recognizer* recognizer);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,46 @@
+// The objects of speech.h.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <heed/speech.hpp>
+
+#include "c/text/shared_model.hpp"
+
+namespace heed::c {
+
+// Segments as C can read them: views of the texts of those in C++, which stay where they are.
+std::vector<heed_speech_segment> read(std::span<const SpeechSegment> segments);
+
+using Listener = SharedModel<heed::SpeechRecognizer, heed::SpeechStream>;
+
+struct SpeechRecognizer : ModelObject<Listener> {
+  using Handle = heed_speech_recognizer;
+  static constexpr Kind kKind = Kind::SpeechRecognizer;
+
+  std::vector<std::string> languages;
+  std::vector<const char*> language_pointers;
+};
+
+struct SpeechStream : PartObject<Listener, heed::SpeechStream> {
+  using Handle = heed_speech_stream;
+  static constexpr Kind kKind = Kind::SpeechStream;
+  using PartObject::PartObject;
+
+  SpeechPiece piece;  // which the host reads until the next call
+  std::vector<heed_speech_segment> segments;
+};
+
+struct SpeechText {
+  using Handle = heed_speech_text;
+  static constexpr Kind kKind = Kind::SpeechText;
+  explicit SpeechText(heed::SpeechText given) : it(std::move(given)), whole(it.text()), segments(read(it.segments)) {}
+
+  heed::SpeechText it;
+  std::string whole;
+  std::vector<heed_speech_segment> segments;
+};
+
+}  // namespace heed::c

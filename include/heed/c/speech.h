@@ -1,0 +1,129 @@
+// Speech recognition: what a model (Whisper) hears in a file's samples, or in sound as it comes in.
+//
+//   heed_speech_recognizer* model = NULL;
+//   heed_speech_recognizer_open(device, "whisper-tiny.en", NULL, &model);
+//   heed_speech_text* text = NULL;
+//   heed_speech_recognizer_recognize(model, samples, count, NULL, &text);   // a file's worth, waited for
+//
+//   heed_speech_stream* ear = NULL;                                         // or as the sound comes in
+//   heed_speech_stream_begin(model, NULL, &ear);
+//   ... in each frame:
+//   heed_speech_stream_push(ear, microphone, count);
+//   heed_speech_piece piece = {sizeof piece};
+//   heed_speech_stream_poll(ear, &piece);                                   // does not wait for the device
+//   for (size_t i = 0; i < piece.segment_count; ++i) print(piece.segments[i].text);
+//
+// Samples are floats, mono, HEED_SPEECH_RATE a second, from -1 to 1. Final text does not depend on the pieces in which samples come, nor
+// on when the host polls.
+#ifndef HEED_C_SPEECH_H
+#define HEED_C_SPEECH_H
+
+#include <heed/c/device.h>
+#include <heed/c/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { HEED_SPEECH_RATE = 16000 };  // samples a second
+
+// --- Models ---------------------------------------------------------------------------------------------------
+
+// A speech model on a device. It and all its streams serve one thread at a time.
+
+// `path` is a folder or file with a Whisper; <heed/speech.hpp> says which. NotFound: a file is missing. InvalidFile: one is damaged.
+// MissingWeight, ShapeMismatch, Unsupported: the tensors are not those of the network.
+HEED_API heed_status heed_speech_recognizer_open(heed_device* device, const char* path,
+                                                 const heed_speech_recognizer_options* options,
+                                                 heed_speech_recognizer** recognizer);
+HEED_API heed_status heed_speech_recognizer_destroy(heed_speech_recognizer* recognizer);
+
+typedef struct heed_speech_recognizer_info {
+  size_t size;
+  int64_t window_samples;        // sound is heard in windows of so many samples
+  uint64_t stream_bytes;         // what a stream takes on the device
+  const char* const* languages;  // "en", "de", ...; valid until the recognizer is destroyed
+  size_t language_count;         // 0: the model hears English alone
+} heed_speech_recognizer_info;
+HEED_API heed_status heed_speech_recognizer_get_info(heed_speech_recognizer* recognizer,
+                                                     heed_speech_recognizer_info* info);
+// Handles of its parts; destroy them as others. The tokenizer gives texts of ids, and makes no ids of texts. The encoder's plan hears a
+// window, the decoder's draws a token.
+HEED_API heed_status heed_speech_recognizer_tokenizer(heed_speech_recognizer* recognizer, heed_tokenizer** tokenizer);
+HEED_API heed_status heed_speech_recognizer_encoder(heed_speech_recognizer* recognizer, heed_plan** plan);
+HEED_API heed_status heed_speech_recognizer_decoder(heed_speech_recognizer* recognizer, heed_plan** plan);
+HEED_API heed_status heed_speech_recognizer_weights(heed_speech_recognizer* recognizer, heed_weights** weights);
+
+// --- Text -----------------------------------------------------------------------------------------------------
+
+typedef struct heed_speech_segment {
+  double begin, end;   // seconds since the stream began
+  const char* text;    // usually with a space at its front
+  size_t text_bytes;   // without the 0 behind it
+  const int32_t* ids;  // of the text and its times
+  size_t id_count;
+  const char* language;  // of models of several languages: what was spoken; else ""
+  // Of the segment's window: the mean of log(probability) of its tokens, the probability that nobody speaks, and the temperature.
+  float log_probability, no_speech, temperature;
+  int32_t reserved;
+} heed_speech_segment;
+
+// What is said in these samples, waited for. InvalidArgument: a sample is no number or far from -1 .. 1, or an option is outside of its
+// range. Unsupported: the model has not this language or task. InvalidFile: the model's logits are no numbers.
+HEED_API heed_status heed_speech_recognizer_recognize(heed_speech_recognizer* recognizer, const float* samples,
+                                                      size_t count, const heed_speech_options* options,
+                                                      heed_speech_text** text);
+HEED_API heed_status heed_speech_text_destroy(heed_speech_text* text);
+
+// Pointers are valid until the text is destroyed.
+typedef struct heed_speech_text_info {
+  size_t size;
+  const heed_speech_segment* segments;
+  size_t segment_count;
+  const char* text;  // of all segments, as they follow each other
+  size_t text_bytes;
+} heed_speech_text_info;
+HEED_API heed_status heed_speech_text_get_info(heed_speech_text* text, heed_speech_text_info* info);
+
+// --- Streams --------------------------------------------------------------------------------------------------
+
+// Begins a stream, and compiles plans that no earlier one needed. Errors are those of recognize.
+HEED_API heed_status heed_speech_stream_begin(heed_speech_recognizer* recognizer, const heed_speech_options* options,
+                                              heed_speech_stream** stream);
+// Waits for the step that poll began, which is at most one.
+HEED_API heed_status heed_speech_stream_destroy(heed_speech_stream* stream);
+
+// Takes more sound, which is copied; what has become text is let go. InvalidArgument: the sound was finished, or a sample is no number or
+// far from -1 .. 1; nothing is taken then.
+HEED_API heed_status heed_speech_stream_push(heed_speech_stream* stream, const float* samples, size_t count);
+// No sound follows: what is left of it becomes text, too.
+HEED_API heed_status heed_speech_stream_finish(heed_speech_stream* stream);
+// *busy becomes 1 if a step has something to do before more sound comes.
+HEED_API heed_status heed_speech_stream_busy(heed_speech_stream* stream, int32_t* busy);
+// *seconds becomes the length of the sound that was pushed.
+HEED_API heed_status heed_speech_stream_seconds(heed_speech_stream* stream, double* seconds);
+
+// What a step gave. Pointers are valid until the next call for the stream.
+typedef struct heed_speech_piece {
+  size_t size;
+  const heed_speech_segment* segments;  // which became final
+  size_t segment_count;
+  // What the window under way is heard as so far, as heed_speech_options::partial_seconds asks for; it may change.
+  const char* partial;
+  size_t partial_bytes;
+  int32_t token;  // which the step drew; -1: none
+  int32_t done;   // 1: a step is over
+} heed_speech_piece;
+// Hears a window or reads or draws tokens, and waits for it. Nothing is done if there is nothing to do.
+HEED_API heed_status heed_speech_stream_step(heed_speech_stream* stream, heed_speech_piece* piece);
+// The same without waiting: begins a step, or gives what the last one gave and begins the next. After a failure of either, the window
+// under way is lost, and the stream goes on behind it.
+HEED_API heed_status heed_speech_stream_poll(heed_speech_stream* stream, heed_speech_piece* piece);
+// Lets go of all sound that has not become text. Time goes on.
+HEED_API heed_status heed_speech_stream_cancel(heed_speech_stream* stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
