@@ -25,7 +25,8 @@ def methods_of(kind, skipped=()):
 CALLS = {**methods_of(heed.Graph), **functions_of(heed.nn), **functions_of(heed.train), **methods_of(heed.Tensor),
          **methods_of(heed.Device, ("self_test", "tune", "operation_bits")), **methods_of(heed.Plan), **methods_of(heed.State),
          **methods_of(heed.train.Optimizer), "exclude": heed.exclude, "keep": heed.keep, "Device": heed.Device, "Checkpoint": heed.Checkpoint,
-         "TextGenerator": heed.TextGenerator, "TextEncoder": heed.TextEncoder, "DecoderModel": heed.DecoderModel, "Tokenizer": heed.Tokenizer}
+         "TextGenerator": heed.TextGenerator, "TextEncoder": heed.TextEncoder, "DecoderModel": heed.DecoderModel, "Tokenizer": heed.Tokenizer,
+         "SpeechRecognizer": heed.SpeechRecognizer}
 
 
 def parameters(call):

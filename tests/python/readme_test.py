@@ -18,6 +18,8 @@ def test_block(path, block, monkeypatch, tmp_path, capsys):
     if "import heed, torch" in block:
         pytest.importorskip("torch")
     shutil.copy(ROOT / "tests/talk/tiny.gguf", tmp_path / "model.gguf")
+    shutil.copytree(ROOT / "tests/speech/english", tmp_path / "whisper-tiny.en")
+    shutil.copy(ROOT / "tests/speech/open-door.wav", tmp_path / "speech.wav")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(heed, "Device", functools.partial(heed.Device, vulkan_loader=LOADER))
     names = {}

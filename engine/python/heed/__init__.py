@@ -17,13 +17,14 @@ devices, graphs and plans of its own.
 
 from . import nn, onnx, train
 from ._c import Error, Status, version
-from ._options import (AttentionResult, CompileOptions, DeviceOptions, TextConversationOptions, TextEncoderOptions, TextGeneratorOptions,
-                       TopKResult, UploadOptions, WindowOptions)
+from ._options import (AttentionResult, CompileOptions, DeviceOptions, SpeechOptions, SpeechRecognizerOptions, TextConversationOptions,
+                       TextEncoderOptions, TextGeneratorOptions, TopKResult, UploadOptions, WindowOptions)
 from .device import Device, DeviceInfo, Weights, devices
 from .files import Checkpoint
 from .graph import Graph
 from .models import BertConfig, DecoderConfig, DecoderModel
 from .plan import PassInfo, Plan, Run
+from .speech import SPEECH_RATE, SpeechPiece, SpeechRecognizer, SpeechSegment, SpeechStream
 from .state import State
 from .tensor import Dim, Mask, Tensor, exclude, keep
 from .text import (AttentionMap, Conversation, TextEncoder, TextGenerator, TextPiece, TextSampling, Tokenizer,
@@ -31,7 +32,8 @@ from .text import (AttentionMap, Conversation, TextEncoder, TextGenerator, TextP
 
 __version__ = version()
 __all__ = ["AttentionMap", "AttentionResult", "BertConfig", "Checkpoint", "CompileOptions", "Conversation", "DecoderConfig",
-           "DecoderModel", "Device", "DeviceInfo", "DeviceOptions", "Dim", "Error", "Graph", "Mask", "PassInfo", "Plan", "Run", "State",
-           "Status", "Tensor", "TextConversationOptions", "TextEncoder", "TextEncoderOptions", "TextGenerator", "TextGeneratorOptions",
-           "TextPiece", "TextSampling", "Tokenizer", "TopKResult", "UploadOptions", "Weights", "WindowOptions", "devices", "exclude", "grammar_of_json_schema", "keep",
-           "nn", "onnx", "train", "version"]
+           "DecoderModel", "Device", "DeviceInfo", "DeviceOptions", "Dim", "Error", "Graph", "Mask", "PassInfo", "Plan", "Run",
+           "SPEECH_RATE", "SpeechOptions", "SpeechPiece", "SpeechRecognizer", "SpeechRecognizerOptions", "SpeechSegment",
+           "SpeechStream", "State", "Status", "Tensor", "TextConversationOptions", "TextEncoder", "TextEncoderOptions",
+           "TextGenerator", "TextGeneratorOptions", "TextPiece", "TextSampling", "Tokenizer", "TopKResult", "UploadOptions",
+           "Weights", "WindowOptions", "devices", "exclude", "grammar_of_json_schema", "keep", "nn", "onnx", "train", "version"]

@@ -1,0 +1,176 @@
+"""Speech recognition: what a model (Whisper) hears, with times, in samples that are all there or as they come in."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, List, NamedTuple, Optional
+
+import numpy as np
+
+from . import _c
+from ._arrays import as_input
+from ._c import Error, Keep, Status, ffi, lib, options_of, pack, text
+from ._options import SpeechOptions, SpeechRecognizerOptions
+from .device import Device
+from .text import Path, Tokenizer
+
+__all__ = ["SPEECH_RATE", "SpeechPiece", "SpeechRecognizer", "SpeechSegment", "SpeechStream"]
+
+SPEECH_RATE: int = lib.HEED_SPEECH_RATE  # samples a second
+
+
+class SpeechSegment(NamedTuple):
+    """What was said, and when.
+
+    - begin, end: seconds since the sound began.
+    - text: usually with a space at its front.
+    - ids: of the text and its times, int32.
+    - language: of models of several languages: what was spoken, such as "en"; else None.
+    - log_probability, no_speech, temperature: of the segment's window: the mean of log(probability) of its tokens, the probability that
+      nobody speaks, and the temperature by which they were drawn."""
+
+    begin: float
+    end: float
+    text: str
+    ids: np.ndarray
+    language: Optional[str]
+    log_probability: float
+    no_speech: float
+    temperature: float
+
+
+class SpeechPiece(NamedTuple):
+    """What a step gave.
+
+    - segments: those that became final.
+    - partial: what the window under way is heard as so far; it may change. Only with `partial_seconds`.
+    - token: which the step drew; None: none.
+    - done: a step is over."""
+
+    segments: List[SpeechSegment]
+    partial: str
+    token: Optional[int]
+    done: bool
+
+
+def _utf8(pointer: Any, size: int) -> str:
+    return bytes(ffi.buffer(pointer, size)).decode("utf-8", "replace") if size else ""
+
+
+def _segment(s: Any) -> SpeechSegment:
+    ids = np.frombuffer(ffi.buffer(s.ids, s.id_count * 4), np.int32).copy() if s.id_count else np.empty(0, np.int32)
+    return SpeechSegment(s.begin, s.end, _utf8(s.text, s.text_bytes), ids, text(s.language) or None, s.log_probability, s.no_speech,
+                         s.temperature)
+
+
+def _sound(samples: Any) -> np.ndarray:
+    array = as_input(samples, "f32", "samples")
+    if array.ndim != 1:
+        raise Error(Status.SHAPE_MISMATCH, f"samples has the shape {list(array.shape)}, must have one axis: sound is mono")
+    return array
+
+
+class SpeechRecognizer(_c.Handle):
+    """A speech model on a device: Whisper, from a folder of CTranslate2 (faster-whisper) or Hugging Face, or a file of whisper.cpp.
+
+        model = heed.SpeechRecognizer(device, "whisper-tiny.en")
+        for segment in model.recognize(samples):                       # float32, mono, 16,000 a second, from -1 to 1
+            print(f"{segment.begin:.1f} to {segment.end:.1f} s:{segment.text}")
+
+        ear = model.begin(partial_seconds=1)                           # or as the sound comes in
+        ear.push(microphone)
+        print(ear.poll().segments)
+
+    With `reproducible`, tokens are the same on every device that does not refuse. The model and all its streams serve one thread at a time.
+
+    - languages: those that it knows, such as "en"; empty: it hears English alone.
+    - window_samples: sound is heard in windows of so many samples.
+    - stream_bytes: what a stream takes on the device.
+    - tokenizer: gives texts of ids; it makes no ids of texts."""
+
+    _kind = "speech_recognizer"
+
+    def __init__(self, device: Device, path: Path, options: Optional[SpeechRecognizerOptions] = None, **fields: Any) -> None:
+        """Keywords are the fields of SpeechRecognizerOptions."""
+        keep = Keep()
+        chosen, = options_of(fields, options=(SpeechRecognizerOptions, options))
+        options = pack(chosen, keep)
+        options.log = _c.log(keep)
+        self._own(_c.make(lib.heed_speech_recognizer_open, Device._c_of(device, "device"), _c.path(path, "path"), options))
+        info = _c.filled("heed_speech_recognizer_info", lib.heed_speech_recognizer_get_info, self._c)
+        self.languages: List[str] = [text(info.languages[i]) for i in range(info.language_count)]
+        self.window_samples: int = info.window_samples
+        self.stream_bytes: int = info.stream_bytes
+        self.tokenizer = Tokenizer.__new__(Tokenizer)
+        self.tokenizer._own(_c.make(lib.heed_speech_recognizer_tokenizer, self._c))
+
+    def begin(self, options: Optional[SpeechOptions] = None, **fields: Any) -> "SpeechStream":
+        """Begins a stream. Keywords are the fields of SpeechOptions."""
+        keep = Keep()
+        chosen, = options_of(fields, options=(SpeechOptions, options))
+        return SpeechStream(_c.make(lib.heed_speech_stream_begin, self._c, pack(chosen, keep)))
+
+    def recognize(self, samples: Any, options: Optional[SpeechOptions] = None, **fields: Any) -> Iterator[SpeechSegment]:
+        """What is said in these samples, segment by segment as they become final. Keywords are the fields of SpeechOptions; an interrupt
+        comes between two steps."""
+        return self._steps(_sound(samples), self.begin(options, **fields))
+
+    def _steps(self, sound: np.ndarray, stream: "SpeechStream") -> Iterator[SpeechSegment]:
+        for begin in range(0, len(sound), self.window_samples):
+            stream.push(sound[begin:begin + self.window_samples])
+            yield from stream.segments()
+        stream.finish()
+        yield from stream.segments()
+
+
+class SpeechStream(_c.Handle):
+    """Sound that comes in, and its text. Made by SpeechRecognizer.begin. Final text does not depend on the pieces in which samples come, nor
+    on when they are asked for."""
+
+    _kind = "speech_stream"
+
+    def __init__(self, pointer: Any) -> None:
+        self._own(pointer)
+
+    def push(self, samples: Any) -> None:
+        """Takes more sound, float32 [n], which it copies; what has become text is let go."""
+        sound = _sound(samples)
+        _c.check(lib.heed_speech_stream_push(self._c, ffi.from_buffer("float[]", sound), sound.size))
+
+    def finish(self) -> None:
+        """No sound follows: what is left of it becomes text, too."""
+        _c.check(lib.heed_speech_stream_finish(self._c))
+
+    def segments(self) -> Iterator[SpeechSegment]:
+        """Steps as long as there is something to do, and gives the segments that become final."""
+        while self.busy:
+            yield from self.step().segments
+
+    def step(self) -> SpeechPiece:
+        """Hears a window or reads or draws tokens, and waits for it. `done` is False if there was nothing to do."""
+        return self._piece(lib.heed_speech_stream_step)
+
+    def poll(self) -> SpeechPiece:
+        """The same without waiting: begins a step, or gives what the last one gave and begins the next. After a failure of either, the
+        window under way is lost, and the stream goes on behind it."""
+        return self._piece(lib.heed_speech_stream_poll)
+
+    def _piece(self, function: Any) -> SpeechPiece:
+        p = _c.filled("heed_speech_piece", function, self._c)
+        return SpeechPiece([_segment(p.segments[i]) for i in range(p.segment_count)], _utf8(p.partial, p.partial_bytes),
+                           None if p.token < 0 else p.token, bool(p.done))
+
+    def cancel(self) -> None:
+        """Lets go of all sound that has not become text. Time goes on."""
+        _c.check(lib.heed_speech_stream_cancel(self._c))
+
+    @property
+    def busy(self) -> bool:
+        """Whether a step has something to do before more sound comes."""
+        return bool(_c.number(lib.heed_speech_stream_busy, self._c))
+
+    @property
+    def seconds(self) -> float:
+        """The length of the sound that was pushed."""
+        out = ffi.new("double *")
+        _c.check(lib.heed_speech_stream_seconds(self._c, out))
+        return float(out[0])
