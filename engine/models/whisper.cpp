@@ -239,12 +239,12 @@ namespace {
 
 // Frees the host's memory of a tensor once it is uploaded: its pages of the mapped file, or its rounded copy.
 struct ReadOnce {
-  const CTranslate2& file;
+  const WhisperModel& model;
   std::vector<std::vector<std::byte>> made;
 
   static void release(void* user, std::span<const std::byte> data) {
     auto& all = *static_cast<ReadOnce*>(user);
-    all.file.release(data);
+    all.model.release(data);
     for (std::vector<std::byte>& one : all.made)
       if (!one.empty() && one.data() == data.data()) one = {};
   }
@@ -254,7 +254,7 @@ struct ReadOnce {
 
 Status WhisperModel::upload(Device& device, const WhisperOptions& options, Weights* weights,
                             UploadProgress progress) const {
-  ReadOnce memory = {file_, std::vector<std::vector<std::byte>>(tensors_.size())};
+  ReadOnce memory = {*this, std::vector<std::vector<std::byte>>(tensors_.size())};
   UploadOptions upload;
   upload.progress = progress;
   upload.release = {ReadOnce::release, &memory};
@@ -278,11 +278,16 @@ Status WhisperModel::upload(Device& device, const WhisperOptions& options, Weigh
       convert_floats(tensor.data.data() + r * row_bytes, tensor.dtype, row.data(), DType::F32, row.size());
       round_to_blocks(row, memory.made[i].data() + r * rounded_bytes);
     }
-    file_.release(tensor.data);
+    release(tensor.data);
     tensor.dtype = type;
     tensor.data = memory.made[i];
   }
   return device.upload(tensors, weights, upload);
+}
+
+void WhisperModel::release(std::span<const std::byte> data) const {
+  file_.release(data);
+  ggml_.release(data);
 }
 
 void WhisperModel::forget_values() {

@@ -17,6 +17,7 @@
 #include <heed/status.hpp>
 
 #include "io/ctranslate2.hpp"
+#include "io/ggml_whisper.hpp"
 
 namespace heed::models {
 
@@ -57,7 +58,7 @@ class WhisperModel {
   WhisperModel& operator=(const WhisperModel&) = delete;
 
   // `path` is a folder of CTranslate2 (model.bin, config.json, vocabulary.txt or vocabulary.json) or of Hugging Face (config.json,
-  // tokenizer.json, safetensors). All tensors of the network must be there with shapes that fit each other: MissingWeight, ShapeMismatch,
+  // tokenizer.json, safetensors), or a file of whisper.cpp. All tensors of the network must be there with shapes that fit each other: MissingWeight, ShapeMismatch,
   // or Unsupported for types that heed cannot store and for tensors beside the network's. A model is opened once; after a failure it is
   // of no use.
   Status open(const std::string& path, const Log& log);
@@ -68,6 +69,8 @@ class WhisperModel {
   std::vector<std::string> take_vocabulary() { return std::move(vocabulary_); }
   std::span<const HostTensor> tensors() const { return tensors_; }
   Status upload(Device& device, const WhisperOptions& options, Weights* weights, UploadProgress progress) const;
+  // Gives pages of the file back to the system; see MappedFile.
+  void release(std::span<const std::byte> data) const;
   // Frees what was made of the file's values; nothing is uploaded afterwards. Names, shapes and types stay, for the graphs of later plans.
   void forget_values();
 
@@ -86,7 +89,8 @@ class WhisperModel {
   friend class WhisperLoader;
   void declare(Graph& g, bool encodes, const WhisperOptions& options) const;
 
-  CTranslate2 file_;  // one of these two is open
+  CTranslate2 file_;  // one of these three is open
+  GgmlWhisper ggml_;
   Checkpoint checkpoint_;
   WhisperConfig config_;
   WhisperTokens tokens_;

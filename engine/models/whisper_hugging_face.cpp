@@ -1,11 +1,9 @@
 // Whisper's files: a folder as Hugging Face has it.
 #include <algorithm>
-#include <cstring>
 
 #include <heed/bpe.hpp>
 #include <heed/nn.hpp>
 
-#include "base/half.hpp"
 #include "base/logging.hpp"
 #include "io/model_folder.hpp"
 #include "io/safetensors_header.hpp"
@@ -16,11 +14,7 @@ namespace heed::models {
 
 namespace {
 
-// A module of a layer, and those of the file whose rows it has, one behind the other.
-struct Module {
-  std::string_view name, parts[3];
-};
-constexpr Module kModules[] = {
+constexpr PartModule kModules[] = {
     {"self_attention.layer_norm", {"self_attn_layer_norm"}},
     {"self_attention.linear_0", {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"}},
     {"self_attention.linear_1", {"self_attn.out_proj"}},
@@ -33,22 +27,12 @@ constexpr Module kModules[] = {
     {"ffn.linear_1", {"fc2"}},
 };
 
-// The names in the file of what a weight of the graph, such as "decoder.layer_0.attention.linear_1.weight", is made of.
-std::vector<std::string> parts_of(std::string_view weight) {
-  if (weight == "decoder.embeddings.weight") return {"decoder.embed_tokens.weight"};
-  const std::string side(weight.substr(0, weight.find('.')));
-  if (weight.ends_with(".position_encodings.encodings")) return {side + ".embed_positions.weight"};
-  const std::string layer = side + ".layer_";
-  if (!weight.starts_with(layer) || weight.starts_with(side + ".layer_norm")) return {std::string(weight)};
-  const size_t begin = layer.size(), dot = weight.find('.', begin), end = weight.rfind('.');
-  const std::string front = side + ".layers." + std::string(weight.substr(begin, dot + 1 - begin));
-  std::vector<std::string> parts;
-  for (const Module& module : kModules)
-    for (const std::string_view part : module.parts)
-      if (module.name == weight.substr(dot + 1, end - dot - 1) && !part.empty())
-        parts.push_back(front + std::string(part) + std::string(weight.substr(end)));
-  return parts;
-}
+constexpr PartNames kNames = {.tokens = "decoder.embed_tokens.weight",
+                              .positions = ".embed_positions.weight",
+                              .encoder_norm = "encoder.layer_norm",
+                              .decoder_norm = "decoder.layer_norm",
+                              .layers = ".layers.",
+                              .modules = kModules};
 
 class HuggingFaceLoader : WhisperLoader {
  public:
@@ -99,56 +83,11 @@ class HuggingFaceLoader : WhisperLoader {
 
   Status find_weights() {
     const std::vector<Stored> stored = all_stored(checkpoint_.entries());
-    WeightFinder finder(stored, "the checkpoint", log_);
-    const std::string wrapper = finder.has("encoder.conv1.weight") ? "" : "model.";
-    Graph g;
-    if (const Status status = build(&g); status != Status::Ok)
-      return fail(log_, status, path_.string() + ": " + std::string(g.error()));
-    const std::vector<WeightInfo> weights = g.weights();
-    names_.reserve(weights.size());
-    for (const WeightInfo& weight : weights) take(weight, wrapper, &finder);
+    const auto is_bare = [](const Stored& one) { return one.name == "encoder.conv1.weight"; };
+    const char* wrapper = std::any_of(stored.begin(), stored.end(), is_bare) ? "" : "model.";
     // Logits are products with the table of tokens, which some files have a second time.
-    return tell(finder, [](std::string_view name) { return name == "proj_out.weight"; });
-  }
-
-  void take(const WeightInfo& weight, const std::string& wrapper, WeightFinder* finder) {
-    const std::vector<std::string> names = parts_of(weight.name);
-    Shape shape = weight.shape;
-    if (shape.rank == 3) std::swap(shape[1], shape[2]);
-    shape[0] = Dim(shape[0].value / static_cast<int64_t>(names.size()));
-    std::vector<const Stored*> parts;
-    const Stored* first = nullptr;
-    for (const std::string& name : names) {
-      // Keys have no bias, which would add the same to all scores of a query.
-      const bool is_zero = name.ends_with("k_proj.bias") && !finder->has(wrapper + name);
-      const Stored* part =
-          is_zero ? nullptr : finder->take(wrapper + name, shape, names.size() == 1 && may_be_quantized(weight));
-      parts.push_back(part);
-      if (part != nullptr && first == nullptr) first = part;
-      if (!is_zero && (part == nullptr || !part->dtype || !fit(*first, *part))) return;
-    }
-    Stored whole = *first;
-    whole.name = names_.emplace_back(weight.name);
-    if (parts.size() > 1) join(parts, weight, &whole);
-    // tell() refuses tensors of another rank.
-    if (weight.shape.rank == 3 && whole.shape.size() == 3) put_channels_last(&whole);
-    add(whole);
-  }
-
-  // The finder tells of other shapes and types at its end.
-  static bool fit(const Stored& first, const Stored& part) {
-    return is_float(*part.dtype) && part.dtype == first.dtype && part.data.size() == first.data.size();
-  }
-
-  void join(const std::vector<const Stored*>& parts, const WeightInfo& weight, Stored* whole) {
-    const size_t bytes = whole->data.size();
-    std::vector<std::byte>& made = make(bytes * parts.size());  // zeros
-    for (size_t i = 0; i < parts.size(); ++i)
-      if (parts[i] != nullptr) std::memcpy(&made[i * bytes], parts[i]->data.data(), bytes);
-    std::vector<int64_t>& shape = shapes_.emplace_back();
-    for (int i = 0; i < weight.shape.rank; ++i) shape.push_back(weight.shape[i].value);
-    whole->shape = shape;
-    whole->data = made;
+    return find_parts(stored, "the checkpoint", kNames, wrapper,
+                      [](std::string_view name) { return name == "proj_out.weight"; });
   }
 
   // --- Tokens
@@ -175,17 +114,8 @@ class HuggingFaceLoader : WhisperLoader {
       const std::string* text = token.field("content").text();
       return text == nullptr || (status = place(*text, token.field("id"))) == Status::Ok;
     });
-    if (status == Status::Ok) name_times();
+    if (status == Status::Ok) name_times();  // which older files lack
     return status;
-  }
-
-  // Older files end before the tokens of times, which follow the last one.
-  void name_times() {
-    size_t last = vocabulary_.size();
-    while (last > 0 && vocabulary_[last - 1].empty()) --last;
-    if (last == 0 || vocabulary_[last - 1] != "<|notimestamps|>") return;
-    for (size_t i = last; i < vocabulary_.size(); ++i)
-      vocabulary_[i] = format("<|%zu.%02zu|>", (i - last) / 50, (i - last) % 50 * 2);
   }
 
   // Tokens that are never drawn: newer folders have them in a file of their own.

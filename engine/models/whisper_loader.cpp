@@ -6,6 +6,7 @@
 #include "base/half.hpp"
 #include "base/logging.hpp"
 #include "io/model_folder.hpp"
+#include "io/safetensors_header.hpp"
 
 namespace heed::models {
 
@@ -30,6 +31,81 @@ Status WhisperLoader::build(Graph* g) const {
   return g->status();
 }
 
+namespace {
+
+// The names in a file of what a weight of the graph, such as "decoder.layer_0.attention.linear_1.weight", is made of.
+std::vector<std::string> parts_of(std::string_view weight, const PartNames& by, const char* wrapper) {
+  const std::string side(weight.substr(0, weight.find('.'))), front = wrapper + side;
+  if (weight == "decoder.embeddings.weight") return {wrapper + std::string(by.tokens)};
+  if (is_position_table(weight)) return {front + std::string(by.positions)};
+  const size_t end = weight.rfind('.');
+  const std::string last(weight.substr(end));
+  if (weight.starts_with(side + ".layer_norm."))
+    return {wrapper + std::string(side == "encoder" ? by.encoder_norm : by.decoder_norm) + last};
+  const std::string layer = side + ".layer_";
+  if (!weight.starts_with(layer)) return {wrapper + std::string(weight)};
+  const size_t begin = layer.size(), dot = weight.find('.', begin);
+  const std::string of_layer = front + std::string(by.layers) + std::string(weight.substr(begin, dot + 1 - begin));
+  std::vector<std::string> parts;
+  for (const PartModule& module : by.modules)
+    for (const std::string_view part : module.parts)
+      if (module.name == weight.substr(dot + 1, end - dot - 1) && !part.empty())
+        parts.push_back(of_layer + std::string(part) + last);
+  return parts;
+}
+
+// Keys have no bias, which would add the same to all scores of a query.
+bool may_be_zero(std::string_view name) { return name.ends_with("k_proj.bias") || name.ends_with("attn.key.bias"); }
+
+}  // namespace
+
+Status WhisperLoader::take_all(const PartNames& by, const char* wrapper, WeightFinder* finder) {
+  Graph g;
+  if (const Status status = build(&g); status != Status::Ok)
+    return fail(log_, status, path_.string() + ": " + std::string(g.error()));
+  const std::vector<WeightInfo> weights = g.weights();
+  names_.reserve(weights.size());
+  for (const WeightInfo& weight : weights) take(weight, parts_of(weight.name, by, wrapper), finder);
+  return finder->tell(mixed_, Status::Unsupported, "tensors are not of the type of those they are joined to: ");
+}
+
+void WhisperLoader::take(const WeightInfo& weight, const std::vector<std::string>& names, WeightFinder* finder) {
+  Shape shape = weight.shape;
+  if (shape.rank == 3) std::swap(shape[1], shape[2]);
+  shape[0] = Dim(shape[0].value / static_cast<int64_t>(names.size()));
+  std::vector<const Stored*> parts;
+  const Stored* first = nullptr;
+  for (const std::string& name : names) {
+    const bool is_zero = may_be_zero(name) && !finder->has(name);
+    const Stored* part = is_zero ? nullptr : finder->take(name, shape, may_be_quantized(weight));
+    parts.push_back(part);
+    if (part != nullptr && first == nullptr) first = part;
+    if (is_zero) continue;
+    // The finder tells at its end of parts that are missing, or of other shapes and types.
+    const bool fits = part != nullptr && part->dtype && part->data.size() == first->data.size() &&
+                      (is_float(*part->dtype) || (may_be_quantized(weight) && is_quantized(*part->dtype)));
+    if (fits && part->dtype != first->dtype) mixed_.add(printable(part->name));
+    if (!fits || part->dtype != first->dtype) return;
+  }
+  Stored whole = *first;
+  whole.name = names_.emplace_back(weight.name);
+  if (parts.size() > 1) join(parts, weight, &whole);
+  // tell() refuses tensors of another rank.
+  if (weight.shape.rank == 3 && whole.shape.size() == 3) put_channels_last(&whole);
+  add(whole);
+}
+
+void WhisperLoader::join(const std::vector<const Stored*>& parts, const WeightInfo& weight, Stored* whole) {
+  const size_t bytes = whole->data.size();
+  std::vector<std::byte>& made = make(bytes * parts.size());  // zeros
+  for (size_t i = 0; i < parts.size(); ++i)
+    if (parts[i] != nullptr) std::memcpy(&made[i * bytes], parts[i]->data.data(), bytes);
+  std::vector<int64_t>& shape = shapes_.emplace_back();
+  for (int i = 0; i < weight.shape.rank; ++i) shape.push_back(weight.shape[i].value);
+  whole->shape = shape;
+  whole->data = made;
+}
+
 bool WhisperLoader::may_be_quantized(const WeightInfo& weight) {
   return weight.shape.rank == 2 && !is_position_table(weight.name);
 }
@@ -38,7 +114,7 @@ void WhisperLoader::add(const Stored& found) {
   HostTensor tensor = {found.name, *found.dtype, found.shape, found.data};
   // What is added or multiplied is F32.
   const bool is_matrix = tensor.shape.size() > 1 && !is_position_table(tensor.name);
-  if (!is_matrix && tensor.dtype != DType::F32) {
+  if (!is_matrix && tensor.dtype != DType::F32 && is_float(tensor.dtype)) {
     const size_t count = tensor.data.size() / size_of(tensor.dtype);
     std::vector<std::byte>& made = make(count * sizeof(float));
     convert_floats(tensor.data.data(), tensor.dtype, made.data(), DType::F32, count);
@@ -51,6 +127,14 @@ void WhisperLoader::add(const Stored& found) {
 int32_t WhisperLoader::find_token(std::string_view name) const {
   const auto found = std::find(vocabulary_.begin(), vocabulary_.end(), name);
   return found == vocabulary_.end() ? -1 : static_cast<int32_t>(found - vocabulary_.begin());
+}
+
+void WhisperLoader::name_times() {
+  size_t last = vocabulary_.size();
+  while (last > 0 && vocabulary_[last - 1].empty()) --last;
+  if (last == 0 || vocabulary_[last - 1] != "<|notimestamps|>") return;
+  for (size_t i = last; i < vocabulary_.size(); ++i)
+    vocabulary_[i] = format("<|%zu.%02zu|>", (i - last) / 50, (i - last) % 50 * 2);
 }
 
 Status WhisperLoader::find_tokens() {
@@ -86,8 +170,10 @@ void WhisperLoader::read_ids(Fields* fields, const char* name, std::vector<int32
 }
 
 Status WhisperModel::open(const std::string& path, const Log& log) {
-  const bool is_ctranslate2 = is_there(std::filesystem::path(path) / "model.bin");
-  const bool is_hugging_face = is_there(std::filesystem::path(path) / "tokenizer.json") && !is_ctranslate2;
+  const std::filesystem::path folder(path);
+  std::error_code error;
+  if (std::filesystem::is_regular_file(folder, error)) return load_ggml(path, log, this);
+  const bool is_hugging_face = is_there(folder / "tokenizer.json") && !is_there(folder / "model.bin");
   return is_hugging_face ? load_hugging_face(path, log, this) : load_ctranslate2(path, log, this);
 }
 

@@ -12,12 +12,25 @@
 
 namespace heed::models {
 
-// Folders with model.bin, and those of Hugging Face.
+// Folders with model.bin, those of Hugging Face, and files of whisper.cpp.
 Status load_ctranslate2(const std::string& path, const Log& log, WhisperModel* model);
 Status load_hugging_face(const std::string& path, const Log& log, WhisperModel* model);
+Status load_ggml(const std::string& path, const Log& log, WhisperModel* model);
 
 // Samples of a window grow with the positions, 320 for each, and scores of attention with their square.
 inline constexpr int64_t kMostPositions = 1 << 16;
+
+// A module of a layer, and those of a file whose rows it has, one behind the other.
+struct PartModule {
+  std::string_view name, parts[3];
+};
+// The names that a file has for the tensors of the graph.
+struct PartNames {
+  std::string_view tokens, positions;           // "decoder.embed_tokens.weight"; what follows a side's name
+  std::string_view encoder_norm, decoder_norm;  // the last ones, without ".weight"
+  std::string_view layers;                      // between a side and the number of a layer
+  std::span<const PartModule> modules;
+};
 
 class WhisperLoader {
  public:
@@ -25,6 +38,7 @@ class WhisperLoader {
       : path_(path),
         log_(log),
         file_(model->file_),
+        ggml_(model->ggml_),
         checkpoint_(model->checkpoint_),
         config_(model->config_),
         tokens_(model->tokens_),
@@ -53,6 +67,17 @@ class WhisperLoader {
     return status == Status::Ok ? left : status;
   }
 
+  // Finds the weights that the network's graph asks for, those of joined modules by their parts. `wrapper` is in front of all names.
+  template <class Unused>
+  Status find_parts(std::span<const Stored> stored, const std::string& file, const PartNames& by, const char* wrapper,
+                    Unused unused) {
+    WeightFinder finder(stored, file, log_);
+    const Status status = take_all(by, wrapper, &finder);
+    return status == Status::Ok ? tell(finder, unused) : status;
+  }
+
+  // Names the tokens of times at the end, where the last one that has a name is <|notimestamps|>.
+  void name_times();
   // The ids of tokens that are no text, by their names in the vocabulary.
   Status find_tokens();
   void read_ids(Fields* fields, const char* name, std::vector<int32_t>* ids) const;
@@ -62,6 +87,7 @@ class WhisperLoader {
   std::filesystem::path path_;
   const Log& log_;
   CTranslate2& file_;
+  GgmlWhisper& ggml_;
   Checkpoint& checkpoint_;
   WhisperConfig& config_;
   WhisperTokens& tokens_;
@@ -73,8 +99,12 @@ class WhisperLoader {
 
  private:
   int32_t find_token(std::string_view name) const;
+  Status take_all(const PartNames& by, const char* wrapper, WeightFinder* finder);
+  void take(const WeightInfo& weight, const std::vector<std::string>& names, WeightFinder* finder);
+  void join(const std::vector<const Stored*>& parts, const WeightInfo& weight, Stored* whole);
 
   WhisperModel& model_;
+  NameList mixed_;
 };
 
 }  // namespace heed::models

@@ -112,9 +112,12 @@ struct SpeechAccess;  // private to the implementation
 // so that their calls, and those of the handle, must not overlap in time.
 class HEED_API SpeechRecognizer {
  public:
-  // `path` is a folder with Whisper as CTranslate2 has it (faster-whisper's models): model.bin, config.json, and vocabulary.txt or
-  // vocabulary.json; matrices of f32, f16 or bf16, or of 8 bits with scales. Or it is one of Hugging Face: config.json, tokenizer.json,
-  // safetensors, and generation_config.json if there is one. NotFound: a file is missing. InvalidFile: one is damaged.
+  // `path` is one of these:
+  // - a folder with Whisper as CTranslate2 has it (faster-whisper's models): model.bin, config.json, and vocabulary.txt or
+  //   vocabulary.json; matrices of f32, f16 or bf16, or of 8 bits with scales
+  // - a folder of Hugging Face: config.json, tokenizer.json, safetensors, and generation_config.json if there is one
+  // - a file of whisper.cpp, ggml-*.bin: matrices of f32, f16, or a quantized type that a DType stands for
+  // NotFound: a file is missing. InvalidFile: one is damaged.
   // MissingWeight, ShapeMismatch, Unsupported: the tensors are not those of the network. Otherwise failures are those of
   // Device::upload and compile. On failure *recognizer is unchanged.
   static Status open(Device& device, std::string_view path, const SpeechRecognizerOptions& options,

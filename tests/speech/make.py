@@ -3,12 +3,15 @@
 
     python3 tests/speech/make.py [FOLDER]     needs numpy
 
+NAME-hf has the same model as Hugging Face has it, and NAME-ggml.bin as whisper.cpp does.
+
 Each folder holds model.bin, config.json, vocabulary.txt and expected.safetensors:
     mel [frames, bands], encoder [positions, width]    of the first window
     logits [V], no_speech [1]                          behind the first window's prompt
     plain.N    I32    ids of window N, cut one after the other, without times
     times.N    I32    ids of segment N with times; times.spans [N, 2] are its begin and end in samples
     languages  I32    of the windows with times, or -1
+    translated.N      of models with several languages: as plain.N, of the last language, translated
 The sound is noise whose loudness rises and falls, the same in the test (sound() there). A seed is not taken if a choice was ever within
 1e-3 of another one.
 """
@@ -22,6 +25,9 @@ import numpy as np
 HOP, FRAME, MARGIN = 160, 400, 1e-3
 WINDOWS = 2.6  # the sound's length
 F32, I8, I16, F16 = 0, 1, 2, 4
+TEXTS = ["Ġ", ".", ",", "Ã", "©", "Ġthe", "Ġa", "er", "Ġsword"] + [chr(ord("a") + i) for i in range(26)]
+# Signs that nobody speaks are where others have texts that their lists forbid; the empty one marks models of several languages.
+SIGNS = ["Ġ", "(", ",", "Ġ-", "©", "Ġthe", "Ġa", "Ã", "Ġsword"] + [chr(ord("a") + i) for i in range(12)] + [""]
 
 CONFIGS = {
     "english": dict(width=24, bands=10, encoder=dict(layers=2, heads=3, hidden=48, positions=20),
@@ -29,16 +35,22 @@ CONFIGS = {
     "multilingual": dict(width=32, bands=16, encoder=dict(layers=3, heads=4, hidden=40, positions=25),
                          decoder=dict(layers=1, heads=2, hidden=56, positions=36), languages=["en", "de", "fr"], dtype=F32),
     "int8": dict(width=32, bands=12, encoder=dict(layers=1, heads=1, hidden=64, positions=15),
-                 decoder=dict(layers=2, heads=4, hidden=96, positions=28), languages=[], dtype=I8),
+                 decoder=dict(layers=2, heads=4, hidden=96, positions=28), languages=[], dtype=I8, ggml=True),
+    "polyglot": dict(width=16, bands=8, encoder=dict(layers=1, heads=2, hidden=24, positions=18),
+                     decoder=dict(layers=3, heads=4, hidden=40, positions=32), languages=["en", "zh", "de", "es"], dtype=F16,
+                     texts=SIGNS, unbiased=True, ggml=True),
 }
-TEXTS = ["Ġ", ".", ",", "Ã", "©", "Ġthe", "Ġa", "er", "Ġsword"] + [chr(ord("a") + i) for i in range(26)]
+
+
+def texts(c):
+    return c.get("texts", TEXTS)
 
 
 def vocabulary(c):
     times = [f"<|{i * 0.02:.2f}|>" for i in range(c["encoder"]["positions"] + 1)]
     names = ["endoftext", "startoftranscript"] + (c["languages"] or ["en"])
     names += ["translate", "transcribe", "startoflm", "startofprev", "nospeech", "notimestamps"]
-    return TEXTS + [f"<|{name}|>" for name in names] + times
+    return texts(c) + [f"<|{name}|>" for name in names] + times
 
 
 def sound(count):
@@ -126,7 +138,7 @@ def widened(stored):
 
 # ---- the network ---------------------------------------------------------------------------------------------------
 
-def log_mel(samples, bands):
+def mel_filters(bands):
     top = 15 + np.log(8) / (np.log(6.4) / 27)
     mels = np.linspace(0, top, bands + 2)
     hertz = np.where(mels < 15, mels * 200 / 3, 1000 * np.exp((mels - 15) * np.log(6.4) / 27))
@@ -135,10 +147,14 @@ def log_mel(samples, bands):
     for left, middle, right in zip(hertz, hertz[1:], hertz[2:]):
         height = np.minimum((bins - left) / (middle - left), (right - bins) / (right - middle))
         filters.append(np.maximum(height, 0) * 2 / (right - left))
+    return np.array(filters)
+
+
+def log_mel(samples, bands):
     padded = np.pad(samples, FRAME // 2, mode="reflect")
     fade = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(FRAME) / FRAME)
     frames = np.stack([padded[i * HOP:i * HOP + FRAME] * fade for i in range(len(samples) // HOP)])
-    power = np.abs(np.fft.rfft(frames)) ** 2 @ np.array(filters).T
+    power = np.abs(np.fft.rfft(frames)) ** 2 @ mel_filters(bands).T
     level = np.log10(np.maximum(power, 1e-10))
     return (np.maximum(level, level.max() - 8) + 4) / 4
 
@@ -239,10 +255,10 @@ class Listener:
         logits = self.net.logits([self.word["<|startoftranscript|>"]], self.heard)[-1]
         return ids[self.choose(logits[ids])]
 
-    def prompt(self, times, language):
+    def prompt(self, times, language, task):
         ids = [self.word["<|startoftranscript|>"]]
         if language >= 0:
-            ids += [language, self.word["<|transcribe|>"]]
+            ids += [language, self.word[f"<|{task}|>"]]
         return ids if times else ids + [self.word["<|notimestamps|>"]]
 
     def obey(self, logits, ids):
@@ -267,9 +283,9 @@ class Listener:
         if together > other:
             logits[:self.zero] = -np.inf
 
-    def read(self, times):
-        language = self.language()
-        prompt, ids = self.prompt(times, language), []
+    def read(self, times, language=None, task="transcribe"):
+        language = self.language() if language is None else language
+        prompt, ids = self.prompt(times, language, task), []
         most = min(self.c["decoder"]["positions"] // 2, self.c["decoder"]["positions"] - len(prompt))
         while len(ids) < most:
             all_logits = self.net.logits(prompt + ids, self.heard)
@@ -287,11 +303,11 @@ class Listener:
             ids.append(best)
         return ids, language
 
-    def plain(self, samples):
+    def plain(self, samples, **what):
         windows = []
         for at in range(0, len(samples), self.window):
             self.hear(samples[at:at + self.window])
-            windows.append(self.read(False)[0])
+            windows.append(self.read(False, **what)[0])
         return windows
 
     def timed(self, samples):
@@ -334,7 +350,8 @@ def listen(c, seed):
                     values[begin:begin + c["width"]] = 0
     words = vocabulary(c)
     at = {name: i for i, name in enumerate(words)}
-    config = {"suppress_ids": [1, 3, at["<|startoftranscript|>"], at["<|startofprev|>"], at["<|startoflm|>"],
+    empty = [at[""]] if "" in at else []
+    config = {"suppress_ids": [1, 3, *empty, at["<|startoftranscript|>"], at["<|startofprev|>"], at["<|startoflm|>"],
                                at["<|transcribe|>"], at["<|translate|>"], at["<|nospeech|>"]],
               "suppress_ids_begin": [0, at["<|endoftext|>"]], "is_multilingual": bool(c["languages"])}
     listener = Listener(c, widened(stored), config)
@@ -343,6 +360,9 @@ def listen(c, seed):
     try:
         windows = listener.plain(samples)
         segments, languages = listener.timed(samples)
+        if "texts" in c:
+            for i, ids in enumerate(listener.plain(samples, language=at[f"<|{c['languages'][-1]}|>"], task="translate")):
+                expected[f"translated.{i}"] = np.array(ids, np.int32)
         listener.hear(samples[:listener.window])
         listener.read(False)
     except Close:
@@ -384,36 +404,41 @@ MODULES = {"self_attention/layer_norm": ["self_attn_layer_norm"], "self_attentio
            "ffn/linear_0": ["fc1"], "ffn/linear_1": ["fc2"]}
 
 
-def hugging_face_tensors(stored):
-    """The same model by Hugging Face's names."""
-    tensors = {}
+def hugging_face_names(name):
+    """Of the modules that a variable joins."""
+    side, rest = name.split("/", 1)
+    if name == "decoder/embeddings/weight":
+        return ["decoder.embed_tokens.weight"]
+    if rest == "position_encodings/encodings":
+        return [f"{side}.embed_positions.weight"]
+    if rest.startswith("layer_") and not rest.startswith("layer_norm"):
+        layer, module = rest.split("/", 1)
+        module, kind = module.rsplit("/", 1)
+        kind = {"gamma": "weight", "beta": "bias"}.get(kind, kind)
+        return [f"{side}.layers.{layer[6:]}.{part}.{kind}" for part in MODULES[module]]
+    return [name.replace("/gamma", "/weight").replace("/beta", "/bias").replace("/", ".")]
+
+
+def split_variables(stored):
+    """By Hugging Face's names: kind, values and scales, if there are such."""
     for name, (kind, values) in stored.items():
-        side, rest = name.split("/", 1)
-        if kind not in (F32, F16):
+        if values.ndim == 0 or name.endswith("_scale"):
             continue
-        if name == "decoder/embeddings/weight":
-            names = ["decoder.embed_tokens.weight"]
-        elif rest == "position_encodings/encodings":
-            names = [f"{side}.embed_positions.weight"]
-        elif rest.startswith("layer_") and not rest.startswith("layer_norm"):
-            layer, module = rest.split("/", 1)
-            module, kind = module.rsplit("/", 1)
-            kind = {"gamma": "weight", "beta": "bias"}.get(kind, kind)
-            names = [f"{side}.layers.{layer[6:]}.{part}.{kind}" for part in MODULES[module]]
-        else:
-            names = [name.replace("/gamma", "/weight").replace("/beta", "/bias").replace("/", ".")]
-        tensors |= {"model." + n: part for n, part in zip(names, np.split(values, len(names))) if not n.endswith("k_proj.bias")}
-    return tensors
+        names = hugging_face_names(name)
+        scales = [None] * len(names) if kind != I8 else np.split(stored[name + "_scale"][1], len(names))
+        for part, some, scale in zip(names, np.split(values, len(names)), scales):
+            if some.any() or not part.endswith("k_proj.bias"):
+                yield part, kind, some, scale
 
 
 def save_hugging_face(folder, c, stored, rules):
     folder.mkdir(exist_ok=True)
-    save_tensors(folder / "model.safetensors", hugging_face_tensors(stored))
+    save_tensors(folder / "model.safetensors", {"model." + name: values for name, _, values, _ in split_variables(stored)})
     words = vocabulary(c)
-    texts = {word: i for i, word in enumerate(words[:len(TEXTS)])}
+    written = {word: i for i, word in enumerate(texts(c))}
     # Older files have no tokens of times.
-    added = [{"id": i, "content": word} for i, word in enumerate(words) if len(TEXTS) <= i < words.index("<|0.00|>")]
-    (folder / "tokenizer.json").write_text(json.dumps({"added_tokens": added, "model": {"vocab": texts, "merges": []}}) + "\n")
+    added = [{"id": i, "content": word} for i, word in enumerate(words) if len(texts(c)) <= i < words.index("<|0.00|>")]
+    (folder / "tokenizer.json").write_text(json.dumps({"added_tokens": added, "model": {"vocab": written, "merges": []}}) + "\n")
     config = {"model_type": "whisper", "d_model": c["width"], "num_mel_bins": c["bands"], "vocab_size": len(words),
               "activation_function": "gelu", "scale_embedding": False}
     for side, positions in (("encoder", "max_source_positions"), ("decoder", "max_target_positions")):
@@ -423,6 +448,59 @@ def save_hugging_face(folder, c, stored, rules):
     rules = {"suppress_tokens": rules["suppress_ids"], "begin_suppress_tokens": rules["suppress_ids_begin"],
              "is_multilingual": rules["is_multilingual"]}
     (folder / "generation_config.json").write_text(json.dumps(rules) + "\n")
+
+
+GGML = {"self_attn_layer_norm": "attn_ln", "self_attn.q_proj": "attn.query", "self_attn.k_proj": "attn.key", "self_attn.v_proj": "attn.value",
+        "self_attn.out_proj": "attn.out", "encoder_attn_layer_norm": "cross_attn_ln", "encoder_attn.q_proj": "cross_attn.query",
+        "encoder_attn.k_proj": "cross_attn.key", "encoder_attn.v_proj": "cross_attn.value", "encoder_attn.out_proj": "cross_attn.out",
+        "final_layer_norm": "mlp_ln", "fc1": "mlp.0", "fc2": "mlp.2", "embed_tokens.weight": "token_embedding.weight",
+        "embed_positions.weight": "positional_embedding"}
+
+
+def ggml_name(name):
+    """Of Hugging Face's."""
+    side, rest = name.split(".", 1)
+    if rest.startswith("layers."):
+        _, layer, rest = rest.split(".", 2)
+        module, kind = rest.rsplit(".", 1)
+        return f"{side}.blocks.{layer}.{GGML[module]}.{kind}"
+    rest = rest.replace("layer_norm.", "ln_post." if side == "encoder" else "ln.")
+    return f"{side}.{GGML.get(rest, rest)}"
+
+
+def q8_0(values, scale):
+    """Blocks of 32: a factor in f16, which all of a row share, and whole numbers."""
+    factors = (1 / scale.astype(np.float32)).astype(np.float32).astype("<f2")
+    blocks = values.reshape(len(values), -1, 32)
+    return b"".join(factors[row].tobytes() + block.tobytes() for row in range(len(values)) for block in blocks[row])
+
+
+def save_ggml(path, c, stored):
+    """As whisper.cpp has it: matrices as they are, int8 as Q8_0, and all else in f32."""
+    words, kind = vocabulary(c), c["dtype"]
+    sides = [number for side in ("encoder", "decoder") for number in (c[side]["positions"], c["width"], c[side]["heads"], c[side]["layers"])]
+    data = struct.pack("<12I", 0x67676D6C, len(words), *sides, c["bands"], {F32: 0, F16: 1, I8: 2007}[kind])
+    filters = mel_filters(c["bands"]).astype("<f4")
+    data += struct.pack("<2I", *filters.shape) + filters.tobytes()
+    letters = {chr(0x120): b" ", "Ã": b"\xc3", "©": b"\xa9"}
+    data += struct.pack("<I", len(texts(c)))
+    for word in texts(c):
+        raw = b"".join(letters.get(letter, letter.encode()) for letter in word)
+        data += struct.pack("<I", len(raw)) + raw
+    for name, kind, values, scale in split_variables(stored):
+        shape, is_matrix = values.shape, values.ndim > 1 and "embed_positions" not in name
+        if kind == I8 and values.ndim == 2:
+            number, values = 8, q8_0(values, scale)
+        elif kind == F16 and is_matrix:
+            number, values = 1, values.tobytes()
+        else:
+            factor = 1 if scale is None else (1 / scale).reshape(-1, 1, 1)
+            number, values = 0, (values * factor).astype("<f4").tobytes()
+        if name.endswith(("conv1.bias", "conv2.bias")):
+            shape = (*shape, 1)
+        name = ggml_name(name).encode()
+        data += struct.pack(f"<{3 + len(shape)}I", len(shape), len(name), number, *reversed(shape)) + name + values
+    path.write_bytes(data)
 
 
 def save_tensors(path, tensors):
@@ -448,6 +526,8 @@ def main():
         (folder / name / "config.json").write_text(json.dumps(config) + "\n")
         if c.get("unbiased"):
             save_hugging_face(folder / (name + "-hf"), c, stored, config)
+        if c.get("ggml"):
+            save_ggml(folder / (name + "-ggml.bin"), c, stored)
         (folder / name / "vocabulary.txt").write_text("\n".join(vocabulary(c)) + "\n")
         print(f"{name}: seed {seed}, {len(expected['times.spans'])} segments")
 
