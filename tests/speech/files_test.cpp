@@ -256,19 +256,35 @@ TEST_CASE("whisper: a vocabulary as JSON", "[speech]") {
 
 // Changes where names, shapes and types are, and now and then a value.
 TEST_CASE("hostile: changed files of Whisper", "[hostile][speech]") {
-  const std::string names[] = {"english", "int8"};
-  const std::string sound[] = {read_file(source_path("tests/speech/english/model.bin")),
-                               read_file(source_path("tests/speech/int8/model.bin"))};
-  const ChangedModel folders[] = {ChangedModel("english"), ChangedModel("int8")};
+  struct Target {
+    const char* name;
+    std::initializer_list<const char*> files;
+    const char* changed;
+    const char* mark;       // changes lie near one of these
+    size_t reach;           // which begins before this byte
+    const char* open = "";  // what is opened in the folder
+  };
+  const auto hf = {"model.safetensors", "config.json", "generation_config.json", "tokenizer.json"};
+  const auto ct2 = {"model.bin", "config.json", "vocabulary.txt"};
+  const Target targets[] = {{"english", ct2, "model.bin", "/", SIZE_MAX},
+                            {"int8", ct2, "model.bin", "/", SIZE_MAX},
+                            {"english-hf", hf, "model.safetensors", "\"", 8000},
+                            {"english-hf", hf, "config.json", "\"", SIZE_MAX},
+                            {"english-hf", hf, "tokenizer.json", "\"", SIZE_MAX},
+                            {"", {"polyglot-ggml.bin"}, "polyglot-ggml.bin", "coder.", SIZE_MAX, "polyglot-ggml.bin"},
+                            {"", {"polyglot-ggml.bin"}, "polyglot-ggml.bin", "", 100, "polyglot-ggml.bin"},
+                            {"", {"int8-ggml.bin"}, "int8-ggml.bin", "coder.", SIZE_MAX, "int8-ggml.bin"}};
   Device cpu = open_cpu({.threads = 1});
   int64_t taken = 0;
-  const int64_t cases = hostile_cases("whisper", 150, [&](ops::Random& r) {
-    const size_t which = r.coin() ? 1 : 0;
-    std::string bytes = sound[which];
+  const int64_t cases = hostile_cases("whisper", 200, [&](ops::Random& r) {
+    const Target& target = targets[static_cast<size_t>(r.below(std::ssize(targets)))];
+    const ChangedModel model(target.name, target.files);
+    std::string bytes = read_file(model.folder / target.changed);
     for (int64_t edits = 1 + r.below(2); edits > 0; --edits) {
-      const size_t slash = bytes.find('/', static_cast<size_t>(r.below(static_cast<int64_t>(bytes.size()))));
-      const size_t at =
-          std::min(bytes.size() - 1, (slash == std::string::npos ? 0 : slash) + static_cast<size_t>(r.below(60)));
+      const size_t from = static_cast<size_t>(r.below(static_cast<int64_t>(std::min(target.reach, bytes.size()))));
+      const size_t mark = bytes.find(target.mark, from), before = static_cast<size_t>(r.below(24));
+      const size_t near = mark == std::string::npos ? 0 : mark - std::min(mark, before);
+      const size_t at = std::min(bytes.size() - 1, near + static_cast<size_t>(r.below(60)));
       switch (r.below(4)) {
         case 0: bytes[at] = static_cast<char>(r.next()); break;
         case 1: bytes[at] = static_cast<char>(bytes[at] ^ (1 << r.below(8))); break;
@@ -276,12 +292,11 @@ TEST_CASE("hostile: changed files of Whisper", "[hostile][speech]") {
         default: bytes.erase(at, static_cast<size_t>(r.below(9)));
       }
     }
-    folders[which].folder.write("model.bin", bytes);
+    model.folder.write(target.changed, bytes);
     Messages messages;
     SpeechRecognizer recognizer;
-    const Status status =
-        SpeechRecognizer::open(cpu, folders[which].folder.path(), {.log = messages.log()}, &recognizer);
-    if (status != Status::Ok) {
+    const std::string path = (model.folder / target.open).string();
+    if (SpeechRecognizer::open(cpu, path, {.log = messages.log()}, &recognizer) != Status::Ok) {
       CHECK_FALSE(messages.text.empty());
       return;
     }
