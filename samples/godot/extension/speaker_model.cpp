@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <tuple>
 #include <utility>
 
 #include "godot.hpp"
-#include "processor.hpp"
 #include "speaker_look.hpp"
 
 struct SpeakerTalk {
@@ -42,46 +40,17 @@ void SpeakerAnswer::fail(std::string problem) {
 }
 
 SpeakerModel::SpeakerModel(std::shared_ptr<Gpu> gpu, const heed::Device& cpu, std::string path, int64_t context)
-    : path_(std::move(path)), context_(context), gpu_(std::move(gpu)), device_(gpu_ ? gpu_->background() : cpu) {
-  if (gpu_) frames_ = std::make_unique<SpeakerFrames>(gpu_);
-}
-
-SpeakerModel::~SpeakerModel() {
-  if (gpu_) (void)gpu_->is_alive();
+    : SharedModel(std::move(gpu), cpu, std::move(path)), context_(context) {
+  if (gpu_) frames_ = std::make_unique<StepFrames<heed::TextGenerator>>(gpu_);
 }
 
 std::shared_ptr<SpeakerModel> SpeakerModel::of(std::shared_ptr<Gpu> gpu, const heed::Device& cpu,
                                                const std::string& path, int64_t context) {
-  static std::mutex mutex;
-  static std::map<std::tuple<const void*, std::string, int64_t>, std::weak_ptr<SpeakerModel>> models;
-  const void* device = gpu ? static_cast<const void*>(gpu.get()) : cpu.impl().get();
-  const std::lock_guard lock(mutex);
-  std::erase_if(models, [](const auto& known) { return known.second.expired(); });
-  std::weak_ptr<SpeakerModel>& known = models[{device, path, context}];
-  std::shared_ptr<SpeakerModel> model = known.lock();
-  if (model) ++model->speakers_;
-  if (model && !model->is_failed_) return model;
-  if (model) --model->speakers_;
-  model = std::make_shared<SpeakerModel>(std::move(gpu), cpu, path, context);
-  ++model->speakers_;
-  known = model;
-  model->worker_.post([model] { model->open(); });
-  return model;
+  return find<SpeakerModel>(std::move(gpu), cpu, path, context);
 }
 
-std::string SpeakerModel::why(heed::Status status) const {
-  if (gpu_) gpu_->note(status);
-  return gpu_ && !gpu_->is_alive() ? gpu_->problem() : heed::to_string(status);
-}
-
-void SpeakerModel::open() {
-  // All speakers were freed before their model's turn came. One that comes now gets another model.
-  if (speakers_ == 0) {
-    is_failed_ = true;
-    if (speakers_ == 0) return;
-  }
-  status_ = heed::TextGenerator::open(device_, path_, {.context = context_, .log = godot::log()}, &generator_);
-  is_failed_ = status_ != heed::Status::Ok;
+heed::Status SpeakerModel::open_model() {
+  return heed::TextGenerator::open(device_, path_, {.context = context_, .log = godot::log()}, &generator_);
 }
 
 std::shared_ptr<SpeakerTalk> SpeakerModel::talk(Character character) {
@@ -104,11 +73,9 @@ heed::Status SpeakerModel::begin(SpeakerTalk& talk) const {
 
 std::shared_ptr<SpeakerAnswer> SpeakerModel::say(const std::shared_ptr<SpeakerTalk>& talk, std::string text) {
   auto answer = std::make_shared<SpeakerAnswer>();
-  worker_.post([self = shared_from_this(), talk, answer, text = std::move(text)] {
+  worker_.post([self = self(), talk, answer, text = std::move(text)] {
     if (answer->is_cancelled()) return;
-    if (self->status_ != heed::Status::Ok)
-      return answer->fail("the model could not be opened: " + self->why(self->status_) +
-                          godot::why_no_file(self->path_));
+    if (self->status_ != heed::Status::Ok) return answer->fail(self->why_not_open());
     heed::Status status = talk->conversation.valid() ? heed::Status::Ok : self->begin(*talk);
     if (status == heed::Status::Ok) status = talk->conversation.say(text);
     talk->drawn.clear();
@@ -119,17 +86,17 @@ std::shared_ptr<SpeakerAnswer> SpeakerModel::say(const std::shared_ptr<SpeakerTa
 }
 
 void SpeakerModel::post_step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer) {
-  worker_.post([self = shared_from_this(), talk, answer] { self->step(talk, answer); });
+  worker_.post([self = self(), talk, answer] { self->step(talk, answer); });
 }
 
 // One step, and then the next, behind those of other conversations: they take turns.
 void SpeakerModel::step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer) {
   if (answer->is_cancelled()) return;
-  if (frames_ || (is_limited_ && allowed_ms_ <= 0)) return waiting_.push_back({talk, answer});
+  if (must_wait()) return waiting_.push_back({talk, answer});
   const ProcessorShare share;
   heed::TextPiece piece;
   const heed::Status status = talk->conversation.step(&piece);
-  allowed_ms_ -= share.took_ms();
+  pay(share);
   if (!pass_on({talk, answer}, status, piece)) post_step(talk, answer);
 }
 
@@ -164,24 +131,13 @@ void SpeakerModel::step_in_frame(double budget_ms) {
   });
 }
 
-// Debts stay for the frames that follow, but what nobody used does not, and steps without a limit leave no debts.
-void SpeakerModel::allow_time(double budget_ms) {
-  is_limited_ = budget_ms > 0;
-  allowed_ms_ = is_limited_ ? std::min(allowed_ms_, 0.0) + budget_ms : 0;
-  if (is_limited_ && allowed_ms_ <= 0) return;
+void SpeakerModel::go_on() {
   for (const Waiting& one : std::exchange(waiting_, {})) post_step(one.talk, one.answer);
-}
-
-void SpeakerModel::allow(int64_t frame, double budget_ms) {
-  if (frame_.exchange(frame) == frame) return;  // another speaker's call
-  worker_.post([self = shared_from_this(), budget_ms] {
-    self->frames_ ? self->step_in_frame(budget_ms) : self->allow_time(budget_ms);
-  });
 }
 
 std::shared_ptr<SpeakerAnswer> SpeakerModel::look(const std::shared_ptr<SpeakerTalk>& talk, int64_t word) {
   auto answer = std::make_shared<SpeakerAnswer>();
-  worker_.post([self = shared_from_this(), talk, answer, word] {
+  worker_.post([self = self(), talk, answer, word] {
     SpeakerAnswer::Look seen;
     const heed::Status status =
         look_at(self->generator_, talk->conversation.ids(), talk->drawn, word, &seen.words, &seen.weights);
@@ -198,11 +154,4 @@ void SpeakerModel::cancel(const std::shared_ptr<SpeakerTalk>& talk, SpeakerAnswe
 
 void SpeakerModel::forget(std::shared_ptr<SpeakerTalk> talk) {
   worker_.post([talk = std::move(talk)] { std::ignore = talk; });
-}
-
-// The last that holds the model is then its worker, on whose thread it is destroyed.
-void SpeakerModel::leave(std::shared_ptr<SpeakerModel> model) {
-  --model->speakers_;
-  Worker& worker = model->worker_;
-  worker.post([model = std::move(model)] { std::ignore = model; });
 }

@@ -1,5 +1,4 @@
-// SpeakerModel: a language model that speakers share, with a worker that makes all of heed's calls for it, so that none of
-// them holds up a frame.
+// SpeakerModel: a language model that speakers share.
 #pragma once
 
 #include <atomic>
@@ -14,9 +13,8 @@
 #include <heed/text_generator.hpp>
 
 #include "../../talk/persona.hpp"
-#include "gpu.hpp"
-#include "speaker_frames.hpp"
-#include "worker.hpp"
+#include "shared_model.hpp"
+#include "step_frames.hpp"
 
 // One answer: the worker writes it, and a speaker takes it.
 class SpeakerAnswer {
@@ -48,21 +46,19 @@ class SpeakerAnswer {
 
 struct SpeakerTalk;  // one conversation, which lives on the worker's thread
 
-class SpeakerModel : public std::enable_shared_from_this<SpeakerModel> {
+class SpeakerModel final : public SharedModel {
  public:
   struct Character {
     talk::Persona persona;
     int64_t answer_tokens = 0;
   };
 
-  // The one that another speaker holds already, or a new one that its worker begins to open. From any thread, as all of these.
-  // `gpu` is null where the CPU computes.
+  // As SharedModel::find; from any thread, as all of these.
   static std::shared_ptr<SpeakerModel> of(std::shared_ptr<Gpu> gpu, const heed::Device& cpu, const std::string& path,
                                           int64_t context);
 
   SpeakerModel(std::shared_ptr<Gpu> gpu, const heed::Device& cpu, std::string path, int64_t context);
-
-  ~SpeakerModel();
+  ~SpeakerModel() override { look_at_device(); }
 
   // None of these waits. A talk begins with its first question.
   static std::shared_ptr<SpeakerTalk> talk(Character character);
@@ -71,41 +67,24 @@ class SpeakerModel : public std::enable_shared_from_this<SpeakerModel> {
   void forget(std::shared_ptr<SpeakerTalk> talk);
   // What the character looked at when it began this word of its last answer; words are parted by spaces.
   std::shared_ptr<SpeakerAnswer> look(const std::shared_ptr<SpeakerTalk>& talk, int64_t word);
-  // Once in each frame while somebody speaks. 0: no limit. On the GPU, the frame gets a part of a step that takes about so many
-  // milliseconds. On the CPU, whose steps are not cut, they may take so much in each frame from others that want the processors
-  // (ProcessorShare). What a step takes beyond that, it pays by waiting for later frames.
-  void allow(int64_t frame, double budget_ms);
-  // Once for each `of`: a speaker lets go of the model, which it must hold by nothing else.
-  static void leave(std::shared_ptr<SpeakerModel> model);
 
  private:
   struct Waiting {
     std::shared_ptr<SpeakerTalk> talk;
     std::shared_ptr<SpeakerAnswer> answer;
   };
-  void open();
-  // Says what a status means for whoever asked, as a part of a sentence.
-  std::string why(heed::Status status) const;
+  std::shared_ptr<SpeakerModel> self() { return std::static_pointer_cast<SpeakerModel>(shared_from_this()); }
+  heed::Status open_model() override;
+  void step_in_frame(double budget_ms) override;
+  void go_on() override;
   heed::Status begin(SpeakerTalk& talk) const;
   void step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer);
-  void step_in_frame(double budget_ms);
-  void allow_time(double budget_ms);
   bool pass_on(const Waiting& to, heed::Status status, const heed::TextPiece& piece) const;
   void post_step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer);
 
-  const std::string path_;
   const int64_t context_;
-  std::atomic<int> speakers_ = 0;
-  std::atomic<bool> is_failed_ = false;
-  std::atomic<int64_t> frame_ = -1;  // of which time was allowed
-  const std::shared_ptr<Gpu> gpu_;   // before what lives on its device
   // These are the worker's.
   std::deque<Waiting> waiting_;  // for time, or on the GPU for the next frame
-  double allowed_ms_ = 0;
-  bool is_limited_ = false;
-  heed::Device device_;
   heed::TextGenerator generator_;
-  std::unique_ptr<SpeakerFrames> frames_;  // on the GPU
-  heed::Status status_ = heed::Status::NotReady;
-  Worker worker_;
+  std::unique_ptr<StepFrames<heed::TextGenerator>> frames_;  // on the GPU
 };
