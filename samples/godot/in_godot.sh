@@ -12,8 +12,8 @@ copy_project() {
   cp "$1"/addons/heed/*.gd* "$project/addons/heed/"
   cp "$2" "$project/addons/heed/bin/libheed_godot.so"
   cp "$1"/../talk/personas/*.txt "$folder/personas/"
-  # The root may lack Highway, utf8proc and zlib, with which the library may be linked, so they are copied beside it.
-  ldd "$2" | awk '$1 ~ /^lib(hwy|utf8proc|z\.)/ { print $3 }' | while read -r needed; do cp -L "$needed" "$project/addons/heed/bin/"; done
+  # The root may lack Highway, utf8proc, zlib and libsamplerate, with which the library may be linked, so they are copied beside it.
+  ldd "$2" | awk '$1 ~ /^lib(hwy|utf8proc|samplerate|z\.)/ { print $3 }' | while read -r needed; do cp -L "$needed" "$project/addons/heed/bin/"; done
   echo 'res://addons/heed/heed.gdextension' >"$project/.godot/extension_list.cfg"
   # Without the heuristic, what shaders read and write counts for nothing.
   cat >"$out/vk_layer_settings.txt" <<SETTINGS

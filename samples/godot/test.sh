@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Runs the add-on's tests in a root that get_godot.sh made, on a copy of the project: headless, and under Xvfb on Mesa's software
 # driver with Khronos' validation, with a safe and a separate render thread.
-#   test.sh ROOT LIBRARY MODEL ENCODER [EXPORTED]   LIBRARY: libheed_godot.so; MODEL: a GGUF file; ENCODER: a folder of all-MiniLM-L6-v2;
-#                                                   EXPORTED: what tests/onnx/pytorch.sh left
+#   test.sh ROOT LIBRARY MODEL ENCODER WHISPER [EXPORTED]   LIBRARY: libheed_godot.so; MODEL: a GGUF file; ENCODER: a folder of
+#                        all-MiniLM-L6-v2; WHISPER: one of Whisper tiny.en; EXPORTED: what tests/onnx/pytorch.sh left
 set -uo pipefail
 
-folder=${1:?usage: test.sh ROOT LIBRARY MODEL ENCODER [EXPORTED]} library=${2:?no library} model=${3:?no model} encoder=${4:?no encoder} from_pytorch=${5:-}
+folder=${1:?usage: test.sh ROOT LIBRARY MODEL ENCODER WHISPER [EXPORTED]} library=${2:?no library} model=${3:?no model} encoder=${4:?no encoder}
+whisper=${5:?no model of speech} from_pytorch=${6:-}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 drivers=$here/../../tests/drivers
 bin=$folder/project/addons/heed/bin out=$folder/out
@@ -40,8 +41,10 @@ check_validation() {
 [[ $(nm -D --defined-only "$library" | awk '{ print $NF }') == heed_godot_init ]] || fail "$library shows more than its entry"
 copy_project "$here" "$library"
 cp -Lu "$model" "$folder/model.gguf"
-mkdir -p "$folder/encoder"
+mkdir -p "$folder/encoder" "$folder/whisper"
 cp -rLu "$encoder/." "$folder/encoder/"
+cp -rLu "$whisper/." "$folder/whisper/"
+cp "$here/../../tests/speech/open-door.wav" "$folder/"
 # What PyTorch exports, if it did, and the script that a page shows.
 rm -rf "$folder/exported"
 if [[ -e $from_pytorch/policy.onnx ]]; then
@@ -61,6 +64,7 @@ rm -f "$out"/*.log "$out/validation.txt"
 headless=1
 passes 200 speaker --script tests/speaker.gd -- /model.gguf /hostile /personas/blacksmith.txt
 passes 100 intents --script tests/intents.gd -- /encoder
+passes 60 listener --script tests/listener.gd -- /whisper /open-door.wav "Please open the door and look inside."
 passes 60 model_cpu --script tests/model.gd -- /out cpu
 passes 60 attention_cpu --script tests/attention.gd -- /out cpu
 # Every class, method, argument, property and signal has its text, or Godot would write another file.

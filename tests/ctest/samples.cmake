@@ -76,6 +76,6 @@ heed_test(godot.configure LABELS all godot MAKES godot.configured NEEDS godot.ro
           -DHEED_GODOT_INTERFACE=${godot}/interface -DHEED_GODOT_HEED=${PROJECT_BINARY_DIR})
 heed_test(godot.build LABELS all godot COST 30 MAKES godot NEEDS godot.configured ${godot_is_there}
   COMMAND ${CMAKE_COMMAND} --build ${add_on})
-heed_test(godot.game LABELS all godot driver COST 90 NEEDS godot model.minilm model.smollm2 AFTER onnx.pytorch
-  ${godot_is_there} ${minilm}/model.safetensors ${smollm2}
-  COMMAND ${samples}/godot/test.sh ${godot} ${samples}/godot/addons/heed/bin/libheed_godot.so ${smollm2} ${minilm} ${PROJECT_BINARY_DIR}/exported)
+heed_test(godot.game LABELS all godot driver COST 90 NEEDS godot model.minilm model.smollm2 model.whisper AFTER onnx.pytorch
+  ${godot_is_there} ${minilm}/model.safetensors ${smollm2} ${whisper}/model.bin
+  COMMAND ${samples}/godot/test.sh ${godot} ${samples}/godot/addons/heed/bin/libheed_godot.so ${smollm2} ${minilm} ${whisper} ${PROJECT_BINARY_DIR}/exported)

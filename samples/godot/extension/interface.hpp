@@ -13,6 +13,7 @@ namespace godot::interface {
   X(GDExtensionInterfacePackedByteArrayOperatorIndex, packed_byte_array_operator_index)                      \
   X(GDExtensionInterfacePackedInt32ArrayOperatorIndex, packed_int32_array_operator_index)                    \
   X(GDExtensionInterfacePackedFloat32ArrayOperatorIndex, packed_float32_array_operator_index)                \
+  X(GDExtensionInterfacePackedVector2ArrayOperatorIndex, packed_vector2_array_operator_index)                \
   X(GDExtensionInterfacePackedStringArrayOperatorIndex, packed_string_array_operator_index)                  \
   X(GDExtensionInterfaceVariantGetPtrConstructor, variant_get_ptr_constructor)                               \
   X(GDExtensionInterfaceVariantGetPtrDestructor, variant_get_ptr_destructor)                                 \

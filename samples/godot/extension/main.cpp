@@ -5,6 +5,7 @@
 #include "attention.hpp"
 #include "device.hpp"
 #include "documentation.hpp"
+#include "listener.hpp"
 #include "model.hpp"
 #include "speaker.hpp"
 #include "text_encoder.hpp"
@@ -14,9 +15,9 @@ namespace {
 
 // Classes of arguments come before those that take them.
 std::span<const godot::Class* const> classes() {
-  static const godot::Class* const all[] = {&HeedDevice::description(), &HeedAttention::description(),
+  static const godot::Class* const all[] = {&HeedDevice::description(),  &HeedAttention::description(),
                                             &HeedSpeaker::description(), &HeedTextEncoder::description(),
-                                            &HeedModel::description()};
+                                            &HeedModel::description(),   &HeedListener::description()};
   return all;
 }
 

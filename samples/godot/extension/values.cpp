@@ -51,6 +51,7 @@ struct Packed {
 using PackedBytes = Packed<GDEXTENSION_VARIANT_TYPE_PACKED_BYTE_ARRAY>;
 using PackedFloats = Packed<GDEXTENSION_VARIANT_TYPE_PACKED_FLOAT32_ARRAY>;
 using PackedInts = Packed<GDEXTENSION_VARIANT_TYPE_PACKED_INT32_ARRAY>;
+using PackedPoints = Packed<GDEXTENSION_VARIANT_TYPE_PACKED_VECTOR2_ARRAY>;
 using PackedTexts = Packed<GDEXTENSION_VARIANT_TYPE_PACKED_STRING_ARRAY>;
 
 // Godot's functions that give elements of arrays take no const array.
@@ -76,6 +77,15 @@ Ints ints_of(const void* raw) {
   return ints;
 }
 
+// Vectors are of floats of 32 bits (interface.hpp).
+Points points_of(const void* raw) {
+  Points points{Floats(2 * PackedPoints::size(array_of(raw)))};
+  Floats& numbers = points.numbers;
+  if (!numbers.empty())
+    std::memcpy(numbers.data(), packed_vector2_array_operator_index(array_of(raw), 0), numbers.size() * sizeof(float));
+  return points;
+}
+
 Texts texts_of(const void* raw) {
   Texts texts(PackedTexts::size(array_of(raw)));
   for (size_t i = 0; i < texts.size(); ++i)
@@ -97,6 +107,13 @@ void write_floats(const Floats& floats, void* raw) {
 void write_ints(const Ints& ints, void* raw) {
   PackedInts::make(raw, ints.size());
   if (!ints.empty()) std::memcpy(packed_int32_array_operator_index(raw, 0), ints.data(), ints.size() * sizeof(int32_t));
+}
+
+void write_points(const Points& points, void* raw) {
+  const Floats& numbers = points.numbers;
+  PackedPoints::make(raw, numbers.size() / 2);
+  if (!numbers.empty())
+    std::memcpy(packed_vector2_array_operator_index(raw, 0), numbers.data(), numbers.size() * sizeof(float));
 }
 
 void write_texts(const Texts& texts, void* raw) {
@@ -143,7 +160,8 @@ GDExtensionVariantType type_of(Kind kind) {
                                                GDEXTENSION_VARIANT_TYPE_PACKED_BYTE_ARRAY,
                                                GDEXTENSION_VARIANT_TYPE_PACKED_FLOAT32_ARRAY,
                                                GDEXTENSION_VARIANT_TYPE_PACKED_STRING_ARRAY,
-                                               GDEXTENSION_VARIANT_TYPE_PACKED_INT32_ARRAY};
+                                               GDEXTENSION_VARIANT_TYPE_PACKED_INT32_ARRAY,
+                                               GDEXTENSION_VARIANT_TYPE_PACKED_VECTOR2_ARRAY};
   static_assert(std::size(kTypes) == std::variant_size_v<Value>);
   return kTypes[static_cast<size_t>(kind)];
 }
@@ -161,6 +179,7 @@ Value read(Kind kind, const void* raw) {
     case Kind::Floats: return floats_of(raw);
     case Kind::Texts: return texts_of(raw);
     case Kind::Ints: return ints_of(raw);
+    case Kind::Points: return points_of(raw);
   }
   return {};
 }
@@ -178,6 +197,7 @@ void write(const Value& value, void* raw) {
     case Kind::Floats: write_floats(std::get<Floats>(value), raw); return;
     case Kind::Texts: write_texts(std::get<Texts>(value), raw); return;
     case Kind::Ints: write_ints(std::get<Ints>(value), raw); return;
+    case Kind::Points: write_points(std::get<Points>(value), raw); return;
   }
 }
 
@@ -188,6 +208,7 @@ void destroy(Kind kind, void* raw) {
     case Kind::Floats: interface::destroy<GDEXTENSION_VARIANT_TYPE_PACKED_FLOAT32_ARRAY>(raw); return;
     case Kind::Texts: interface::destroy<GDEXTENSION_VARIANT_TYPE_PACKED_STRING_ARRAY>(raw); return;
     case Kind::Ints: interface::destroy<GDEXTENSION_VARIANT_TYPE_PACKED_INT32_ARRAY>(raw); return;
+    case Kind::Points: interface::destroy<GDEXTENSION_VARIANT_TYPE_PACKED_VECTOR2_ARRAY>(raw); return;
     default: return;  // nothing hangs on it
   }
 }

@@ -22,12 +22,16 @@ struct Rid {
 using Object = GDExtensionObjectPtr;  // borrowed
 using Bytes = std::vector<std::byte>;
 using Floats = std::vector<float>;
+struct Points {  // of two numbers each, x, y, x, y ...
+  Floats numbers;
+};
 using Ints = std::vector<int32_t>;
 using Texts = std::vector<std::string>;
 
 // In the order of Value's alternatives.
-enum class Kind : uint8_t { None, Bool, Int, Float, Text, Rid, Object, Bytes, Floats, Texts, Ints };
-using Value = std::variant<std::monostate, bool, int64_t, double, std::string, Rid, Object, Bytes, Floats, Texts, Ints>;
+enum class Kind : uint8_t { None, Bool, Int, Float, Text, Rid, Object, Bytes, Floats, Texts, Ints, Points };
+using Value =
+    std::variant<std::monostate, bool, int64_t, double, std::string, Rid, Object, Bytes, Floats, Texts, Ints, Points>;
 // Of packed arrays, into which Godot turns its untyped arrays.
 inline bool is_packed(Kind kind) { return kind >= Kind::Bytes; }
 inline Kind kind_of(const Value& value) { return static_cast<Kind>(value.index()); }
