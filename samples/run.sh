@@ -50,7 +50,7 @@ esac
 "$root/tests/drivers/install.sh" samples
 case $sample in
   search | talk | listen | swarm) "$root/tests/drivers/install.sh" "$sample" ;;
-  godot) for needed in talk roots; do "$root/tests/drivers/install.sh" "$needed"; done ;;
+  godot) for needed in talk listen roots; do "$root/tests/drivers/install.sh" "$needed"; done ;;
 esac
 
 build=$root/build

@@ -14,10 +14,15 @@ heed=$(cd "${1:?usage: run.sh BUILD [ARGUMENTS...]}" && pwd)
 shift
 source "$here/in_godot.sh"
 
-has_window=1 seconds=600 files=() arguments=()
+has_window=1 seconds=600 files=() recording= arguments=()
 while [[ $# -gt 0 ]]; do
   case $1 in
     --headless) has_window=0 ;;
+    --recording)
+      recording=$(realpath "$2")
+      arguments+=("$1" /recording.wav)
+      shift
+      ;;
     --png | --log)
       files+=("$(realpath -m "$2")")
       arguments+=("$1" "/out/$(basename "$2")")
@@ -32,6 +37,7 @@ done
 "$here/get_godot.sh" "$folder"
 model=$("$here/../talk/fetch_model.sh")
 "$here/../search/fetch_model.sh"
+whisper=$("$here/../listen/fetch_model.sh")
 mkdir -p "$root/build"
 log=$root/build/godot.log
 {
@@ -40,9 +46,11 @@ log=$root/build/godot.log
 } </dev/null >"$log" 2>&1 || { tail -n 20 "$log" >&2; echo "the add-on cannot be built (all of it: $log)" >&2; exit 1; }
 copy_project "$here" "$here/addons/heed/bin/libheed_godot.so"
 cp -Lu "$model" "$folder/model.gguf"
-mkdir -p "$folder/encoder"
+mkdir -p "$folder/encoder" "$folder/whisper"
 cp -rLu "$root/.cache/all-MiniLM-L6-v2/." "$folder/encoder/"
-arguments=(--model /model.gguf --personas /personas --encoder /encoder "${arguments[@]}")
+cp -rLu "$whisper/." "$folder/whisper/"
+[[ -z $recording ]] || cp "$recording" "$folder/recording.wav"
+arguments=(--model /model.gguf --personas /personas --encoder /encoder --ears /whisper "${arguments[@]}")
 
 if [[ $has_window -eq 1 ]]; then
   : "${DISPLAY:?there is no display: --headless draws under Xvfb}"

@@ -2,6 +2,7 @@
 #   --scene village|crowd   what opens; the crowd of policy.onnx takes --agents COUNT, --budget, --detail, --bench, --png, and
 #                     --after SECONDS, when the picture is taken
 #   --model FILE, --encoder FOLDER, --personas FOLDER   the language model, the model of sentences, and the characters' files
+#   --ears FOLDER     the model of speech, with which the player may speak while Tab is down; --recording FILE.wav is what --show speak says
 #   --budget MS       how much of each frame the characters may take; default 4, and 0, no limit, with --png
 #   --speak none|heed|CLASS   whether the characters speak by themselves while --bench or --show goes on; CLASS: by nodes of another
 #                     class with HeedSpeaker's methods and signals
@@ -10,7 +11,7 @@
 #   --detail full|plain   plain: without shadows, sky, glow and smooth edges, for a processor that draws
 #   --bench SECONDS   plays for so long, and ends; --log FILE then has the time of each frame in ms, a line for each, and in its last
 #                     lines, after "#", what came of it
-#   --show WHAT --png FILE   plays, writes a picture and ends; WHAT: settle, scatter, talk or look
+#   --show WHAT --png FILE   plays, writes a picture and ends; WHAT: settle, scatter, talk, look or speak
 extends RefCounted
 
 var scene := "village"
@@ -19,6 +20,8 @@ var after := 23.0
 var model := ""
 var encoder := ""
 var personas := ""
+var ears := ""
+var recording := ""
 var budget := 4.0
 var speak := "none"
 var speech := "auto"
@@ -43,6 +46,8 @@ func read(arguments: PackedStringArray) -> String:
 			"--model": model = value
 			"--encoder": encoder = value
 			"--personas": personas = value
+			"--ears": ears = value
+			"--recording": recording = value
 			"--budget": budget = value.to_float()
 			"--speak": speak = value
 			"--speech": speech = value
@@ -67,6 +72,8 @@ func read(arguments: PackedStringArray) -> String:
 		return "--agents is a count of one or more"
 	if birds < 0:
 		return "--birds is a count"
-	if not show in ["settle", "scatter", "talk", "look"]:
-		return "--show is settle, scatter, talk or look"
+	if not show in ["settle", "scatter", "talk", "look", "speak"]:
+		return "--show is settle, scatter, talk, look or speak"
+	if png != "" and show == "speak" and (ears == "" or recording == ""):
+		return "--show speak needs --ears and --recording"
 	return ""

@@ -93,6 +93,8 @@ func picture() -> void:
 		await _frames(60)
 		village.settle()
 		await _frames(190)
+	elif show == "speak":
+		await _speak()
 	else:
 		await _talk(show == "look")
 	await RenderingServer.frame_post_draw
@@ -120,4 +122,19 @@ func _talk(looks: bool) -> void:
 				person.pick(best)
 		while Time.get_ticks_msec() < end and not village.people.all(func(person: Node) -> bool: return person.looked_at_most(1).size() > 0):
 			await get_tree().process_frame
+	await _frames(10)
+
+# Somebody is asked by a recording, and answers.
+func _speak() -> void:
+	const HOST := 1
+	village.speak_to(HOST)
+	village.people[HOST].shown_seconds = INF
+	var end := Time.get_ticks_msec() + 120000
+	var said := [""]
+	village.ears.said.connect(func(text: String) -> void: said[0] = text)
+	if not village.ears.hear(village.options.recording):
+		printerr("village: %s is no WAV file of 16 bits and one channel" % village.options.recording)
+	while Time.get_ticks_msec() < end and (village.ears.listener.is_busy() or said[0] == "" or village.people[HOST].speaker.is_speaking()):
+		await get_tree().process_frame
+	print("spoken: ", said[0])
 	await _frames(10)

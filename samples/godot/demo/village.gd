@@ -1,5 +1,5 @@
-# A village at dusk. Its birds steer by heed's attention on Godot's own buffers, and its people answer what is typed, by a language
-# model that heed runs. options.gd has the command line.
+# A village at dusk. Its birds steer by heed's attention on Godot's own buffers, and its people answer what is typed or spoken, by models
+# of speech and of language that heed runs. options.gd has the command line.
 extends Node3D
 
 const Options := preload("res://demo/options.gd")
@@ -7,6 +7,7 @@ const Scenery := preload("res://demo/scenery.gd")
 const Flock := preload("res://demo/flock.gd")
 const Character := preload("res://demo/character.gd")
 const Panel_ := preload("res://demo/panel.gd")
+const Ears := preload("res://demo/ears.gd")
 const Show := preload("res://demo/show.gd")
 
 # A line means one of these, or is said to the one who was spoken to last.
@@ -25,7 +26,9 @@ var flock: Flock
 var people: Array[Character] = []
 var panel := Panel_.new()
 var encoder: Node
+var ears: Ears  # null: nobody hears
 var _line := LineEdit.new()
+var _buttons: Array[Button] = []
 var _to := 0
 var _calm_wanted := 0.0
 var _frightened := 0.0
@@ -108,11 +111,19 @@ func _controls() -> void:
 		button.focus_mode = Control.FOCUS_NONE
 		button.pressed.connect(func() -> void: _to = i)
 		row.add_child(button)
+		_buttons.append(button)
 	_line.size_flags_horizontal = Control.SIZE_EXPAND_FILL
 	_line.placeholder_text = "Say something, or frighten the birds (click the sky), or let them rest …"
 	_line.text_submitted.connect(say)
 	row.add_child(_line)
 	_line.grab_focus()
+	if options.ears != "":
+		ears = Ears.new()
+		add_child(ears)
+		ears.speaking.connect(_on_speaking)
+		ears.said.connect(_on_said)
+		ears.open(speech_device, options.ears, options.budget)
+		_line.placeholder_text = "Type, or hold Tab, look at somebody with the mouse, and speak …"
 	if options.encoder != "":
 		encoder = ClassDB.instantiate("HeedTextEncoder")
 		add_child(encoder)
@@ -129,6 +140,37 @@ func say(text: String) -> void:
 	if encoder != null and encoder.call("ask", text) == OK:
 		return
 	_answer(_to)
+
+# Who is nearest to the mouse, where it is near to somebody.
+func looked_at() -> int:
+	const NEAR := 140.0
+	var camera := get_viewport().get_camera_3d()
+	var mouse := get_viewport().get_mouse_position()
+	var nearest := -1
+	var least := NEAR
+	for i in people.size():
+		var away := camera.unproject_position(people[i].global_position + Vector3(0, 1, 0)).distance_to(mouse)
+		if away < least:
+			least = away
+			nearest = i
+	return nearest
+
+func speak_to(who: int) -> void:
+	if who >= 0:
+		_to = who
+		_buttons[who].button_pressed = true
+
+func _on_speaking(text: String) -> void:
+	if ears.listener.listening:
+		speak_to(looked_at())
+	_line.text = text if text != "" else "…"
+
+# What was heard is what the player says to whom they look at.
+func _on_said(text: String) -> void:
+	_line.clear()
+	_said = text
+	if text.strip_edges() != "":
+		_answer(_to)
 
 func _answer(who: int) -> void:
 	_to = who
