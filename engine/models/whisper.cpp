@@ -70,16 +70,17 @@ Tensor memory(Graph& g, const std::string& attention, const char* what, const Wh
                  options.cache_dtype.value_or(DType::F32));
 }
 
-// Attention over what is heard, whose keys and values are there.
+// Attention over what is heard, whose keys and values are there. *weights becomes those of all heads.
 Tensor cross_attention(Graph& g, Tensor x, const std::string& layer, const WhisperConfig& config,
-                       const WhisperOptions& options) {
+                       const WhisperOptions& options, Tensor* weights) {
   const std::string name = layer + ".attention";
   const Tensor query = nn::linear(g, nn::layernorm(g, x, name + ".layer_norm"), name + ".linear_0", config.width);
   const AttentionResult heard =
       g.attention(apart(g, query, config.decoder.heads), memory(g, name, ".keys", config, options),
-                  memory(g, name, ".values", config, options));
+                  memory(g, name, ".values", config, options), {.return_weights = weights != nullptr});
   const Shape shape = g.shape(x);
   if (g.status() != Status::Ok) return {};
+  if (weights != nullptr) *weights = heard.weights;
   const Tensor rows = g.reshape(g.transpose(heard.output, 1, 2), {shape[0], shape[1], config.width});
   return g.add(x, nn::linear(g, rows, name + ".linear_2", config.width));
 }
@@ -210,7 +211,7 @@ void WhisperModel::remember(Graph& g, Tensor encoded, const WhisperOptions& opti
   }
 }
 
-Tensor WhisperModel::decode(Graph& g, Tensor ids, Dim past, const WhisperOptions& options) const {
+Tensor WhisperModel::decode(Graph& g, Tensor ids, Dim past, const WhisperOptions& options, Tensor* looks) const {
   declare(g, false, options);
   const WhisperSide& side = config_.decoder;
   const Shape shape = g.shape(ids);
@@ -221,12 +222,19 @@ Tensor WhisperModel::decode(Graph& g, Tensor ids, Dim past, const WhisperOptions
   nn::MultiHeadOptions own = self_attention(side);
   own.causal = Causal::BottomRight;
   own.cache = {.capacity = side.positions, .past = past, .dtype = options.cache_dtype};
+  std::vector<Tensor> heads;
   for (int i = 0; i < side.layers && g.status() == Status::Ok; ++i) {
     const std::string name = layer_name("decoder", i);
     x = nn::attention_block(g, x, x, x, name, kSelfNames, own, kPreNorm);
-    x = cross_attention(g, x, name, config_, options);
+    Tensor weights;
+    const auto aligns = [&](const std::pair<int, int>& head) { return head.first == i; };
+    const bool looks_here = looks != nullptr && std::any_of(config_.aligning.begin(), config_.aligning.end(), aligns);
+    x = cross_attention(g, x, name, config_, options, looks_here ? &weights : nullptr);
+    for (const auto& head : config_.aligning)
+      if (looks_here && aligns(head)) heads.push_back(g.slice(weights, 1, head.second, 1));
     x = nn::feed_forward_block(g, x, name, kFeedForwardNames, feed_forward(side), kPreNorm);
   }
+  if (looks != nullptr && g.status() == Status::Ok) *looks = g.concat(heads, 1);
   return nn::layernorm(g, x, "decoder.layer_norm");
 }
 

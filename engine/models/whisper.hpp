@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <heed/checkpoint.hpp>
@@ -30,6 +31,8 @@ struct WhisperSide {
 struct WhisperConfig {
   int64_t width = 0, bands = 0, vocabulary = 0;  // of a row; mel bands of a frame; tokens
   WhisperSide encoder, decoder;
+  // Heads of the decoder's cross attention, (layer, head), that look at where a token is said.
+  std::vector<std::pair<int, int>> aligning;
 
   // Frames begin each kHop samples; the second convolution makes one position of two frames.
   static constexpr int64_t kRate = kSpeechRate, kHop = 160, kFrame = 400;
@@ -80,8 +83,9 @@ class WhisperModel {
   Tensor encode(Graph& g, Tensor mel, const WhisperOptions& options) const;
   // Writes the keys and values of cross attention to states, once for a window.
   void remember(Graph& g, Tensor encoded, const WhisperOptions& options) const;
-  // Ids [1, S] behind the `past` that the states have -> [1, S, width], after the last norm.
-  Tensor decode(Graph& g, Tensor ids, Dim past, const WhisperOptions& options) const;
+  // Ids [1, S] behind the `past` that the states have -> [1, S, width], after the last norm. *looks becomes the weights of the heads that
+  // align, [1, heads, S, encoder.positions].
+  Tensor decode(Graph& g, Tensor ids, Dim past, const WhisperOptions& options, Tensor* looks = nullptr) const;
   // Rows of decode() -> [1, S, vocabulary].
   Tensor logits(Graph& g, Tensor rows, const WhisperOptions& options) const;
 

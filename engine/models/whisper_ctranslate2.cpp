@@ -263,6 +263,7 @@ class CTranslate2Loader : WhisperLoader {
     Fields fields(object.root(), path, log_);
     read_ids(&fields, "suppress_ids", &tokens_.suppressed);
     read_ids(&fields, "suppress_ids_begin", &tokens_.at_first);
+    read_alignment(&fields);
     tokens_.multilingual = fields.boolean("is_multilingual", seems_multilingual());
     return fields.status();
   }

@@ -128,6 +128,7 @@ class HuggingFaceLoader : WhisperLoader {
     Fields fields(object.root(), path, log_);
     read_ids(&fields, "suppress_tokens", &tokens_.suppressed);
     read_ids(&fields, "begin_suppress_tokens", &tokens_.at_first);
+    read_alignment(&fields);
     tokens_.multilingual = fields.boolean("is_multilingual", seems_multilingual());
     for (size_t i = 0; i < vocabulary_.size(); ++i)  // rows that pad the table
       if (vocabulary_[i].empty()) tokens_.suppressed.push_back(static_cast<int32_t>(i));

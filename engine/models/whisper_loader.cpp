@@ -169,6 +169,29 @@ void WhisperLoader::read_ids(Fields* fields, const char* name, std::vector<int32
   });
 }
 
+void WhisperLoader::read_alignment(Fields* fields) const {
+  const auto layers = static_cast<uint64_t>(config_.decoder.layers),
+             heads = static_cast<uint64_t>(config_.decoder.heads);
+  const auto add = [&](uint64_t layer, uint64_t head) {
+    config_.aligning.emplace_back(static_cast<int>(layer), static_cast<int>(head));
+  };
+  if (fields->field("alignment_heads"))
+    fields->array("alignment_heads").each([&](const std::string&, Json pair) {
+      const uint64_t *layer = pair.element(0).natural(), *head = pair.element(1).natural();
+      const bool fits = pair.size() == 2 && layer != nullptr && head != nullptr && *layer < layers && *head < heads;
+      if (fits)
+        add(*layer, *head);
+      else
+        fields->fail("alignment_heads", "must list pairs of a layer and a head of the decoder");
+      return fits;
+    });
+  std::sort(config_.aligning.begin(), config_.aligning.end());
+  config_.aligning.erase(std::unique(config_.aligning.begin(), config_.aligning.end()), config_.aligning.end());
+  if (!config_.aligning.empty()) return;
+  for (uint64_t layer = layers / 2; layer < layers; ++layer)
+    for (uint64_t head = 0; head < heads; ++head) add(layer, head);
+}
+
 Status WhisperModel::open(const std::string& path, const Log& log) {
   const std::filesystem::path folder(path);
   std::error_code error;

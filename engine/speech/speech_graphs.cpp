@@ -107,4 +107,13 @@ Graph decoding_graph(const SpeechRecognizer::Shared& shared, const Decoding& wha
   return DecodingBuilder(shared, what).build();
 }
 
+Graph aligning_graph(const SpeechRecognizer::Shared& shared) {
+  Graph g;
+  const Dim tokens = g.extent("tokens", shared.model.config().decoder.positions);
+  Tensor looks;
+  (void)shared.model.decode(g, g.input("ids", {1, tokens}, DType::I32), 0, shared.network, &looks);
+  g.output("looks", looks);
+  return g;
+}
+
 }  // namespace heed

@@ -73,6 +73,10 @@ Status SpeechRecognizer::Shared::compile_decoder(const Decoding& what, Plan* pla
   return status;
 }
 
+Status SpeechRecognizer::Shared::compile_aligner() {
+  return aligner.valid() ? Status::Ok : device.compile(aligning_graph(*this), weights, &aligner, compiling);
+}
+
 void SpeechRecognizer::Shared::settle() {
   if (run.under_way && run.recording == nullptr) run.finish(run.started.wait());
 }

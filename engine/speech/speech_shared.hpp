@@ -18,6 +18,7 @@ struct SpeechRun {
   std::shared_ptr<void> recording;  // of a run that the host records into its frames; see frames/record_speech.cpp
   std::vector<float> samples;       // of a window, with zeros behind its end
   std::vector<int32_t> ids;
+  std::vector<float> looks;  // [heads that align, ids, encoder.positions]
   std::array<int32_t, 4> limits = {};
   std::array<int32_t, 1> start = {}, next = {}, seed = {}, step = {};
   std::array<float, 1> log_probability = {}, no_speech = {};
@@ -55,6 +56,7 @@ struct SpeechRecognizer::Shared {
   Weights weights;
   Plan encoder;
   std::array<Plan, 8> decoders;  // by Decoding::index(), made when they are needed
+  Plan aligner;                  // made when a stream wants words
 
   SpeechRun run;
   std::vector<SpeechStream::Impl*> streams;
@@ -63,6 +65,10 @@ struct SpeechRecognizer::Shared {
   SpeechStream::Impl* waiting = nullptr;  // which wanted to begin a run while another was under way
 
   Status compile_decoder(const Decoding& what, Plan* plan);
+  Status compile_aligner();
+  size_t look_size() const {
+    return model.config().aligning.size() * static_cast<size_t>(model.config().encoder.positions);
+  }
   // Waits for the run under way, and leaves what it gave with its stream.
   void settle();
   speech::Times times() const;
@@ -73,5 +79,7 @@ struct SpeechRecognizer::Shared {
 
 Graph hearing_graph(const SpeechRecognizer::Shared& shared);
 Graph decoding_graph(const SpeechRecognizer::Shared& shared, const Decoding& what);
+// Reads a text "ids" [1, tokens] from its beginning and gives "looks" (SpeechRun).
+Graph aligning_graph(const SpeechRecognizer::Shared& shared);
 
 }  // namespace heed

@@ -15,7 +15,7 @@ struct SpeechStream::Impl {
   Impl& operator=(const Impl&) = delete;
 
   // What the next run does.
-  enum class Stage : uint8_t { Idle, Hears, Detects, Reads, Draws };
+  enum class Stage : uint8_t { Idle, Hears, Detects, Reads, Draws, Aligns };
 
   std::shared_ptr<SpeechRecognizer::Shared> shared;
   SpeechOptions options;
@@ -39,6 +39,8 @@ struct SpeechStream::Impl {
   float temperature = 0;
   int32_t language = -1;
   std::vector<int32_t> prompt, ids;
+  std::vector<float> id_log_probabilities;
+  float mean_log_probability = 0;
   int64_t there = 0;  // how many tokens the states have
   float no_speech = 0;
   double log_probabilities = 0;
@@ -48,7 +50,8 @@ struct SpeechStream::Impl {
   Status run_status = Status::Ok;
   int32_t run_next = -1;
   float run_log_probability = 0, run_no_speech = 0;
-  uint64_t begun_at = 0;  // which of all runs was this stream's last
+  std::vector<float> run_looks;  // if the run was one that aligns
+  uint64_t begun_at = 0;         // which of all runs was this stream's last
 
   const Log& log() const { return shared->log; }
   int64_t window_samples() const { return shared->model.config().window(); }
@@ -74,7 +77,9 @@ struct SpeechStream::Impl {
   void begin_text();
   int64_t room() const;  // for tokens that are drawn
   void end_window(SpeechPiece* piece);
-  void give_segments(float mean, SpeechPiece* piece);
+  void give_segments(SpeechPiece* piece);
+  std::vector<int32_t> text_to_align() const;
+  void add_words(std::span<SpeechSegment> segments) const;  // of the window, in stream_words.cpp
   std::string text_of(std::span<const int32_t> ids) const;
   void wait();
 };

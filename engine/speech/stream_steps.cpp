@@ -13,6 +13,7 @@ void SpeechRun::finish(Status status) {
     of->run_next = next[0];
     of->run_log_probability = log_probability[0];
     of->run_no_speech = no_speech[0];
+    of->run_looks.swap(looks);
     of->has_run = true;
   }
   clear();
@@ -38,6 +39,7 @@ Status SpeechStream::Impl::prepare_plans() {
   if (status == Status::Ok) status = shared->compile_decoder({false, times, false}, &drawer);
   if (status == Status::Ok && falls_back) status = shared->compile_decoder({true, times, true}, &fallback_reader);
   if (status == Status::Ok && falls_back) status = shared->compile_decoder({false, times, true}, &fallback_drawer);
+  if (status == Status::Ok && options.words) status = shared->compile_aligner();
   if (status == Status::Ok) status = reader.make_state(&state);
   return status;
 }
@@ -63,6 +65,14 @@ void SpeechStream::Impl::prepare() {
     run.samples.assign(static_cast<size_t>(window_samples()), 0.0f);
     std::copy_n(heard.begin(), samples, run.samples.begin());
     run.buffers = {{"samples", given.samples}};
+    return;
+  }
+  if (stage == Stage::Aligns) {
+    run.plan = s.aligner;
+    run.ids = text_to_align();
+    run.looks.resize(run.ids.size() * s.look_size());
+    run.extents = {{"tokens", static_cast<int64_t>(run.ids.size())}};
+    run.buffers = {{"ids", given.ids}, {"looks", run.looks}};
     return;
   }
   const models::WhisperTokens& tokens = s.model.tokens();
@@ -118,6 +128,7 @@ void SpeechStream::Impl::begin_text() {
                   {language, options.task == SpeechTask::Translate ? tokens.translate : tokens.transcribe});
   if (!options.timestamps) prompt.push_back(tokens.no_times);
   ids.clear();
+  id_log_probabilities.clear();
   there = 0;
   log_probabilities = 0;
   stage = Stage::Reads;
@@ -138,6 +149,9 @@ Status SpeechStream::Impl::take(SpeechPiece* piece) {
   } else if (status == Status::Ok && stage == Stage::Detects) {
     language = run_next;
     begin_text();
+  } else if (status == Status::Ok && stage == Stage::Aligns) {
+    stage = Stage::Idle;
+    give_segments(piece);
   } else if (status == Status::Ok) {
     if (stage == Stage::Reads) no_speech = run_no_speech;
     there += stage == Stage::Reads ? static_cast<int64_t>(prompt.size()) : 1;
@@ -158,6 +172,7 @@ Status SpeechStream::Impl::take_token(SpeechPiece* piece) {
   stage = Stage::Draws;
   if (id != shared->model.tokens().end) {
     ids.push_back(id);
+    id_log_probabilities.push_back(run_log_probability);
     if (options.partial_seconds > 0) piece->partial = text_of(ids);
     if (static_cast<int64_t>(ids.size()) < room()) return Status::Ok;
   }
@@ -168,8 +183,8 @@ Status SpeechStream::Impl::take_token(SpeechPiece* piece) {
 void SpeechStream::Impl::end_window(SpeechPiece* piece) {
   // The token that ended the window counts, too.
   const bool ended = piece->token == shared->model.tokens().end;
-  const auto mean = static_cast<float>(log_probabilities / static_cast<double>(ids.size() + (ended ? 1 : 0)));
-  const bool is_unlikely = mean < options.least_log_probability;
+  mean_log_probability = static_cast<float>(log_probabilities / static_cast<double>(ids.size() + (ended ? 1 : 0)));
+  const bool is_unlikely = mean_log_probability < options.least_log_probability;
   const bool is_silent = is_unlikely && no_speech > options.most_no_speech;
   const bool is_doubtful = is_unlikely || speech::entropy_of_last(ids) < options.least_entropy;
   if (is_final && is_doubtful && !is_silent && options.temperature_step > 0 && temperature < 1.0f) {
@@ -181,12 +196,14 @@ void SpeechStream::Impl::end_window(SpeechPiece* piece) {
   if (!is_final) return;
   if (is_silent)
     drop(samples);
+  else if (options.words && !ids.empty())
+    stage = Stage::Aligns;
   else
-    give_segments(mean, piece);
+    give_segments(piece);
 }
 
 // Texts of segments, and where the next window begins.
-void SpeechStream::Impl::give_segments(float mean, SpeechPiece* piece) {
+void SpeechStream::Impl::give_segments(SpeechPiece* piece) {
   constexpr int64_t kStep = 2 * models::WhisperConfig::kHop;  // samples of a step of time
   constexpr auto kRate = static_cast<double>(models::WhisperConfig::kRate);
   std::vector<speech::Stretch> stretches;
@@ -195,6 +212,7 @@ void SpeechStream::Impl::give_segments(float mean, SpeechPiece* piece) {
     stretches = speech::stretches(shared->times(), ids, next, &next);
   else
     stretches.push_back({0, ids.size(), 0, next});
+  std::vector<SpeechSegment> all;
   for (const speech::Stretch& stretch : stretches) {
     SpeechSegment segment;
     segment.ids.assign(ids.begin() + static_cast<long>(stretch.begin), ids.begin() + static_cast<long>(stretch.end));
@@ -205,11 +223,15 @@ void SpeechStream::Impl::give_segments(float mean, SpeechPiece* piece) {
     segment.begin = seconds(stretch.from);
     segment.end = seconds(stretch.to);
     segment.language = shared->language_name(language);
-    segment.log_probability = mean;
+    segment.log_probability = mean_log_probability;
     segment.no_speech = no_speech;
     segment.temperature = temperature;
-    if (!segment.text.empty() || !options.timestamps) piece->segments.push_back(std::move(segment));
+    segment.window_begin = static_cast<double>(begin) / kRate;
+    all.push_back(std::move(segment));
   }
+  if (options.words && !ids.empty()) add_words(all);
+  for (SpeechSegment& segment : all)
+    if (!segment.text.empty() || !options.timestamps) piece->segments.push_back(std::move(segment));
   drop(std::min(samples, next * kStep));
 }
 

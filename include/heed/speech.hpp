@@ -61,6 +61,7 @@ struct SpeechOptions {
   // Without it windows lie one behind the other, and each is one segment.
   bool timestamps = true;
   int64_t most_tokens = 0;  // of a window; 0: half of what the decoder has room for
+  bool words = false;       // gives SpeechSegment::words, for which each window is read once more
 
   // A window whose tokens have a lower mean of log(probability) than this is doubtful.
   float least_log_probability = -1.0f;
@@ -81,6 +82,15 @@ struct SpeechOptions {
   float partial_seconds = 0;
 };
 
+// A word, with the punctuation around it.
+struct SpeechWord {
+  std::string text;           // UTF-8; those of a segment, one behind the other, are its text
+  double begin = 0, end = 0;  // seconds since the stream began
+  float probability = 0;      // the mean of its tokens'
+  // How much the heads that align looked at each 0.02 s from SpeechSegment::window_begin on; the sum is 1.
+  std::vector<float> attention;
+};
+
 struct SpeechSegment {
   double begin = 0, end = 0;  // seconds since the stream began
   std::string text;           // UTF-8, usually with a space at its front
@@ -88,6 +98,8 @@ struct SpeechSegment {
   std::string language = {};  // of models of several languages: what was spoken
   // Of the segment's window: the mean of log(probability) of its tokens, the probability that nobody speaks, and the temperature.
   float log_probability = 0, no_speech = 0, temperature = 0;
+  double window_begin = 0;        // where the sound of the window begins, in seconds since the stream began
+  std::vector<SpeechWord> words;  // if SpeechOptions::words
 };
 
 struct SpeechText {

@@ -23,7 +23,7 @@ namespace heed::vulkan {
 // finish_step; and what a call has recorded.
 using SpeechMemory = TextMemory;
 using SpeechPart = TextPart;
-// How many bytes that takes; range.offset is a multiple of 4.
+// How many bytes that takes, more when a stream with SpeechOptions::words has begun; range.offset is a multiple of 4.
 HEED_API uint64_t speech_memory_bytes(const SpeechRecognizer& model);
 
 // Records the next part of the step under way, as record_some does, or begins a step of the stream that waits for the longest time. It

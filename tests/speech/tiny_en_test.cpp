@@ -76,6 +76,28 @@ TEST_CASE("Whisper tiny.en hears what it hears in double", "[speech_model]") {
     CHECK(text.text() == want["text"].get<std::string>());
     CHECK(std::fabs(static_cast<double>(text.segments[0].no_speech) - want["no_speech_prob"].get<double>()) < 1e-4);
     CHECK(std::fabs(static_cast<double>(text.segments[0].log_probability) - want["avg_logprob"].get<double>()) < 1e-3);
+
+    // The words are where words.py finds them, with times among the tokens or without.
+    std::ifstream words_file(source_path("tests/speech/open-door.words.json"));
+    const auto words = nlohmann::json::parse(words_file, nullptr, false);
+    for (const bool times : {false, true}) {
+      SpeechOptions options = without_doubts(times);
+      options.words = true;
+      REQUIRE(recognizer.recognize(samples, options, &text) == Status::Ok);
+      REQUIRE(text.segments.size() == 1);
+      REQUIRE(text.segments[0].words.size() == words.size());
+      double off = 0;
+      for (size_t i = 0; i < words.size(); ++i) {
+        const SpeechWord& word = text.segments[0].words[i];
+        CHECK(word.text == words[i]["text"].get<std::string>());
+        CHECK((word.probability > 0.5f && word.probability <= 1.0f));
+        off = std::max({off, std::fabs(word.begin - words[i]["begin"].get<double>()),
+                        std::fabs(word.end - words[i]["end"].get<double>())});
+      }
+      CHECK(off < 0.04);
+      std::printf("Whisper tiny.en on %s: words %s times are off by at most %.3f s\n", on.word.c_str(),
+                  times ? "with" : "without", off);
+    }
   }
 }
 

@@ -46,10 +46,15 @@ class Game {
       for (size_t i = 0; i < all.size(); ++i) {
         SpeechPiece piece;
         REQUIRE(all[i].poll(&piece) == Status::Ok);
-        for (const SpeechSegment& segment : piece.segments) (*ids)[i].push_back(segment.ids);
+        for (const SpeechSegment& segment : piece.segments) {
+          (*ids)[i].push_back(segment.ids);
+          words.insert(words.end(), segment.words.begin(), segment.words.end());
+        }
       }
     }
   }
+
+  std::vector<SpeechWord> words;  // of all streams that came to their ends
 
  private:
   SpeechRecognizer model_;
@@ -116,6 +121,26 @@ TEST_CASE("speech is heard by steps that a host records into its frames", "[vulk
   std::vector<std::vector<std::vector<int32_t>>> ids(1);
   game.play({&other, 1}, &ids, kWhole);
   CHECK(ids[0] == tiny.lists("times"));
+  CHECK(game.words.empty());
+  // Words are those that the CPU finds.
+  SpeechOptions options = without_doubts(true);
+  options.words = true;
+  SpeechText want;
+  REQUIRE(opened_recognizer(open_cpu(), tiny.path).recognize(tiny.sound, options, &want) == Status::Ok);
+  REQUIRE(model.begin(options, &other) == Status::Ok);
+  REQUIRE(other.push(tiny.sound) == Status::Ok);
+  other.finish();
+  Game wordy(*host, model);  // may have more memory
+  ids = {{}};
+  wordy.play({&other, 1}, &ids, 0.0);
+  size_t word = 0;
+  for (const SpeechSegment& segment : want.segments)
+    for (const SpeechWord& expected : segment.words) {
+      REQUIRE(word < wordy.words.size());
+      CHECK(wordy.words[word].text == expected.text);
+      CHECK(std::fabs(wordy.words[word++].begin - expected.begin) < 0.021);
+    }
+  CHECK((word > 5 && word == wordy.words.size()));
   CHECK(host->take_validation() == "");
 }
 

@@ -35,7 +35,11 @@ uint64_t speech_memory_bytes(const SpeechRecognizer& model) {
   const uint64_t token = place_behind(static_cast<uint64_t>(config.decoder.positions) * kWord) +
                          place_behind(sizeof(SampleWords)) + place_behind(sizeof(speech::Limits)) +
                          kNumbers * place_behind(kWord);
-  return std::max(window, token);
+  const uint64_t words =
+      s->aligner.valid()
+          ? token + place_behind(static_cast<uint64_t>(config.decoder.positions) * s->look_size() * kWord)
+          : 0;
+  return std::max({window, token, words});
 }
 
 Status record_step(const SpeechRecognizer& model, VkCommandBuffer cmd, const SpeechMemory& memory, double budget_ms,

@@ -1,0 +1,156 @@
+#include "speech/words.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace heed::speech {
+
+std::vector<double> median_of_7(std::span<const double> values) {
+  constexpr int64_t kHalf = 3;
+  const auto count = static_cast<int64_t>(values.size());
+  std::vector<double> result(values.begin(), values.end());
+  if (count <= kHalf) return result;  // there is nothing to reflect
+  for (int64_t i = 0; i < count; ++i) {
+    std::array<double, 2 * kHalf + 1> around;
+    for (int64_t k = -kHalf; k <= kHalf; ++k) {
+      int64_t at = std::abs(i + k);
+      if (at >= count) at = 2 * (count - 1) - at;
+      around[static_cast<size_t>(k + kHalf)] = values[static_cast<size_t>(at)];
+    }
+    std::nth_element(around.begin(), around.begin() + kHalf, around.end());
+    result[static_cast<size_t>(i)] = around[kHalf];
+  }
+  return result;
+}
+
+namespace {
+
+void standardize_columns(Matrix* m) {
+  const auto rows = static_cast<double>(m->rows);
+  for (size_t c = 0; c < m->columns; ++c) {
+    double mean = 0, square = 0;
+    for (size_t r = 0; r < m->rows; ++r) mean += m->row(r)[c];
+    mean /= rows;
+    for (size_t r = 0; r < m->rows; ++r) square += (m->row(r)[c] - mean) * (m->row(r)[c] - mean);
+    const double deviation = std::sqrt(square / rows);
+    const double by = deviation > 1e-9 * std::fabs(mean) ? 1 / deviation : 0;  // else they differ by rounding alone
+    for (size_t r = 0; r < m->rows; ++r) m->row(r)[c] = (m->row(r)[c] - mean) * by;
+  }
+}
+
+}  // namespace
+
+Matrix combined(std::vector<Matrix> heads) {
+  if (heads.empty()) return {};
+  Matrix sum{heads[0].rows, heads[0].columns, std::vector<double>(heads[0].values.size())};
+  for (Matrix& head : heads) {
+    standardize_columns(&head);
+    for (size_t r = 0; r < head.rows; ++r) {
+      const std::vector<double> filtered = median_of_7(head.row(r));
+      for (size_t c = 0; c < head.columns; ++c) sum.row(r)[c] += filtered[c] / static_cast<double>(heads.size());
+    }
+  }
+  return sum;
+}
+
+std::vector<size_t> path_begins(const Matrix& values) {
+  enum Step : uint8_t { kBoth, kDown, kRight };
+  const size_t rows = values.rows, columns = values.columns;
+  std::vector<size_t> begins(rows);
+  if (rows == 0 || columns == 0) return begins;
+  // The best sum up to each element, a column at a time.
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  std::vector<double> before(rows + 1, kNone), now(rows + 1);
+  std::vector<uint8_t> steps(rows * columns);
+  before[0] = 0;
+  for (size_t c = 0; c < columns; ++c) {
+    now[0] = kNone;
+    for (size_t r = 0; r < rows; ++r) {
+      const double both = before[r], down = now[r], right = before[r + 1];
+      const Step step = both > down && both > right ? kBoth : down > both && down > right ? kDown : kRight;
+      steps[r * columns + c] = step;
+      now[r + 1] = values.row(r)[c] + (step == kBoth ? both : step == kDown ? down : right);
+    }
+    std::swap(before, now);
+  }
+  size_t r = rows - 1, c = columns - 1;
+  while (true) {
+    begins[r] = c;
+    if (r == 0 && c == 0) return begins;
+    const auto step = r == 0 ? kRight : c == 0 ? kDown : static_cast<Step>(steps[r * columns + c]);
+    if (step != kRight) --r;
+    if (step != kDown) --c;
+  }
+}
+
+namespace {
+
+bool goes_on(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
+
+// Whether the bytes end within a letter of UTF-8.
+bool ends_within_letter(std::string_view text) {
+  size_t tail = 0;
+  while (tail < text.size() && tail < 3 && goes_on(text[text.size() - 1 - tail])) ++tail;
+  if (tail == text.size()) return false;
+  const auto first = static_cast<unsigned char>(text[text.size() - 1 - tail]);
+  const size_t wanted = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
+  return tail < wanted;
+}
+
+std::string_view without_spaces(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+bool is_ascii_punctuation(std::string_view text) {
+  return text.size() == 1 && static_cast<unsigned char>(text[0]) > 32 && static_cast<unsigned char>(text[0]) < 127 &&
+         std::string_view("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~").find(text[0]) != std::string_view::npos;
+}
+
+// Punctuation that belongs to the word behind it, if a space is before it; and that belongs to the word before it, if none is.
+constexpr std::string_view kOpens[] = {"\"", "'", "“", "¿", "(", "[", "{", "-"};
+constexpr std::string_view kCloses[] = {"\"", "'", ".",  "。", ",", "，", "!", "！", "?",
+                                        "？", ":", "：", "”",  ")", "]",  "}", "、"};
+
+bool opens(const WordSpan& word) {
+  return word.text.starts_with(' ') &&
+         std::find(std::begin(kOpens), std::end(kOpens), without_spaces(word.text)) != std::end(kOpens);
+}
+bool closes(const WordSpan& word) {
+  return std::find(std::begin(kCloses), std::end(kCloses), word.text) != std::end(kCloses);
+}
+
+}  // namespace
+
+std::vector<WordSpan> words_of(std::span<const int32_t> ids, const std::function<std::string_view(int32_t)>& bytes,
+                               bool has_spaces) {
+  std::vector<WordSpan> parts;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const std::string_view text = bytes(ids[i]);
+    const bool begins =
+        parts.empty() || (!ends_within_letter(parts.back().text) &&
+                          (!has_spaces || text.starts_with(' ') || is_ascii_punctuation(without_spaces(text))));
+    if (begins) parts.push_back({i, i, i, i, {}});
+    parts.back().text += text;
+    parts.back().end = parts.back().to = i + 1;
+  }
+  std::vector<WordSpan> words;
+  for (WordSpan& part : parts) {
+    if (!words.empty() && opens(words.back())) {
+      part.text.insert(0, words.back().text);
+      part.begin = words.back().begin;
+      words.back() = std::move(part);
+    } else if (!words.empty() && closes(part)) {
+      words.back().text += part.text;
+      words.back().end = part.end;
+    } else {
+      words.push_back(std::move(part));
+    }
+  }
+  return words;
+}
+
+}  // namespace heed::speech

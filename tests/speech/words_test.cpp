@@ -1,0 +1,159 @@
+// Times of words: the filter, the path and the words by hand, and what tiny models say. tiny_en_test.cpp compares those of a recording.
+#include "speech/words.hpp"
+
+#include <chrono>
+#include <functional>
+#include <numeric>
+#include <thread>
+
+#include "speech/support.hpp"
+
+namespace heed::test {
+namespace {
+
+using speech::Matrix;
+
+// The greatest sum of any path, by trying them all.
+double best_sum(const Matrix& m, size_t r, size_t c) {
+  const double here = m.row(r)[c];
+  if (r == 0 && c == 0) return here;
+  double best = -1e9;
+  if (r > 0) best = std::max(best, best_sum(m, r - 1, c));
+  if (c > 0) best = std::max(best, best_sum(m, r, c - 1));
+  if (r > 0 && c > 0) best = std::max(best, best_sum(m, r - 1, c - 1));
+  return here + best;
+}
+
+}  // namespace
+
+TEST_CASE("words: the median of seven", "[speech]") {
+  CHECK(speech::median_of_7(std::vector<double>{5, 1, 2}) == std::vector<double>{5, 1, 2});
+  const std::vector<double> values = {9, 1, 8, 2, 7, 3, 6, 4, 5};
+  // Reflected at 9 and 5: 2 8 1 [9 1 8 2 ... 4 5] 4 6 3
+  CHECK(speech::median_of_7(values) == std::vector<double>{2, 7, 3, 6, 4, 5, 4, 5, 4});
+}
+
+TEST_CASE("words: heads count alike, whatever they look at", "[speech]") {
+  Matrix a{2, 8, {}}, b{2, 8, {}};
+  for (size_t i = 0; i < 16; ++i) a.values.push_back(i < 8 ? 1.0 : 3.0), b.values.push_back(i < 8 ? 0.02 : 0.01);
+  const Matrix both = speech::combined({a, b});
+  for (const double value : both.values) CHECK(std::fabs(value) < 1e-9);  // one says the opposite of the other
+  const Matrix one = speech::combined({a});
+  for (size_t i = 0; i < 16; ++i) CHECK(std::fabs(one.values[i] - (i < 8 ? -1.0 : 1.0)) < 1e-9);
+  Matrix same{3, 8, std::vector<double>(24, 0.5)};
+  for (const double value : speech::combined({same}).values) CHECK(value == 0.0);
+}
+
+TEST_CASE("words: the best path", "[speech]") {
+  // Each row has its own columns.
+  Matrix blocks{3, 7, std::vector<double>(21, -0.5)};
+  for (const auto& [r, c] : {std::pair{0, 0}, {0, 1}, {0, 2}, {1, 3}, {2, 4}, {2, 5}, {2, 6}})
+    blocks.row(static_cast<size_t>(r))[static_cast<size_t>(c)] = 1;
+  CHECK(speech::path_begins(blocks) == std::vector<size_t>{0, 3, 4});
+  CHECK(speech::path_begins(Matrix{3, 1, {1, 2, 3}}) == std::vector<size_t>{0, 0, 0});
+  CHECK(speech::path_begins(Matrix{1, 3, {1, 2, 3}}) == std::vector<size_t>{0});
+  CHECK(speech::path_begins(Matrix{}).empty());
+  uint32_t state = 7;
+  for (int round = 0; round < 20; ++round) {
+    Matrix m{4, 5, {}};
+    for (size_t i = 0; i < 20; ++i) {
+      state = state * 1664525u + 1013904223u;
+      m.values.push_back(static_cast<double>(state >> 8) / (1 << 24) - 0.5);
+    }
+    const std::vector<size_t> begins = speech::path_begins(m);
+    // The path's sum: a row's columns go on to where the next row begins, or to the one before it.
+    const std::function<double(size_t, size_t)> most = [&](size_t r, size_t last) {
+      double sum = 0;
+      for (size_t c = begins[r]; c <= last; ++c) sum += m.row(r)[c];
+      if (r == 0) return sum;
+      double before = most(r - 1, begins[r]);
+      if (begins[r] > begins[r - 1]) before = std::max(before, most(r - 1, begins[r] - 1));
+      return sum + before;
+    };
+    CHECK(std::fabs(most(3, 4) - best_sum(m, 3, 4)) < 1e-9);
+  }
+}
+
+TEST_CASE("words: where they begin", "[speech]") {
+  const std::vector<std::string> tokens = {" He", "llo", ",", " \"", "wor", "ld", "\"",        "!",    " it", "'s",
+                                           " (",  "2",   ")", " -",  " x",  "é",  " \xe9\xbe", "\x8d", "龍",  "。"};
+  std::vector<int32_t> ids;
+  for (size_t i = 0; i < tokens.size(); ++i) ids.push_back(static_cast<int32_t>(i));
+  const auto bytes = [&](int32_t id) { return std::string_view(tokens[static_cast<size_t>(id)]); };
+  const auto texts = [&](bool has_spaces) {
+    std::vector<std::string> all;
+    for (const speech::WordSpan& word : speech::words_of(ids, bytes, has_spaces)) all.push_back(word.text);
+    return all;
+  };
+  CHECK(texts(true) == std::vector<std::string>{" Hello,", " \"world\"!", " it's", " (2)", " - xé", " 龍龍。"});
+  const std::vector<speech::WordSpan> words = speech::words_of(ids, bytes, true);
+  CHECK((words[0].begin == 0 && words[0].end == 3 && words[0].from == 0 && words[0].to == 2));
+  CHECK((words[1].begin == 3 && words[1].end == 8 && words[1].from == 3 && words[1].to == 6));
+  CHECK((words[4].begin == 13 && words[4].end == 16 && words[4].from == 14 && words[4].to == 16));
+  CHECK(texts(false).size() == 11);
+  CHECK(texts(false).back() == "龍。");
+  CHECK(speech::words_of({}, bytes, true).empty());
+}
+
+TEST_CASE("words: those of tiny models, on every device", "[speech]") {
+  for (const std::string name : {"english", "multilingual"}) {
+    const TinyWhisper tiny(name);
+    SpeechOptions options = without_doubts(true);
+    options.words = true;
+    SpeechText want;
+    REQUIRE(opened_recognizer(open_cpu(), tiny.path).recognize(tiny.sound, options, &want) == Status::Ok);
+    REQUIRE(ids_of(want) == tiny.lists("times"));  // as without words
+    for (const SpeechSegment& segment : want.segments) {
+      std::string all;
+      double last = segment.window_begin;
+      REQUIRE(!segment.words.empty());
+      for (const SpeechWord& word : segment.words) {
+        all += word.text;
+        CHECK((word.begin >= last && word.end >= word.begin));
+        last = word.begin;
+        CHECK((word.probability > 0.0f && word.probability <= 1.0f));
+        CHECK(std::fabs(std::accumulate(word.attention.begin(), word.attention.end(), -1.0)) < 1e-4);
+        CHECK(word.end <= segment.window_begin + 0.02 * static_cast<double>(word.attention.size()));
+      }
+      CHECK(all == segment.text);
+      CHECK(last <= static_cast<double>(tiny.sound.size()) / kSpeechRate);
+    }
+    for (const ops::TestDevice& on : ops::test_devices()) {
+      const bool is_cpu = on.device.info().kind == DeviceKind::Cpu;
+      // Drivers compile for long: they hear the model of one layer.
+      if (is_cpu ? on.word != ops::test_devices().back().word : name != "multilingual") continue;
+      INFO(on.word << ", " << name);
+      const SpeechRecognizer model = opened_recognizer(on.device, tiny.path);
+      // Two streams that take turns keep their words apart.
+      SpeechStream streams[2];
+      std::vector<SpeechSegment> heard[2];
+      for (SpeechStream& stream : streams) {
+        REQUIRE(model.begin(options, &stream) == Status::Ok);
+        REQUIRE(stream.push(tiny.sound) == Status::Ok);
+        stream.finish();
+      }
+      while (streams[0].busy() || streams[1].busy())
+        for (size_t i = 0; i < 2; ++i) {
+          SpeechPiece piece;
+          REQUIRE(streams[i].poll(&piece) == Status::Ok);
+          std::move(piece.segments.begin(), piece.segments.end(), std::back_inserter(heard[i]));
+          std::this_thread::sleep_for(std::chrono::microseconds(100));
+        }
+      for (const std::vector<SpeechSegment>& segments : heard) {
+        REQUIRE(segments.size() == want.segments.size());
+        for (size_t s = 0; s < segments.size(); ++s) {
+          REQUIRE(segments[s].words.size() == want.segments[s].words.size());
+          for (size_t w = 0; w < segments[s].words.size(); ++w) {
+            const SpeechWord &got = segments[s].words[w], &expected = want.segments[s].words[w];
+            CHECK(got.text == expected.text);
+            CHECK(std::fabs(got.begin - expected.begin) < 0.021);
+            CHECK(std::fabs(got.end - expected.end) < 0.021);
+            CHECK(distance(got.attention, expected.attention) < 1e-3);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace heed::test
