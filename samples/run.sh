@@ -3,8 +3,8 @@
 #   samples/run.sh [tour] [ARGUMENTS...]    attention on a sentence; pictures go to build/tour
 #   samples/run.sh heed ARGUMENTS...        the heed program: devices, verify, bench, tune
 #   samples/run.sh search [ARGUMENTS...]    a prompt that finds a game's intents by their meaning
-#   samples/run.sh talk [ARGUMENTS...]      a conversation with a character, whom a language model speaks for
-#   samples/run.sh listen FILE...           what is said in sound files, by a model of speech
+#   samples/run.sh talk [ARGUMENTS...]      a conversation with a character, whom a language model speaks for; --listen: it is spoken to
+#   samples/run.sh listen [FILE...]         what is said in sound files or into the microphone, by a model of speech
 #   samples/run.sh learn [ARGUMENTS...]     a model of characters that learns to write, with its curve in build/learned
 #   samples/run.sh learn --lora FILE        a language model that learns a character's voice, in build/voice
 #   samples/run.sh swarm [ARGUMENTS...]     thousands of agents steered by attention, in a window; --learn: hunted
@@ -49,7 +49,8 @@ esac
 
 "$root/tests/drivers/install.sh" samples
 case $sample in
-  search | talk | listen | swarm) "$root/tests/drivers/install.sh" "$sample" ;;
+  search | talk | listen | swarm) "$root/tests/drivers/install.sh" "$sample" ;;&
+  talk) [[ " $* " != *" --listen"[=\ ]* ]] || "$root/tests/drivers/install.sh" listen ;;
   godot) for needed in talk listen roots; do "$root/tests/drivers/install.sh" "$needed"; done ;;
 esac
 

@@ -1,10 +1,11 @@
-// Files, heard from front to back.
+// Files, heard from front to back, and the microphone.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 
+#include "../ear.hpp"
+#include "../terminal.hpp"
 #include "session.hpp"
-#include "sound.hpp"
 
 namespace listen {
 namespace {
@@ -15,7 +16,7 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 // Gives `take` each piece of what is heard in a file, and the seconds of its step.
 template <class Take>
 int hear(const std::string& path, const heed::SpeechOptions& options, const heed::SpeechRecognizer& model, Take take) {
-  Sound sound;
+  samples::Sound sound;
   if (!sound.open(path)) return bad_input(sound.error());
   heed::SpeechStream ear;
   heed::Status status = model.begin(options, &ear);
@@ -51,6 +52,35 @@ int hear_files(const Options& options, const heed::SpeechRecognizer& model) {
     if (code != kOk) return code;
     printer.finish();
   }
+  return kOk;
+}
+
+int caption(const Options& options, const heed::SpeechRecognizer& model) {
+  using Next = samples::Ear::Next;
+  const bool is_live = samples::output_is_terminal() && options.form == Form::Text;
+  heed::SpeechOptions speech = options.speech;
+  if (speech.pause_seconds == 0) speech.pause_seconds = 0.6f;
+  if (is_live) speech.partial_seconds = 1.0f;
+  samples::Ear ear;
+  if (const int code = ear.open(model, speech, ""); code != kOk) return code;
+  samples::catch_interrupts();
+  if (is_live) samples::write_over("listening; Ctrl-C ends");
+  Printer printer(options.form);
+  bool is_finished = false;
+  for (heed::SpeechPiece piece;;) {
+    const Next next = ear.next(&piece);
+    if (next == Next::Failed) return ear.code();
+    if (next == Next::End) break;
+    if (!is_finished && (next == Next::Interrupted || (options.seconds > 0 && ear.seconds() >= options.seconds))) {
+      ear.finish();
+      is_finished = true;
+    }
+    if (next == Next::Interrupted) continue;
+    if (is_live && (!piece.segments.empty() || !piece.partial.empty())) samples::write_over(piece.partial);
+    for (const heed::SpeechSegment& segment : piece.segments) printer.print(segment);
+  }
+  if (is_live) samples::write_over("");
+  printer.finish();
   return kOk;
 }
 

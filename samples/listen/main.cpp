@@ -1,4 +1,4 @@
-// What is said in sound files, by a model of speech.
+// What is said in sound files, or into the microphone, by a model of speech.
 //   listen --model FOLDER recording.wav
 // Exit codes: 0 done, 1 a device failed, 2 the input is no good.
 #include <limits>
@@ -11,12 +11,17 @@
 namespace {
 
 void add_options(CLI::App& app, listen::Options* options) {
-  app.add_option("files", options->files, "sound files: WAV, FLAC, Ogg and others, of any rate and number of channels");
+  app.add_option(
+      "files", options->files,
+      "sound files: WAV, FLAC, Ogg and others, of any rate and number of channels; without them, what is said "
+      "into the microphone");
   app.add_option("--model", options->model, "folder with Whisper as CTranslate2 or Hugging Face has it")->take_last();
   app.add_option("--device", options->device, "cpu, an index of --list, or part of a device's name; default: best")
       ->take_last();
   app.add_flag("--list", options->list, "list the devices of this machine");
   app.add_option("--bench", options->bench, "time the files, so many times")->check(CLI::Range(1, 1000));
+  app.add_option("--for", options->seconds, "how many seconds of the microphone are heard; 0: up to Ctrl-C")
+      ->check(samples::within(0, 1e6));
   app.add_option("--threads", options->threads, "of the CPU; default: all")->check(CLI::Range(0, 1024));
   app.add_option("--weights", options->weights, "storage of matrices and tables; default: as in the file")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "q8_0"}));
@@ -29,7 +34,8 @@ void add_options(CLI::App& app, listen::Options* options) {
 void add_speech(CLI::App& app, heed::SpeechOptions* speech, bool* translate) {
   app.add_option("--language", speech->language, "what is spoken, such as en; default: the model tells");
   app.add_flag("--translate", *translate, "to English, by a model of several languages");
-  app.add_option("--pause", speech->pause_seconds, "text is final behind pauses of so many seconds; 0: every 30 s")
+  app.add_option("--pause", speech->pause_seconds,
+                 "text is final behind pauses of so many seconds; 0: every 30 s, of the microphone 0.6")
       ->check(samples::within(0, 15))
       ->capture_default_str();
   app.add_option("--seed", speech->seed, "of the draws, where the likeliest tokens make no sense");
@@ -45,12 +51,15 @@ void take_windows_as_they_are(heed::SpeechOptions* speech) {
 int run(listen::Options& options) {
   if (options.list) return samples::list_devices();
   if (options.model.empty()) return listen::bad_input("--model is needed; samples/listen/fetch_model.sh gets one");
-  if (options.files.empty()) return listen::bad_input("no sound file is given");
+  const bool is_live = options.files.empty();
+  if (is_live && options.bench > 0) return listen::bad_input("--bench needs a sound file");
+  if (is_live && options.form == listen::Form::Ids) return listen::bad_input("--ids needs a sound file");
   if (options.form == listen::Form::Ids) take_windows_as_they_are(&options.speech);
   heed::Device device;
   heed::SpeechRecognizer model;
   const int code = listen::open_model(options, &device, &model);
   if (code != listen::kOk) return code;
+  if (is_live) return listen::caption(options, model);
   return options.bench > 0 ? listen::bench(options, device, model) : listen::hear_files(options, model);
 }
 
@@ -59,7 +68,7 @@ int run(listen::Options& options) {
 int main(int argc, char** argv) {
   listen::Options options;
   bool ids = false, json = false, subtitles = false, translate = false;
-  CLI::App app{"What is said in sound files, by a model of speech", "listen"};
+  CLI::App app{"What is said in sound files, or into the microphone, by a model of speech", "listen"};
   add_options(app, &options);
   add_speech(app, &options.speech, &translate);
   CLI::Option* as_ids = app.add_flag("--ids", ids,

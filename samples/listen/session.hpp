@@ -21,6 +21,7 @@ struct Options {
   Form form = Form::Text;
   bool list = false;
   int bench = 0;               // how many times
+  double seconds = 0;          // of the microphone; 0: up to Ctrl-C
   uint32_t threads = 0;        // of the CPU; 0: all
   std::string weights, cache;  // "": as in the file; f32
   bool round_rows = false;
@@ -32,6 +33,8 @@ int open_model(const Options& options, heed::Device* device, heed::SpeechRecogni
 
 // Prints what is said in each file.
 int hear_files(const Options& options, const heed::SpeechRecognizer& model);
+// Prints what is said into the microphone.
+int caption(const Options& options, const heed::SpeechRecognizer& model);
 // Times it, several times.
 int bench(const Options& options, const heed::Device& device, const heed::SpeechRecognizer& model);
 

@@ -51,9 +51,15 @@ save("silence.wav", [0.0] * 16000, 2, 16000)
 save("nan.wav", plain[:5000] + [float("nan")] + plain[:5000], "f", 16000)
 save("empty.wav", [], 2, 16000)
 save("long.wav", plain * 3, 2, 16000)
+open(f"{folder}/quiet.raw", "wb").write(bytes(4 * 16000))
+open(f"{folder}/spoken.raw", "wb").write(array.array("f", [0.0] * 8000 + plain).tobytes())
 open(f"{folder}/text.txt", "w").write("This is no sound.\n")
 open(f"{folder}/cut.wav", "wb").write(open(recording, "rb").read()[:30])
 EOF
+
+# In place of a microphone, SDL reads samples from a file, and silence behind its end.
+export SDL_AUDIODRIVER=disk SDL_DISKAUDIOFILEIN=$folder/spoken.raw SDL_DISKAUDIODELAY=8
+hears=$(ldd "$program" | grep -q SDL2 && echo yes)  # not where SDL2 is missing
 
 if [[ -n $whisper ]]; then
   use=(--model "$whisper")
@@ -63,6 +69,7 @@ if [[ -n $whisper ]]; then
   for form in 8 half; do check "text, $form" 0 'Please open the door and look inside' "${use[@]}" "$folder/$form.wav"; done
   check "text with times" 0 '^\[00:00:00\.[0-9]+ - 00:00:0[23]\.[0-9]+\] Please open the door and look inside\.$' "${use[@]}" "$recording"
   check "subtitles" 0 '^00:00:00,[0-9]+ --> 00:00:0[23],[0-9]+$' "${use[@]}" --srt "$recording"
+  [[ -z $hears ]] || check "the microphone" 0 '^\[00:00:00\.[0-9]+ - 00:00:0[234]\.[0-9]+\] Please open the door and look inside\.$' "${use[@]}" --for 6
   says "ids of a second of silence" "[345]" "${use[@]}" --ids "$folder/silence.wav"
   out=$("$program" --device cpu "${use[@]}" --json "$recording" | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["text"])')
   report "JSON" "$([[ $out == "Please open the door and look inside." ]] || echo "$out")"
@@ -95,7 +102,15 @@ check "devices" 0 "cpu" --list
 
 # --- Bad input ---------------------------------------------------------------------------------------------------
 check "no model" 2 "--model is needed" "$recording"
-check "no file" 2 "no sound file" "${tiny[@]}"
+if [[ -n $hears ]]; then
+  SDL_AUDIODRIVER=none check "no microphone" 2 "^listen: there is no microphone: .*none" "${tiny[@]}"
+  SDL_DISKAUDIOFILEIN=$folder/no-such.raw check "a microphone that is not there" 2 "there is no microphone" "${tiny[@]}"
+  SDL_DISKAUDIOFILEIN=$folder/quiet.raw says "silence in the microphone" "" "${tiny[@]}" --for 1 --pause 0.05
+else
+  check "no microphone" 2 "built without SDL2" "${tiny[@]}"
+fi
+check "times without a file" 2 "--bench needs a sound file" "${tiny[@]}" --bench 1
+check "ids without a file" 2 "--ids needs a sound file" "${tiny[@]}" --ids
 check "a model that is not there" 2 "no-such-folder" --model no-such-folder "$recording"
 check "a model that is none" 2 "model.bin" --model "$folder" "$recording"
 check "a file that is not there" 2 "no-such.wav" "${tiny[@]}" no-such.wav

@@ -3,7 +3,9 @@
 #include <random>
 
 #include "modes.hpp"
-#include "terminal.hpp"
+#ifdef TALK_HEARS
+#include "hear.hpp"
+#endif
 
 namespace talk {
 namespace {
@@ -21,27 +23,43 @@ class Chat {
   int run() {
     if (const int code = meet_persona(persona_name_); code != kOk) return code;
     catch_interrupts();
-    if (input_is_terminal()) std::printf("%s", in_color(kGrey, "/help tells what else can be typed.\n").c_str());
+#ifdef TALK_HEARS
+    if (options_.listens)
+      if (const int code = listener_.open(options_, session_); code != kOk) return code;
+#endif
+    if (input_is_terminal() && !options_.listens)
+      std::printf("%s", in_color(kGrey, "/help tells what else can be typed.\n").c_str());
     greet();
     for (std::string line;;) {
-      if (input_is_terminal()) write_text("\n> ");
-      listen();
-      const Line read = read_line(&line);
+      if (input_is_terminal()) write_text(options_.listens ? "\n" : "\n> ");
+      read_ahead();
+      const Line read = next_line(&line);
       if (read == Line::End) break;
+      if (read == Line::Interrupted && options_.listens) break;
       if (read == Line::Interrupted) {
         std::printf("\n%s", in_color(kGrey, "/bye or Ctrl-D ends the program.").c_str());
         continue;
       }
       if (line.find_first_not_of(" \t") == std::string::npos) continue;
       if (line == "/bye" || line == "/quit" || line == "/exit") break;
-      const int code = line[0] == '/' ? command(line) : answer(line);
+      const int code = line[0] == '/' && !options_.listens ? command(line) : answer(line);
       if (code == kFailed) return code;
     }
     if (input_is_terminal()) std::printf("\n");
+#ifdef TALK_HEARS
+    if (options_.listens && listener_.code() != kOk) return listener_.code();
+#endif
     return kOk;
   }
 
  private:
+  Line next_line(std::string* line) {
+#ifdef TALK_HEARS
+    if (options_.listens) return listener_.read_line(line);
+#endif
+    return read_line(line);
+  }
+
   int meet_persona(const std::string& name) {
     Persona persona;
     std::string error;
@@ -56,7 +74,7 @@ class Chat {
   }
 
   // The model reads what it knows already while the player types.
-  void listen() {
+  void read_ahead() {
     heed::TextPiece piece;
     heed::Status status = conversation_.read_ahead();
     while (status == heed::Status::Ok && conversation_.answering()) status = conversation_.step(&piece);
@@ -120,6 +138,9 @@ class Chat {
   std::string persona_name_;
   Persona persona_;
   heed::TextConversation conversation_;
+#ifdef TALK_HEARS
+  Listener listener_;
+#endif
 };
 
 }  // namespace

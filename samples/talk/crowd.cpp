@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <thread>
 
+#include "../terminal.hpp"
 #include "modes.hpp"
-#include "terminal.hpp"
 
 namespace talk {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "../within.hpp"
 #include "modes.hpp"
-#include "terminal.hpp"
 
 namespace {
 
@@ -30,6 +29,13 @@ void add_options(CLI::App& app, talk::Options* options) {
 #ifdef TALK_DRAWS
   app.add_option("--attention", options->attention,
                  "draw what the last word of --prompt looks at, to this PNG file, and end");
+#endif
+#ifdef TALK_HEARS
+  app.add_option("--listen", options->recording,
+                 "hear what is said instead of reading lines: by the microphone, or in this sound file")
+      ->expected(0, 1)
+      ->type_name("[FILE]");
+  app.add_option("--ears", options->ears, "folder with the model of speech, Whisper, for --listen")->take_last();
 #endif
   app.add_option("--npcs", options->npcs, "let so many characters answer --prompt at once")->check(CLI::Range(1, 64));
   app.add_option("--tokens", options->tokens, "the most tokens of an answer; 0: no limit")
@@ -90,6 +96,10 @@ int run(talk::Options& options) {
   if (options.raw && !options.has_prompt) return talk::bad_input("--raw needs a --prompt");
   if (!options.attention.empty() && !options.has_prompt) return talk::bad_input("--attention needs a --prompt");
   if (options.has_prompt && options.prompt.empty()) return talk::bad_input("--prompt holds no text");
+  if (options.listens && (options.has_prompt || options.npcs > 0))
+    return talk::bad_input("--listen takes the place of --prompt, and one character answers");
+  if (options.listens && options.ears.empty())
+    return talk::bad_input("--listen needs --ears; samples/listen/fetch_model.sh gets a model of speech");
   if (!options.tokenize.empty()) return talk::tokenize(options);
   talk::Session session;
   int code = read_rules(&options);
@@ -127,5 +137,8 @@ int main(int argc, char** argv) {
   options.has_penalty = app.get_option("--repetition-penalty")->count() > 0;
   options.has_seed = seed->count() > 0;
   options.has_prompt = app.get_option("--prompt")->count() > 0;
+#ifdef TALK_HEARS
+  options.listens = app.get_option("--listen")->count() > 0;
+#endif
   return run(options);
 }

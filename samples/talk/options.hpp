@@ -9,11 +9,15 @@
 #include <heed/text_generator.hpp>
 
 #include "../complaints.hpp"
+#include "../terminal.hpp"
 
 namespace talk {
 
 using samples::bad_input, samples::failed, samples::kBadInput, samples::kFailed, samples::kInterrupted, samples::kOk,
     samples::program_log;
+using samples::catch_interrupts, samples::in_color, samples::input_is_terminal, samples::interrupted, samples::kGrey,
+    samples::Line, samples::output_is_terminal, samples::read_line, samples::terminal_columns, samples::write_colored,
+    samples::write_text;
 
 struct Options {
   std::string model, device, persona = "blacksmith";
@@ -30,6 +34,8 @@ struct Options {
   heed::TextSampling sampling;
   bool has_seed = false, list = false;
   int npcs = 0;
+  bool listens = false;
+  std::string ears, recording;  // a folder with Whisper; a sound file in place of the microphone, or ""
 };
 
 }  // namespace talk

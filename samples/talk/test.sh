@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Runs the talk program on good and on bad inputs, with the tiny model of tests/talk, or with SmolLM2. One line per case:
 # "ok NAME" or "FAIL NAME: why".
-#   test.sh PROGRAM [FOLDER [SMOLLM2]]
+#   test.sh PROGRAM [FOLDER [SMOLLM2 [WHISPER]]]
 set -uo pipefail
 
 program=${1:?usage: test.sh PROGRAM [FOLDER [SMOLLM2]]}
 folder=${2:-$(mktemp -d)}
-smollm2=${3:-}
+smollm2=${3:-} whisper=${4:-}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 model=$root/tests/talk/tiny.gguf
 source "$root/samples/cases.sh"
+export SDL_AUDIODRIVER=none
 
 # is_picture FILE LEAST_WIDTH LEAST_HEIGHT: a PNG at least so large, with more than one colour
 is_picture() {
@@ -36,6 +37,7 @@ looks() {
   check "$name" 0 "$pattern" --attention "$folder/looks.png" "$@"
   report "$name: the picture" "$(is_picture "$folder/looks.png" "$width" "$height" || echo "no picture of $width x $height")"
 }
+hears=$([[ $("$program" --help) == *--listen* ]] && echo yes)  # not where libsndfile is missing
 draws=$([[ $("$program" --help) == *--attention* ]] && echo yes)  # not where cairo is missing
 
 if [[ -n $smollm2 ]]; then
@@ -59,6 +61,8 @@ if [[ -n $smollm2 ]]; then
   check "an answer under a grammar" 0 '^(Yes|No), [a-z ]{3,40}\.$' "${use[@]}" --grammar "$folder/yes.gbnf" --prompt "Do you like dragons?"
   [[ -z $draws ]] || looks "what a word looks at" 2000 1000 '30 layers, 9 heads, 8 words$' "${use[@]}" \
     --prompt "The blacksmith put down his hammer because he"
+  [[ -z $hears || -z $whisper ]] || check "an answer to what was said" 0 '^Please open the door and look inside\.Bram: [A-Z]' "${use[@]}" \
+    --ears "$whisper" --listen "$root/tests/speech/open-door.wav" --tokens 12
   check "eight at once" 0 '8 conversations, [0-9]+ tokens' "${use[@]}" --npcs 8 --prompt "Who are you?" --tokens 8
   [[ $failures -eq 0 ]]
   exit
@@ -85,6 +89,15 @@ report "a conversation from a pipe" "$([[ $(grep -ac '^Vermathrax: ' <<<"$out") 
 out=$(printf 'broken \xff line\nhello\n' | timeout 60 "$program" --device cpu "${tiny[@]}" --context 1024 --tokens 4 2>&1 | tr -d '\0')
 report "a line that is not UTF-8 ends nothing" "$(grep -aq 'not UTF-8' <<<"$out" && [[ $(grep -ac '^Bram: ' <<<"$out") -ge 2 ]] || echo "${out:0:300}")"
 check "three at once" 0 '^3 conversations, [0-9]+ tokens' "${tiny[@]}" --context 1024 --npcs 3 --tokens 4
+if [[ -n $hears ]]; then
+  ears=(--ears "$root/tests/speech/english")
+  check "nonsense that was heard is answered" 0 'Bram: ' "${tiny[@]}" --context 1024 "${ears[@]}" --listen "$root/tests/speech/open-door.wav" --tokens 4
+  check "a microphone that is not there" 2 "there is no microphone" "${tiny[@]}" --context 1024 "${ears[@]}" --listen
+  check "listening without ears" 2 "needs --ears" "${tiny[@]}" --listen
+  check "listening and a prompt" 2 "takes the place of --prompt" "${tiny[@]}" "${ears[@]}" --listen --prompt x
+  check "a recording that is not there" 2 "no-such.wav" "${tiny[@]}" --context 1024 "${ears[@]}" --listen no-such.wav
+  check "ears that are not there" 2 "no-such-folder" "${tiny[@]}" --ears no-such-folder --listen
+fi
 cat >"$folder/npc.json" <<'EOF'
 {"properties": {"mood": {"enum": ["calm", "grumpy"]}, "text": {"type": "string", "maxLength": 12}}, "required": ["mood", "text"]}
 EOF

@@ -34,11 +34,11 @@ heed_catch_test(models.gemma3 lavapipe "[gemma3]" LABELS all models NEEDS model.
 
 heed_test(talk.program LABELS all talk COST 8 COUNTED
   COMMAND ${with} none ${samples}/talk/test.sh $<TARGET_FILE:talk> ${PROJECT_BINARY_DIR}/talk-test)
-heed_test(talk.smollm2 LABELS all talk COST 8 COUNTED NEEDS model.smollm2 IF ${smollm2}
-  COMMAND ${with} none ${samples}/talk/test.sh $<TARGET_FILE:talk> ${PROJECT_BINARY_DIR}/talk-test-smollm2 ${smollm2})
+set(whisper ${PROJECT_SOURCE_DIR}/.cache/whisper-tiny.en)
+heed_test(talk.smollm2 LABELS all talk COST 9 COUNTED NEEDS model.smollm2 model.whisper IF ${smollm2} ${whisper}/model.bin
+  COMMAND ${with} none ${samples}/talk/test.sh $<TARGET_FILE:talk> ${PROJECT_BINARY_DIR}/talk-test-smollm2 ${smollm2} ${whisper})
 
 # What Whisper tiny.en hears; and tiny models, on the CPU with all other tests, and here on lavapipe.
-set(whisper ${PROJECT_SOURCE_DIR}/.cache/whisper-tiny.en)
 set(hears LABELS all speech NEEDS model.whisper IF ${whisper}/model.bin)
 heed_catch_test(speech.model none "[speech_model]" ${hears} COST 4 SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=cpu)
 heed_catch_test(speech.lavapipe lavapipe-256 "[speech]~[hostile]" LABELS all speech COST 20 SET HEED_TEST_DEVICES=llvmpipe GALLIVM_PERF=nopt)

@@ -5,7 +5,7 @@
 #   install.sh all-tests that, and what all other tests need
 #   install.sh search    samples, and what downloads the model of samples/search
 #   install.sh talk      samples, and what downloads the model of samples/talk
-#   install.sh listen    samples, what reads sound, and what downloads the model of samples/listen
+#   install.sh listen    samples, what reads sound and microphones, and what downloads the model of samples/listen
 #   install.sh swarm     samples, and the window of samples/swarm
 #   install.sh cross     samples, and the compilers for Windows and 64-bit Arm
 #   install.sh windows   samples, and what builds and runs the tests for Windows
@@ -30,7 +30,7 @@ if [[ $set_name == swarm || $set_name == all-tests ]]; then
   libraries+=(libglfw3-dev libglm-dev libvulkan-volk-dev)
 fi
 if [[ $set_name == listen || $set_name == all-tests ]]; then
-  libraries+=(libsndfile1-dev libsamplerate0-dev)
+  libraries+=(libsndfile1-dev libsamplerate0-dev libsdl2-dev)
 fi
 if [[ $set_name == tests || $set_name == all-tests ]]; then
   libraries+=(catch2 libglm-dev vulkan-validationlayers libshaderc-dev)
@@ -66,7 +66,7 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
 heed: this is not Debian or Ubuntu, so nothing is installed for you. heed needs:
   a C++20 compiler (GCC 12+, Clang 14+), CMake 3.21+, Ninja
   Vulkan headers and loader, a Vulkan driver (Mesa's lavapipe works without a GPU)
-  nlohmann_json, Google Highway, protozero, CLI11, cairo, utf8proc, zlib; for samples/swarm GLFW, glm, volk; for samples/listen libsndfile, libsamplerate; for the tests also Catch2, valgrind and the Khronos validation layer
+  nlohmann_json, Google Highway, protozero, CLI11, cairo, utf8proc, zlib; for samples/swarm GLFW, glm, volk; for samples/listen libsndfile, libsamplerate, SDL2; for the tests also Catch2, valgrind and the Khronos validation layer
   Fedora: dnf install gcc-c++ cmake ninja-build vulkan-headers vulkan-loader mesa-vulkan-drivers json-devel \
             highway-devel protozero-devel cli11-devel cairo-devel utf8proc-devel zlib-devel dejavu-sans-fonts catch-devel vulkan-validation-layers clang valgrind
   Arch:   pacman -S --needed gcc cmake ninja vulkan-headers vulkan-icd-loader vulkan-swrast nlohmann-json \

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace listen {
+namespace samples {
 
 // Reads a file from front to back, so that memory does not grow with its length.
 class Sound {
@@ -27,4 +27,4 @@ class Sound {
   std::string error_;
 };
 
-}  // namespace listen
+}  // namespace samples

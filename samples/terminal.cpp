@@ -11,7 +11,7 @@
 #include <unistd.h>
 #endif
 
-namespace talk {
+namespace samples {
 namespace {
 
 volatile std::sig_atomic_t flag = 0;
@@ -85,6 +85,19 @@ void write_text(std::string_view text) {
   std::fflush(stdout);
 }
 
+void write_over(const std::string& text) {
+  std::string shown = text;
+  // Letters of UTF-8 have one byte that does not go on, and are one or two columns wide: half of the line is room for any of them.
+  const auto room = static_cast<size_t>(terminal_columns() - 1);
+  bool is_ascii = true;
+  for (const char c : shown) is_ascii = is_ascii && static_cast<unsigned char>(c) < 128;
+  const size_t most = is_ascii ? room : room / 2;
+  if (shown.size() > most) shown.erase(0, shown.size() - most);
+  while (!shown.empty() && (static_cast<unsigned char>(shown.front()) & 0xc0) == 0x80) shown.erase(0, 1);
+  std::fputs("\r\033[K", stdout);
+  write_text(shown);
+}
+
 std::string in_color(int color, const std::string& text) {
   if (color == 0 || !output_is_terminal()) return text;
   return "\033[38;5;" + std::to_string(color) + "m" + text + "\033[0m";
@@ -96,4 +109,4 @@ void write_colored(int color, const std::string& text) {
   std::fflush(stdout);
 }
 
-}  // namespace talk
+}  // namespace samples

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace talk {
+namespace samples {
 
 bool input_is_terminal();
 bool output_is_terminal();
@@ -21,9 +21,11 @@ Line read_line(std::string* line);
 // Writes to standard output at once. What a model says may hold control characters, by which terminals do other things than write:
 // on a terminal all but line feed and tab are left out.
 void write_text(std::string_view text);
+// Takes the place of the terminal's last line, as far as it fits; a cut text shows its end. Only on a terminal.
+void write_over(const std::string& text);
 // Text in one of the terminal's 256 colors, or as it is without a terminal or for color 0. write_colored writes it at once.
 std::string in_color(int color, const std::string& text);
 void write_colored(int color, const std::string& text);
 inline constexpr int kGrey = 245;
 
-}  // namespace talk
+}  // namespace samples

@@ -6,7 +6,7 @@
 #include <sndfile.h>
 #include <heed/speech.hpp>
 
-namespace listen {
+namespace samples {
 
 namespace {
 
@@ -110,4 +110,4 @@ bool Sound::read(std::vector<float>* samples) {
   return true;
 }
 
-}  // namespace listen
+}  // namespace samples
