@@ -6,6 +6,9 @@
 #include "../ear.hpp"
 #include "../terminal.hpp"
 #include "session.hpp"
+#ifdef LISTEN_DRAWS
+#include "attention_picture.hpp"
+#endif
 
 namespace listen {
 namespace {
@@ -44,14 +47,22 @@ double median(std::vector<double> values) {
 }  // namespace
 
 int hear_files(const Options& options, const heed::SpeechRecognizer& model) {
-  Printer printer(options.form);
+  Printer printer(options.form, options.speech.words);
+  heed::SpeechOptions speech = options.speech;
+  speech.words = speech.words || !options.picture.empty();
+  std::vector<heed::SpeechSegment> seen;  // for the picture
   for (const std::string& path : options.files) {
-    const int code = hear(path, options.speech, model, [&](const heed::SpeechPiece& piece, double) {
+    const int code = hear(path, speech, model, [&](const heed::SpeechPiece& piece, double) {
       for (const heed::SpeechSegment& segment : piece.segments) printer.print(segment);
+      if (!options.picture.empty()) seen.insert(seen.end(), piece.segments.begin(), piece.segments.end());
     });
     if (code != kOk) return code;
     printer.finish();
   }
+#ifdef LISTEN_DRAWS
+  std::string error;
+  if (!options.picture.empty() && !draw_words(seen, options.picture, &error)) return bad_input(error);
+#endif
   return kOk;
 }
 
@@ -65,7 +76,7 @@ int caption(const Options& options, const heed::SpeechRecognizer& model) {
   if (const int code = ear.open(model, speech, ""); code != kOk) return code;
   samples::catch_interrupts();
   if (is_live) samples::write_over("listening; Ctrl-C ends");
-  Printer printer(options.form);
+  Printer printer(options.form, options.speech.words);
   bool is_finished = false;
   for (heed::SpeechPiece piece;;) {
     const Next next = ear.next(&piece);

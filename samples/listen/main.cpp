@@ -19,6 +19,12 @@ void add_options(CLI::App& app, listen::Options* options) {
   app.add_option("--device", options->device, "cpu, an index of --list, or part of a device's name; default: best")
       ->take_last();
   app.add_flag("--list", options->list, "list the devices of this machine");
+  app.add_flag("--words", options->speech.words,
+               "tell when each word is said: a line or a subtitle for each, or in the JSON");
+#ifdef LISTEN_DRAWS
+  app.add_option("--attention", options->picture,
+                 "draw what the model looks at while it tells each word of the file, to this PNG file");
+#endif
   app.add_option("--bench", options->bench, "time the files, so many times")->check(CLI::Range(1, 1000));
   app.add_option("--for", options->seconds, "how many seconds of the microphone are heard; 0: up to Ctrl-C")
       ->check(samples::within(0, 1e6));
@@ -54,6 +60,10 @@ int run(listen::Options& options) {
   const bool is_live = options.files.empty();
   if (is_live && options.bench > 0) return listen::bad_input("--bench needs a sound file");
   if (is_live && options.form == listen::Form::Ids) return listen::bad_input("--ids needs a sound file");
+  if (!options.picture.empty() && (options.files.size() != 1 || options.bench > 0))
+    return listen::bad_input("--attention needs one sound file");
+  if (options.form == listen::Form::Ids && (options.speech.words || !options.picture.empty()))
+    return listen::bad_input("--ids tells no words");
   if (options.form == listen::Form::Ids) take_windows_as_they_are(&options.speech);
   heed::Device device;
   heed::SpeechRecognizer model;

@@ -40,31 +40,48 @@ std::string json_ids(const heed::SpeechSegment& segment) {
   return list + "]";
 }
 
+std::string json_words(const heed::SpeechSegment& segment) {
+  std::string list = ",\n  \"words\": [";
+  for (const heed::SpeechWord& word : segment.words) {
+    char numbers[96];
+    std::snprintf(numbers, sizeof numbers,
+                  "{\"begin\": %.2f, \"end\": %.2f, \"probability\": %.4f, \"text\": ", word.begin, word.end,
+                  static_cast<double>(word.probability));
+    list += (list.back() == '[' ? "" : ", ") + std::string(numbers) + json_text(without_space(word.text)) + "}";
+  }
+  return list + "]";
+}
+
 }  // namespace
 
+void Printer::print_line(double begin, double end, const std::string& text) {
+  const char* clock = form_ == Form::Text ? "%02ld:%02ld:%02ld.%03ld" : "%02ld:%02ld:%02ld,%03ld";
+  const std::string from = time_text(begin, clock), to = time_text(end, clock), shown = without_space(text);
+  if (form_ == Form::Text)
+    std::printf("[%s - %s] %s\n", from.c_str(), to.c_str(), shown.c_str());
+  else
+    std::printf("%d\n%s --> %s\n%s\n\n", ++count_, from.c_str(), to.c_str(), shown.c_str());
+}
+
 void Printer::print(const heed::SpeechSegment& segment) {
-  const std::string text = without_space(segment.text);
-  constexpr const char *kClock = "%02ld:%02ld:%02ld.%03ld", *kSubtitleClock = "%02ld:%02ld:%02ld,%03ld";
   switch (form_) {
     case Form::Text:
-      std::printf("[%s - %s] %s\n", time_text(segment.begin, kClock).c_str(), time_text(segment.end, kClock).c_str(),
-                  text.c_str());
-      break;
     case Form::Subtitles:
-      std::printf("%d\n%s --> %s\n%s\n\n", count_ + 1, time_text(segment.begin, kSubtitleClock).c_str(),
-                  time_text(segment.end, kSubtitleClock).c_str(), text.c_str());
+      if (!words_) print_line(segment.begin, segment.end, segment.text);
+      for (const heed::SpeechWord& word : segment.words)
+        if (words_) print_line(word.begin, word.end, word.text);
       break;
     case Form::Json:
       std::printf(
           "%s{\"begin\": %.2f, \"end\": %.2f, \"text\": %s, \"language\": %s, \"log_probability\": %.4f, "
-          "\"no_speech\": %.4f, \"temperature\": %.1f, \"ids\": %s}",
-          count_ == 0 ? "[" : ",\n ", segment.begin, segment.end, json_text(text).c_str(),
+          "\"no_speech\": %.4f, \"temperature\": %.1f, \"ids\": %s%s}",
+          count_++ == 0 ? "[" : ",\n ", segment.begin, segment.end, json_text(without_space(segment.text)).c_str(),
           json_text(segment.language).c_str(), static_cast<double>(segment.log_probability),
-          static_cast<double>(segment.no_speech), static_cast<double>(segment.temperature), json_ids(segment).c_str());
+          static_cast<double>(segment.no_speech), static_cast<double>(segment.temperature), json_ids(segment).c_str(),
+          words_ ? json_words(segment).c_str() : "");
       break;
     case Form::Ids: std::printf("%s\n", json_ids(segment).c_str()); break;
   }
-  ++count_;
   std::fflush(stdout);
 }
 

@@ -12,12 +12,15 @@ enum class Form { Text, Subtitles, Json, Ids };
 // Prints the segments of a file as they come.
 class Printer {
  public:
-  explicit Printer(Form form) : form_(form) {}
+  // `words`: a line or a subtitle for each word.
+  Printer(Form form, bool words) : form_(form), words_(words) {}
   void print(const heed::SpeechSegment& segment);
   void finish();  // a file is over
 
  private:
   Form form_;
+  void print_line(double begin, double end, const std::string& text);
+  const bool words_;
   int count_ = 0;
 };
 

@@ -18,6 +18,7 @@ using samples::bad_input, samples::failed, samples::kBadInput, samples::kFailed,
 struct Options {
   std::string model, device;
   std::vector<std::string> files;
+  std::string picture;  // of attention; "": none
   Form form = Form::Text;
   bool list = false;
   int bench = 0;               // how many times

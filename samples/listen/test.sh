@@ -59,6 +59,7 @@ EOF
 
 # In place of a microphone, SDL reads samples from a file, and silence behind its end.
 export SDL_AUDIODRIVER=disk SDL_DISKAUDIOFILEIN=$folder/spoken.raw SDL_DISKAUDIODELAY=8
+draws=$([[ $("$program" --help) == *--attention* ]] && echo yes)  # not where cairo is missing
 hears=$(ldd "$program" | grep -q SDL2 && echo yes)  # not where SDL2 is missing
 
 if [[ -n $whisper ]]; then
@@ -70,6 +71,15 @@ if [[ -n $whisper ]]; then
   check "text with times" 0 '^\[00:00:00\.[0-9]+ - 00:00:0[23]\.[0-9]+\] Please open the door and look inside\.$' "${use[@]}" "$recording"
   check "subtitles" 0 '^00:00:00,[0-9]+ --> 00:00:0[23],[0-9]+$' "${use[@]}" --srt "$recording"
   [[ -z $hears ]] || check "the microphone" 0 '^\[00:00:00\.[0-9]+ - 00:00:0[234]\.[0-9]+\] Please open the door and look inside\.$' "${use[@]}" --for 6
+  words=("${use[@]}" --words "$recording")
+  check "words" 0 '^\[00:00:00\.(59|6[0-2])[0-9]* - 00:00:00\.9[0-9]+\] open$' "${words[@]}"
+  check "words as subtitles" 0 '^00:00:02,0[0-9]+ --> 00:00:02,4[0-9]+$' --srt "${words[@]}"
+  out=$("$program" --device cpu --json "${words[@]}" | python3 -c 'import json, sys; print(*[w["text"] for w in json.load(sys.stdin)[0]["words"]])')
+  report "words as JSON" "$([[ $out == "Please open the door and look inside." ]] || echo "$out")"
+  if [[ -n $draws ]]; then
+    check "a picture" 0 'look inside' "${use[@]}" --attention "$folder/looks.png" "$recording"
+    report "the picture is one" "$([[ $(head -c 8 "$folder/looks.png" | od -An -tx1 | tr -d ' \n') == 89504e470d0a1a0a ]] || echo "no PNG")"
+  fi
   says "ids of a second of silence" "[345]" "${use[@]}" --ids "$folder/silence.wav"
   out=$("$program" --device cpu "${use[@]}" --json "$recording" | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["text"])')
   report "JSON" "$([[ $out == "Please open the door and look inside." ]] || echo "$out")"
@@ -94,6 +104,7 @@ first, end = json.JSONDecoder().raw_decode(text)
 second, _ = json.JSONDecoder().raw_decode(text[end:].lstrip())
 print(first == second and all(a["begin"] <= a["end"] for a in first))')
 report "JSON" "$([[ $out == True ]] || echo "$out")"
+check "words of nonsense" 0 '^\[[0-9:. -]+\]' "${tiny[@]}" --words "$recording"
 check "times" 0 'tokens/s' "${tiny[@]}" --bench 2 --threads 1 "$recording"
 check "times of silence" 0 'nothing is heard' "${tiny[@]}" --bench 1 --pause 0.02 "$folder/silence.wav"
 check "weights of f16" 0 '^\[[0-9, ]*\]$' "${tiny[@]}" --weights f16 --cache bf16 --ids "$recording"
@@ -120,6 +131,11 @@ check "a file of no samples" 2 "empty.wav" "${tiny[@]}" "$folder/empty.wav"
 check "a sample that is no number" 2 "sample 5000 is" "${tiny[@]}" "$folder/nan.wav"
 check "a language that the model has not" 2 "language 'de'" "${tiny[@]}" --language de "$recording"
 check "a translation" 2 "does not translate" "${tiny[@]}" --translate "$recording"
+check "words of ids" 2 "tells no words" "${tiny[@]}" --words --ids "$recording"
+if [[ -n $draws ]]; then
+  check "a picture of two files" 2 "needs one sound file" "${tiny[@]}" --attention "$folder/looks.png" "$recording" "$recording"
+  check "a picture that cannot be written" 2 "no-such/looks.png" "${tiny[@]}" --attention "$folder/no-such/looks.png" "$recording"
+fi
 check "two forms" 2 "excludes" "${tiny[@]}" --ids --json "$recording"
 check "a pause that is no number" 2 "no number" "${tiny[@]}" --pause nan "$recording"
 check "a device that is not there" 2 "no-such-device" "${tiny[@]}" --device no-such-device "$recording"
