@@ -185,6 +185,9 @@ TEST_CASE("whisper: files that mean another network are refused", "[speech]") {
       {"config.json", "[1, ", "[1000, ", Status::InvalidFile, "suppress_ids"},
       {"config.json", "[1, ", "[-1, ", Status::InvalidFile, "suppress_ids"},
       {"config.json", "{", "[", Status::InvalidFile, "config.json"},
+      {"config.json", "{", "{\"alignment_heads\": [[0, 1], [1, 3]], ", Status::InvalidFile, "alignment_heads"},
+      {"config.json", "{", "{\"alignment_heads\": [[0, 1, 1]], ", Status::InvalidFile, "alignment_heads"},
+      {"config.json", "{", "{\"alignment_heads\": 1, ", Status::InvalidFile, "alignment_heads"},
   };
   for (const Change& change : changes) {
     INFO(change.said);
