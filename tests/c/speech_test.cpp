@@ -24,8 +24,16 @@ std::vector<int32_t> ids_of(const heed_speech_segment& segment) {
   return {segment.ids, segment.ids + segment.id_count};
 }
 
+bool same(const heed_speech_word& got, const SpeechWord& want) {
+  return got.text == want.text && got.text_bytes == want.text.size() && got.begin == want.begin && got.end == want.end &&
+         got.probability == want.probability &&
+         std::equal(got.attention, got.attention + got.attention_count, want.attention.begin(), want.attention.end());
+}
+
 bool same(const heed_speech_segment& got, const SpeechSegment& want) {
-  return got.begin == want.begin && got.end == want.end && got.text == want.text &&
+  bool words = got.word_count == want.words.size() && got.window_begin == want.window_begin;
+  for (size_t i = 0; words && i < got.word_count; ++i) words = same(got.words[i], want.words[i]);
+  return words && got.begin == want.begin && got.end == want.end && got.text == want.text &&
          got.text_bytes == want.text.size() && ids_of(got) == want.ids && got.language == want.language &&
          got.log_probability == want.log_probability && got.no_speech == want.no_speech &&
          got.temperature == want.temperature;
@@ -54,6 +62,7 @@ TEST_CASE("C: sound becomes the text that it becomes in C++", "[c][speech]") {
   for (const bool times : {false, true}) {
     heed_speech_options options = sure(times);
     SpeechOptions plain_options = without_doubts(times);
+    options.words = plain_options.words = true;
     if (!times) plain_options.language = options.language = "de";
     SpeechText want;
     REQUIRE(plain.recognize(tiny.sound, plain_options, &want) == Status::Ok);

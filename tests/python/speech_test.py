@@ -49,6 +49,11 @@ def ids(segments):
 def test_samples_and_streams(english, expected, sound, timestamps):
     segments = list(english.recognize(sound, timestamps=timestamps, **SURE))
     assert ids(segments) == lists(expected, "times" if timestamps else "plain")
+    assert not any(s.words for s in segments)
+    for s in english.recognize(sound, timestamps=timestamps, words=True, **SURE):
+        assert "".join(word.text for word in s.words) == s.text
+        assert all(s.window_begin <= word.begin <= word.end for word in s.words)
+        assert all(abs(word.attention.sum() - 1) < 1e-4 for word in s.words)
     for s in segments:
         assert s.text == english.tokenizer.decode(s.ids) and s.language is None and 0 < s.no_speech < 1 and s.log_probability < 0
     if timestamps:

@@ -1009,6 +1009,7 @@ heed::SpeechOptions read(Call& call, const heed_speech_options* given) {
   made.task = call.one_of(given->task, heed::SpeechTask::Translate, "task");
   made.timestamps = given->timestamps != 0;
   made.most_tokens = given->most_tokens;
+  made.words = given->words != 0;
   made.least_log_probability = given->least_log_probability;
   made.least_entropy = given->least_entropy;
   made.temperature_step = given->temperature_step;
@@ -1027,6 +1028,7 @@ heed_speech_options to_c(const heed::SpeechOptions& from) {
   to.task = static_cast<heed_speech_task>(from.task);
   to.timestamps = from.timestamps;
   to.most_tokens = from.most_tokens;
+  to.words = from.words;
   to.least_log_probability = from.least_log_probability;
   to.least_entropy = from.least_entropy;
   to.temperature_step = from.temperature_step;

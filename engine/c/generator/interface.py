@@ -81,7 +81,7 @@ BY_HAND = {
     "TokenBatch", "make_batch", "EncodeProgress", "TextAttention", "TextEncoder", "TextPiece", "TokenAttention", "TextGenerator",
     "TextConversation",
     # Speech
-    "kSpeechRate", "SpeechSegment", "SpeechText", "SpeechPiece", "SpeechRecognizer", "SpeechStream",
+    "kSpeechRate", "SpeechSegment", "SpeechWord", "SpeechText", "SpeechPiece", "SpeechRecognizer", "SpeechStream",
     # Vulkan
     "vulkan::MemoryRequest", "vulkan::MemoryBlock", "vulkan::MemoryAllocator", "vulkan::BufferNeeds", "vulkan::BufferRange",
     "vulkan::WeightTarget", "vulkan::HeapBudget", "vulkan::scratch_needs", "vulkan::bind_scratch", "vulkan::state_needs",

@@ -11,8 +11,13 @@
 
 namespace heed::c {
 
-// Segments as C can read them: views of the texts of those in C++, which stay where they are.
-std::vector<heed_speech_segment> read(std::span<const SpeechSegment> segments);
+// Segments as C can read them: views of those in C++, which stay where they are.
+struct SegmentViews {
+  explicit SegmentViews(std::span<const SpeechSegment> of = {});
+
+  std::vector<heed_speech_word> words;
+  std::vector<heed_speech_segment> segments;  // their words lie in `words`
+};
 
 using Listener = SharedModel<heed::SpeechRecognizer, heed::SpeechStream>;
 
@@ -30,17 +35,17 @@ struct SpeechStream : PartObject<Listener, heed::SpeechStream> {
   using PartObject::PartObject;
 
   SpeechPiece piece;  // which the host reads until the next call
-  std::vector<heed_speech_segment> segments;
+  SegmentViews views;
 };
 
 struct SpeechText {
   using Handle = heed_speech_text;
   static constexpr Kind kKind = Kind::SpeechText;
-  explicit SpeechText(heed::SpeechText given) : it(std::move(given)), whole(it.text()), segments(read(it.segments)) {}
+  explicit SpeechText(heed::SpeechText given) : it(std::move(given)), whole(it.text()), views(it.segments) {}
 
   heed::SpeechText it;
   std::string whole;
-  std::vector<heed_speech_segment> segments;
+  SegmentViews views;
 };
 
 }  // namespace heed::c

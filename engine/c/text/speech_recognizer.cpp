@@ -5,10 +5,12 @@
 
 namespace heed::c {
 
-std::vector<heed_speech_segment> read(std::span<const SpeechSegment> segments) {
-  std::vector<heed_speech_segment> all;
-  for (const SpeechSegment& from : segments) {
-    heed_speech_segment& to = all.emplace_back();
+SegmentViews::SegmentViews(std::span<const SpeechSegment> of) {
+  size_t count = 0;
+  for (const SpeechSegment& from : of) count += from.words.size();
+  words.reserve(count);  // segments point at them
+  for (const SpeechSegment& from : of) {
+    heed_speech_segment& to = segments.emplace_back();
     to.begin = from.begin;
     to.end = from.end;
     to.text = from.text.c_str();
@@ -19,8 +21,20 @@ std::vector<heed_speech_segment> read(std::span<const SpeechSegment> segments) {
     to.log_probability = from.log_probability;
     to.no_speech = from.no_speech;
     to.temperature = from.temperature;
+    to.window_begin = from.window_begin;
+    to.words = words.data() + words.size();
+    to.word_count = from.words.size();
+    for (const SpeechWord& word : from.words) {
+      heed_speech_word& made = words.emplace_back();
+      made.text = word.text.c_str();
+      made.text_bytes = word.text.size();
+      made.begin = word.begin;
+      made.end = word.end;
+      made.attention = word.attention.data();
+      made.attention_count = word.attention.size();
+      made.probability = word.probability;
+    }
   }
-  return all;
 }
 
 }  // namespace heed::c
@@ -118,8 +132,8 @@ heed_status heed_speech_text_get_info(heed_speech_text* handle, heed_speech_text
   Wanted<heed_speech_text_info> wanted(call, info, "info");
   if (call.failed()) return call.status();
   heed_speech_text_info to = {};
-  to.segments = text->segments.data();
-  to.segment_count = text->segments.size();
+  to.segments = text->views.segments.data();
+  to.segment_count = text->views.segments.size();
   to.text = text->whole.c_str();
   to.text_bytes = text->whole.size();
   wanted.set(to);

@@ -14,10 +14,10 @@ heed_status next_piece(const char* function, heed_speech_stream* handle, heed_sp
   SpeechPiece& from = stream->piece;
   from = {};
   if (call.end((stream->it.*next)(&from), stream->host()) != HEED_OK) return call.status();
-  stream->segments = read(from.segments);
+  stream->views = SegmentViews(from.segments);
   heed_speech_piece to = {};
-  to.segments = stream->segments.data();
-  to.segment_count = stream->segments.size();
+  to.segments = stream->views.segments.data();
+  to.segment_count = stream->views.segments.size();
   to.partial = from.partial.c_str();
   to.partial_bytes = from.partial.size();
   to.token = from.token;

@@ -24,7 +24,7 @@ from .files import Checkpoint
 from .graph import Graph
 from .models import BertConfig, DecoderConfig, DecoderModel
 from .plan import PassInfo, Plan, Run
-from .speech import SPEECH_RATE, SpeechPiece, SpeechRecognizer, SpeechSegment, SpeechStream
+from .speech import SPEECH_RATE, SpeechPiece, SpeechRecognizer, SpeechSegment, SpeechStream, SpeechWord
 from .state import State
 from .tensor import Dim, Mask, Tensor, exclude, keep
 from .text import (AttentionMap, Conversation, TextEncoder, TextGenerator, TextPiece, TextSampling, Tokenizer,
@@ -34,6 +34,6 @@ __version__ = version()
 __all__ = ["AttentionMap", "AttentionResult", "BertConfig", "Checkpoint", "CompileOptions", "Conversation", "DecoderConfig",
            "DecoderModel", "Device", "DeviceInfo", "DeviceOptions", "Dim", "Error", "Graph", "Mask", "PassInfo", "Plan", "Run",
            "SPEECH_RATE", "SpeechOptions", "SpeechPiece", "SpeechRecognizer", "SpeechRecognizerOptions", "SpeechSegment",
-           "SpeechStream", "State", "Status", "Tensor", "TextConversationOptions", "TextEncoder", "TextEncoderOptions",
+           "SpeechStream", "SpeechWord", "State", "Status", "Tensor", "TextConversationOptions", "TextEncoder", "TextEncoderOptions",
            "TextGenerator", "TextGeneratorOptions", "TextPiece", "TextSampling", "Tokenizer", "TopKResult", "UploadOptions",
            "Weights", "WindowOptions", "devices", "exclude", "grammar_of_json_schema", "keep", "nn", "onnx", "train", "version"]

@@ -1071,6 +1071,7 @@ class SpeechOptions:
     - timestamps: The model tells when segments begin and end, and a window begins where the last whole segment ended, so that no
     word is cut. Without it windows lie one behind the other, and each is one segment.
     - most_tokens: of a window; 0: half of what the decoder has room for.
+    - words: gives SpeechSegment.words, for which each window is read once more.
     - least_log_probability: A window whose tokens have a lower mean of log(probability) than this is doubtful.
     - least_entropy: So is one whose ids repeat each other so that the entropy of the last 32, in nats, is lower than this.
     - temperature_step: A doubtful window is read again by draws, each time of a temperature that is higher by so much, up to 1. 0:
@@ -1088,6 +1089,7 @@ class SpeechOptions:
     task: str = "transcribe"
     timestamps: bool = True
     most_tokens: int = 0
+    words: bool = False
     least_log_probability: float = -1.0
     least_entropy: float = 2.4
     temperature_step: float = 0.2
@@ -1099,7 +1101,7 @@ class SpeechOptions:
 
     _ctype: ClassVar[str] = "heed_speech_options"
     _kinds: ClassVar[Dict[str, Any]] = {"language": "text", "task": _words.SPEECH_TASK, "timestamps": "bool", "most_tokens": "int",
-        "least_log_probability": "float", "least_entropy": "float", "temperature_step": "float", "seed": "int",
+        "words": "bool", "least_log_probability": "float", "least_entropy": "float", "temperature_step": "float", "seed": "int",
         "most_no_speech": "float", "pause_seconds": "float", "pause_level": "float", "partial_seconds": "float"}
 
 

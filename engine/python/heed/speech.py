@@ -13,9 +13,24 @@ from ._options import SpeechOptions, SpeechRecognizerOptions
 from .device import Device
 from .text import Path, Tokenizer
 
-__all__ = ["SPEECH_RATE", "SpeechPiece", "SpeechRecognizer", "SpeechSegment", "SpeechStream"]
+__all__ = ["SPEECH_RATE", "SpeechPiece", "SpeechRecognizer", "SpeechSegment", "SpeechStream", "SpeechWord"]
 
 SPEECH_RATE: int = lib.HEED_SPEECH_RATE  # samples a second
+
+
+class SpeechWord(NamedTuple):
+    """A word, with the punctuation around it.
+
+    - text: those of a segment, one behind the other, are its text.
+    - begin, end: seconds since the sound began.
+    - probability: the mean of its tokens'.
+    - attention: float32; how much the heads that align looked at each 0.02 s from the segment's window_begin on. The sum is 1."""
+
+    text: str
+    begin: float
+    end: float
+    probability: float
+    attention: np.ndarray
 
 
 class SpeechSegment(NamedTuple):
@@ -26,7 +41,9 @@ class SpeechSegment(NamedTuple):
     - ids: of the text and its times, int32.
     - language: of models of several languages: what was spoken, such as "en"; else None.
     - log_probability, no_speech, temperature: of the segment's window: the mean of log(probability) of its tokens, the probability that
-      nobody speaks, and the temperature by which they were drawn."""
+      nobody speaks, and the temperature by which they were drawn.
+    - window_begin: where the sound of the window begins, in seconds since the sound began.
+    - words: SpeechWord, with the option `words`."""
 
     begin: float
     end: float
@@ -36,6 +53,8 @@ class SpeechSegment(NamedTuple):
     log_probability: float
     no_speech: float
     temperature: float
+    window_begin: float
+    words: List[SpeechWord]
 
 
 class SpeechPiece(NamedTuple):
@@ -56,10 +75,15 @@ def _utf8(pointer: Any, size: int) -> str:
     return bytes(ffi.buffer(pointer, size)).decode("utf-8", "replace") if size else ""
 
 
+def _array(pointer: Any, count: int, dtype: Any) -> np.ndarray:
+    return np.frombuffer(ffi.buffer(pointer, count * 4), dtype).copy() if count else np.empty(0, dtype)
+
+
 def _segment(s: Any) -> SpeechSegment:
-    ids = np.frombuffer(ffi.buffer(s.ids, s.id_count * 4), np.int32).copy() if s.id_count else np.empty(0, np.int32)
-    return SpeechSegment(s.begin, s.end, _utf8(s.text, s.text_bytes), ids, text(s.language) or None, s.log_probability, s.no_speech,
-                         s.temperature)
+    words = [SpeechWord(_utf8(w.text, w.text_bytes), w.begin, w.end, w.probability, _array(w.attention, w.attention_count, np.float32))
+             for w in ffi.unpack(s.words, s.word_count)] if s.word_count else []
+    return SpeechSegment(s.begin, s.end, _utf8(s.text, s.text_bytes), _array(s.ids, s.id_count, np.int32), text(s.language) or None,
+                         s.log_probability, s.no_speech, s.temperature, s.window_begin, words)
 
 
 def _sound(samples: Any) -> np.ndarray:

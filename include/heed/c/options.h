@@ -735,6 +735,7 @@ typedef struct heed_speech_options {
   // word is cut. Without it windows lie one behind the other, and each is one segment.
   int32_t timestamps;
   int64_t most_tokens;          // of a window; 0: half of what the decoder has room for
+  int32_t words;                // gives SpeechSegment::words, for which each window is read once more
   float least_log_probability;  // A window whose tokens have a lower mean of log(probability) than this is doubtful.
   // So is one whose ids repeat each other so that the entropy of the last 32, in nats, is lower than this.
   float least_entropy;

@@ -56,6 +56,18 @@ HEED_API heed_status heed_speech_recognizer_weights(heed_speech_recognizer* reco
 
 // --- Text -----------------------------------------------------------------------------------------------------
 
+// A word, with the punctuation around it.
+typedef struct heed_speech_word {
+  const char* text;  // those of a segment, one behind the other, are its text
+  size_t text_bytes;
+  double begin, end;  // seconds since the stream began
+  // How much the heads that align looked at each 0.02 s from the segment's window_begin on; the sum is 1.
+  const float* attention;
+  size_t attention_count;
+  float probability;  // the mean of its tokens'
+  int32_t reserved;
+} heed_speech_word;
+
 typedef struct heed_speech_segment {
   double begin, end;   // seconds since the stream began
   const char* text;    // usually with a space at its front
@@ -66,6 +78,9 @@ typedef struct heed_speech_segment {
   // Of the segment's window: the mean of log(probability) of its tokens, the probability that nobody speaks, and the temperature.
   float log_probability, no_speech, temperature;
   int32_t reserved;
+  double window_begin;            // where the sound of the window begins, in seconds since the stream began
+  const heed_speech_word* words;  // if heed_speech_options::words
+  size_t word_count;
 } heed_speech_segment;
 
 // What is said in these samples, waited for. InvalidArgument: a sample is no number or far from -1 .. 1, or an option is outside of its
