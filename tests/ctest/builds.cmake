@@ -7,7 +7,7 @@ heed_test(shaders LABELS all COST 52 COMMAND ${PROJECT_SOURCE_DIR}/shaders/compi
 
 # Registers, spills, occupancy and instructions of a third of each family of kernels on a GPU of each maker, which need not be
 # there. tests/gpu/isa.sh alone looks at all kernels, and at three more generations of AMD's.
-heed_test(compilers.loops LABELS quick all compilers COST 1 COUNTED COMMAND ${tests}/gpu/loops_test.py)
+heed_test(compilers.loops LABELS quick all compilers COST 1 COUNTED COMMAND ${tests}/gpu/tests.py)
 heed_test(compilers LABELS all COST 130 COUNTED NEEDS driver.lavapipe-26 COMMAND ${tests}/gpu/isa.sh --one)
 
 # Labels and names, as people see them in RenderDoc.

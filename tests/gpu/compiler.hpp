@@ -22,6 +22,13 @@ struct Compiled {
     const auto found = statistics.find(name);
     return found == statistics.end() ? 0.0 : found->second;
   }
+  // The assembly, as far as the driver prints any.
+  std::string listing() const {
+    std::string all;
+    for (const auto& [name, text] : texts)
+      if (name.ends_with("ssembly")) all += text;
+    return all;
+  }
   std::string text(const char* name) const {
     const auto found = texts.find(name);
     return found == texts.end() ? std::string() : found->second;
@@ -46,6 +53,11 @@ class Compiler {
 
   const vulkan::PhysicalDevice& physical() const { return physical_; }
   const Capabilities& capabilities() const { return capabilities_; }
+  // From now on kernels are chosen as on NVIDIA's own driver for a GPU with so many cores.
+  void pretend_nvidia(uint32_t cores) {
+    capabilities_.cores = cores;
+    capabilities_.core_registers = 65536;  // as vulkan::capabilities_of has it there
+  }
   // False, with the reason on stderr, if the driver does not compile it.
   bool compile(const KernelKey& key, Compiled* result) {
     const KernelInfo& info = kernel_info(key.id);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The hot loop of each kernel, read from the listings that compilers made: RADV's assembly and NVK's. Other compilers print none.
 
-  loops.py add ROWS FOLDER     adds these columns to the rows of heed_pipelines, whose listings lie in FOLDER
+  loops.py add ROWS FOLDER     adds these columns to the rows of heed_pipelines or heed_profile, whose listings lie in FOLDER
   loops.py show LISTING...     prints them for single files
 
   load_groups   how many loads from memory a step waits for one after the other: 1 where all are under way together
@@ -19,6 +19,9 @@ import re
 import sys
 
 COLUMNS = ["load_groups", "per_product"]
+# Of the heaviest step, in rows of heed_profile: a turn's instructions, products and multiply-adds, and the instructions of the loop.
+# Those of a turn are of the loop within it that does most of the multiplying, if there is one.
+STEP_COLUMNS = ["step_instructions", "step_products", "step_multiply_adds", "step_length"]
 PRODUCTS = ("v_wmma", "v_mfma", "v_swmmac", "hmma", "imma")
 MULTIPLY_ADDS = ("v_fma", "v_pk_fma", "v_mac", "v_mad_f", "v_mad_mix", "v_dual_fmac", "v_dot", "ffma", "hfma2", "idp4")
 OF_A_PRODUCT = 32  # multiply-adds that weigh as much as a product: what an instruction of mix.cpp does
@@ -227,51 +230,73 @@ def turns(blocks, body, state, count):
     return times
 
 
-def read_listing(text):
-    """load_groups and per_product of the heaviest step; None where there is none."""
+class Step:
+    """What a turn of a hot loop holds."""
+
+    def __init__(self, blocks, body, new_state, inner):
+        """`inner`: blocks of the loop in it that does most of the multiplying, or its own."""
+        times = turns(blocks, body, new_state(), 9)
+        self.groups = math.ceil((times[8] - times[4]) / 4)
+        self.length = sum(blocks[at].instructions for at in body)
+        self.instructions = sum(blocks[at].instructions for at in inner)
+        self.products = sum(blocks[at].products for at in body)
+        self.multiply_adds = sum(blocks[at].weight for at in body) - OF_A_PRODUCT * self.products
+        self.per_product = round(self.length / self.products, 1) if self.products else None
+
+
+def read_steps(text):
+    """The steps of a listing that multiply at least half as much as the one that multiplies most: such as a loop for aligned operands
+    and one for others. The heaviest comes first."""
     lines = text.splitlines()
     is_nvk = any(line.startswith("block") for line in lines)
     blocks, new_state = read_nvk(lines) if is_nvk else read_amd(lines)
     if not blocks:
-        return None
+        return []
     order = order_of(blocks)
     loops = loops_of(blocks, order)
     loading = {header: body for header, body in loops.items() if any(blocks[at].loads for at in body)}
-    steps = {}  # the weight of blocks whose innermost loop that loads is this
+    weights = {}  # of blocks whose innermost loop that loads is this
     for at in order:
         block = blocks[at]
         around = [header for header, body in loading.items() if at in body]
         if block.weight and around:
             inner = min(around, key=lambda header: len(loading[header]))
-            steps[inner] = steps.get(inner, 0) + block.weight
-    if not steps:
-        return None
-    # Of two that multiply nearly as much the worse counts: such as a loop for aligned operands and one for others.
-    found = []
-    for header, weight in steps.items():
-        if 2 * weight < max(steps.values()):
-            continue
+            weights[inner] = weights.get(inner, 0) + block.weight
+    heavy = [header for header in weights if 2 * weights[header] >= max(weights.values())]
+    heavy.sort(key=lambda header: -weights[header])
+    steps = []
+    for header in heavy:
         body = loading[header]
-        times = turns(blocks, [at for at in order if at in body], new_state(), 9)
-        groups = math.ceil((times[8] - times[4]) / 4)
-        products = sum(blocks[at].products for at in body)
-        each = sum(blocks[at].instructions for at in body) / products if products else None
-        found.append((groups, each))
-    each = [one for _, one in found if one is not None]
-    return max(groups for groups, _ in found), round(max(each), 1) if each else None
+        weight = sum(blocks[at].weight for at in body)
+        inner = [loop for loop in loops.values() if loop < body and 2 * sum(blocks[at].weight for at in loop) >= weight]
+        steps.append(Step(blocks, [at for at in order if at in body], new_state, min(inner, key=len, default=body)))
+    return steps
+
+
+def read_listing(text):
+    """load_groups and per_product, of several heavy steps the worse; None where there is none."""
+    steps = read_steps(text)
+    each = [step.per_product for step in steps if step.per_product is not None]
+    return (max(step.groups for step in steps), max(each) if each else None) if steps else None
 
 
 def add(rows_path, folder):
     with open(rows_path, newline="") as file:
         reader = csv.DictReader(file)
-        columns, rows = reader.fieldnames + COLUMNS, list(reader)
+        of_profile = "target" in reader.fieldnames
+        columns, rows = reader.fieldnames + COLUMNS + (STEP_COLUMNS if of_profile else []), list(reader)
     number = 0  # of those that were compiled, by which listings are named
     for row in rows:
         if row["occupancy"] is None:
             continue
         number += 1
-        listing = folder / f"{row['chip']}-{row['kernel']}-{number}.s"
-        row.update(zip(COLUMNS, read_listing(listing.read_text(errors="replace")) or ("", "")))
+        listing = folder / (f"{number}.s" if of_profile else f"{row['chip']}-{row['kernel']}-{number}.s")
+        text = listing.read_text(errors="replace")
+        row.update(zip(COLUMNS, ("" if value is None else value for value in read_listing(text) or ("", ""))))
+        steps = read_steps(text) if of_profile else []
+        first = steps[0] if steps else None
+        values = (first.instructions, first.products, first.multiply_adds, first.length) if first else [""] * 4
+        row.update(zip(STEP_COLUMNS, values))
     with open(rows_path, "w", newline="") as file:
         # Lines of kernels that were not compiled end before the figures.
         writer = csv.writer(file, lineterminator="\n")

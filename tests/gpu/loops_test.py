@@ -1,6 +1,4 @@
-#!/usr/bin/env python3
 """What loops.py reads from short listings."""
-import sys
 import unittest
 
 import loops
@@ -100,7 +98,4 @@ class Amd(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    done = unittest.main(exit=False).result
-    if not done.wasSuccessful():
-        sys.exit("FAIL loops.py reads listings as they are")
-    print(f"ok loops.py reads {done.testsRun} listings as they are")
+    unittest.main()

@@ -46,7 +46,7 @@ done
 git -C "$root" ls-files tests samples/learn/genesis.txt | grep -v -E '\.(cpp|hpp|h|c|cmake|comp|md|sh|py)$|^tests/(gpu|search)/|CMakeLists' |
   (cd "$root" && xargs cp --parents -t "$bundle")
 cp "$root"/tests/gpu/{run.sh,run_tests.py,times.py,compare.py,torch_rows.py} "$bundle/"
-cp "$root"/tests/gpu/profile/{measured.py,table.py,machines.json,ga102.csv} "$bundle/"
+cp "$root"/tests/gpu/profile/{measured.py,table.py,machines.json,h100.csv} "$bundle/"
 git -C "$root" rev-parse HEAD >"$bundle/commit" 2>/dev/null || echo unknown >"$bundle/commit"
 
 if [[ $ggml -eq 1 ]]; then

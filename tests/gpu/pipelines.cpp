@@ -107,8 +107,7 @@ int run(const char* chip, const char* folder, std::ptrdiff_t part, bool sample) 
     std::ofstream out(file);
     out << "; " << kernel.example << ": " << constants_of(kernel.key) << "\n";
     for (const auto& [name, value] : compiled.statistics) out << "; " << name << ": " << value << "\n";
-    for (const auto& [name, text] : compiled.texts)
-      if (name.ends_with("ssembly")) out << text;
+    out << compiled.listing();
   }
   return good ? 0 : 1;
 }

@@ -2,9 +2,10 @@
 # Counts what heed's kernels, and those of ggml's Vulkan backend, do for the same works on GPUs of four makers that are not here,
 # and prints tables with the least time that published figures of such GPUs allow: see tests/gpu/profile/README.md.
 #
-#   tests/gpu/profile.sh [--update] [--heed] [navi31] [ga102] [m1] [a740] [WORK...]
-#     WORK     as in tests/gpu/profile/works.cpp, or how some of them begin, "product f16"; default: all of them, on all four
-#     --update writes tests/gpu/profile/TARGET.csv, of all works
+#   tests/gpu/profile.sh [--update] [--heed] [navi31] [ga102] [h100] [m1] [a740] [WORK...]
+#     WORK     as in tests/gpu/profile/works.cpp, or how some of them begin, "product f16"; default: all of them, on all five
+#     h100     the kernels that heed takes on an H100 with NVIDIA's driver, compiled for ga102; without ggml's
+#     --update writes tests/gpu/profile/TARGET.csv, of all works; with --heed it keeps ggml's rows
 #     --heed   leaves ggml out
 #
 # Needs a build (build/tests/heed_profile, or HEED_BUILD). Mesa and ggml are fetched from Debian sid into build/drivers/sid; nothing is
@@ -22,13 +23,13 @@ while [[ $# -gt 0 ]]; do
   case $1 in
     --update) update=1 ;;
     --heed) peer=0 ;;
-    navi31 | ga102 | m1 | a740) targets+=("$1") ;;
+    navi31 | ga102 | h100 | m1 | a740) targets+=("$1") ;;
     -*) sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
     *) works+=("$1") ;;
   esac
   shift
 done
-[[ ${#targets[@]} -gt 0 ]] || targets=(navi31 ga102 m1 a740)
+[[ ${#targets[@]} -gt 0 ]] || targets=(navi31 ga102 h100 m1 a740)
 [[ -x $program ]] || { echo "no $program; build its target heed_profile first" >&2; exit 2; }
 
 # shellcheck source=tests/gpu/peer/sid.sh
@@ -44,6 +45,17 @@ if [[ $peer -eq 1 ]]; then
   cp "$here/layer.json" "$out"
 fi
 
+# count TARGET ROWS ENGINE...: writes what heed_profile counts, and what listings say of it.
+count() {
+  local target=$1 rows=$2 driver=$1 options=() listings=$out/listings-$1
+  shift 2
+  if [[ $target == h100 ]]; then driver=ga102 options=(--nvidia 132); fi
+  rm -rf "$listings"
+  mkdir -p "$listings"
+  "$with" "null-$driver" "$program" "${options[@]}" --listings "$listings" "$target" "$@" >"$rows" 2>>"$out/$target.log" &&
+    python3 "$root/tests/gpu/loops.py" add "$rows" "$listings"
+}
+
 # append FILE ROWS: rows with a head of their own.
 append() { if [[ -s $1 ]]; then tail -n +2 "$2" >>"$1"; else cp "$2" "$1"; fi; }
 
@@ -55,7 +67,7 @@ run_peer() {
   HEED_PEER_TRACE=$trace HEED_LAYER=$out:VK_LAYER_HEED_peer timeout 120 "$with" "null-$1" "$out/ggml_work" \
     "$libraries/ggml/backends0" "$2" >>"$out/$1.log" 2>&1 || status=$?
   if [[ $status -eq 0 ]]; then
-    "$with" "null-$1" "$program" "$1" ggml "$trace" "$2" >"$out/$1-row.csv" 2>>"$out/$1.log" && append "$3" "$out/$1-row.csv" || status=1
+    count "$1" "$out/$1-row.csv" ggml "$trace" "$2" && append "$3" "$out/$1-row.csv" || status=1
   fi
   rm -rf "$trace"
   [[ $status -eq 0 ]] || echo "no rows of ggml for '$2' on $1 ($out/$1.log)" >&2
@@ -64,11 +76,12 @@ run_peer() {
 failed=0
 for target in "${targets[@]}"; do
   file=$out/$target.csv
-  rm -f "$file"
-  "$with" "null-$target" "$program" "$target" heed "${works[@]}" >"$out/$target-heed.csv" 2>"$out/$target.log" ||
-    { failed=1; tail -n 3 "$out/$target.log" >&2; }
+  rm -f "$file" "$out/$target.log"
+  count "$target" "$out/$target-heed.csv" heed "${works[@]}" || { failed=1; tail -n 3 "$out/$target.log" >&2; }
   append "$file" "$out/$target-heed.csv"
-  if [[ $peer -eq 1 ]]; then
+  if [[ $peer -eq 0 && $update -eq 1 ]]; then
+    grep -s ",ggml," "$root/tests/gpu/profile/$target.csv" >>"$file"
+  elif [[ $peer -eq 1 && $target != h100 ]]; then
     while read -r work; do run_peer "$target" "$work" "$file"; done < <(
       tail -n +2 "$out/$target-heed.csv" | cut -d, -f3 | grep -v '^training' | uniq)
   fi

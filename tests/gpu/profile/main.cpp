@@ -1,8 +1,13 @@
 // Counts what heed's kernels, or dispatches that another program made, do on the driver's device, and prints lines of CSV: see README.md.
-//   heed_profile TARGET heed [WORK...]          WORK: the name of works.cpp, or how some of them begin; default: all
-//   heed_profile TARGET LIBRARY FOLDER WORK   the dispatches that tests/gpu/peer/layer.cpp wrote into FOLDER
+//   heed_profile [OPTION...] TARGET heed [WORK...]         WORK: the name of works.cpp, or how some of them begin; default: all
+//   heed_profile [OPTION...] TARGET LIBRARY FOLDER WORK    the dispatches that tests/gpu/peer/layer.cpp wrote into FOLDER
+//   --nvidia CORES       kernels are chosen as on NVIDIA's own driver for a GPU with so many cores
+//   --listings FOLDER    writes the assembly of the kernel of the N-th line, from 1 on, to FOLDER/N.s
 // Exit code 1 if one cannot be profiled.
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <string>
 
 #include "gpu/profile/run.hpp"
@@ -10,45 +15,96 @@
 namespace heed::gpu_tests {
 namespace {
 
-bool is_wanted(const std::string& name, int count, char** words) {
-  for (int i = 0; i < count; ++i)
-    if (name.starts_with(words[i])) return true;
-  return count == 0;
-}
+struct Options {
+  uint32_t cores = 0;
+  std::string listings;
+};
 
-int run_heed(const std::string& target, Compiler& compiler, int count, char** words) {
-  bool good = true;
-  for (const Work& work : works()) {
-    if (!is_wanted(work.name, count, words)) continue;
-    Profile result;
-    result.target = target;
-    if (profile(work, compiler, &result))
-      print(result);
-    else
-      good = false, std::fprintf(stderr, "no profile of %s\n", work.name.c_str());
+class Program {
+ public:
+  Program(const Options& options, const std::string& target) : options_(options), target_(target) {}
+
+  bool open() {
+    compiler_ = Compiler::open();
+    if (compiler_ != nullptr && options_.cores != 0) compiler_->pretend_nvidia(options_.cores);
+    return compiler_ != nullptr;
   }
-  return good ? 0 : 1;
-}
 
-int run_trace(const std::string& target, Compiler& compiler, const std::string& engine, const std::string& folder,
-              const std::string& work) {
-  Profile result;
-  result.target = target;
-  result.engine = engine;
-  result.work = work;
-  if (!profile_trace(folder, compiler, &result)) return 1;
-  print(result);
-  return 0;
+  int run_heed(int count, char** words) {
+    bool good = true;
+    for (const Work& work : works()) {
+      if (!is_wanted(work.name, count, words)) continue;
+      Profile result;
+      result.target = target_;
+      if (profile(work, *compiler_, &result))
+        good = show(result) && good;
+      else
+        good = false, std::fprintf(stderr, "no profile of %s\n", work.name.c_str());
+    }
+    return good ? 0 : 1;
+  }
+
+  int run_trace(const std::string& engine, const std::string& folder, const std::string& work) {
+    Profile result;
+    result.target = target_;
+    result.engine = engine;
+    result.work = work;
+    return profile_trace(folder, *compiler_, &result) && show(result) ? 0 : 1;
+  }
+
+ private:
+  static bool is_wanted(const std::string& name, int count, char** words) {
+    for (int i = 0; i < count; ++i)
+      if (name.starts_with(words[i])) return true;
+    return count == 0;
+  }
+
+  bool show(const Profile& result) {
+    print(result);
+    bool written = true;
+    for (const Measured& kernel : result.kernels) {
+      ++lines_;
+      if (options_.listings.empty()) continue;
+      const std::string name = options_.listings + "/" + std::to_string(lines_) + ".s";
+      std::ofstream file(name);
+      file << kernel.listing;
+      file.close();
+      if (file.good()) continue;
+      std::fprintf(stderr, "cannot write %s\n", name.c_str());
+      written = false;
+    }
+    return written;
+  }
+
+  const Options& options_;
+  const std::string target_;
+  std::unique_ptr<Compiler> compiler_;
+  size_t lines_ = 0;
+};
+
+int usage() {
+  std::fprintf(
+      stderr,
+      "usage: heed_profile [--nvidia CORES] [--listings FOLDER] TARGET heed [WORK...] or TARGET LIBRARY FOLDER WORK\n");
+  return 2;
 }
 
 int run(int argc, char** argv) {
+  Options options;
+  for (; argc > 2 && std::strncmp(argv[1], "--", 2) == 0; argc -= 2, argv += 2) {
+    if (std::strcmp(argv[1], "--nvidia") == 0)
+      options.cores = static_cast<uint32_t>(std::atoi(argv[2]));
+    else if (std::strcmp(argv[1], "--listings") == 0)
+      options.listings = argv[2];
+    else
+      return usage();
+  }
   const std::string engine = argc > 2 ? argv[2] : "";
-  if (engine.empty() || (engine != "heed" && argc != 5)) return 2;
-  const std::unique_ptr<Compiler> compiler = Compiler::open();
-  if (compiler == nullptr) return 1;
+  if (engine.empty() || (engine != "heed" && argc != 5)) return usage();
+  Program program(options, argv[1]);
+  if (!program.open()) return 1;
   print_head();
-  if (engine == "heed") return run_heed(argv[1], *compiler, argc - 3, argv + 3);
-  return run_trace(argv[1], *compiler, engine, argv[3], argv[4]);
+  return engine == "heed" ? program.run_heed(argc - 3, argv + 3) : program.run_trace(engine, argv[3], argv[4]);
 }
 
 }  // namespace

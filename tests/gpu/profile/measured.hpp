@@ -21,6 +21,7 @@ struct Measured {
   interpreter::Counts counts;  // of one
   double bound_bytes = 0;      // of what one is bound to and touches
   Figures figures;
+  std::string listing;  // the compiler's assembly; empty where it prints none
   std::string lacking;  // why nothing was counted
 };
 

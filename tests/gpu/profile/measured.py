@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints what was measured on a GPU beside the least time that its published figures allow for what ga102.csv counted.
+"""Prints what was measured on a GPU beside the least time that its published figures allow for what was counted of its target.
 
   measured.py DEVICE CSV...     DEVICE: its name, in which the name of a machine of machines.json is looked for; CSV: of times.py
 
@@ -10,17 +10,17 @@ import json
 import pathlib
 import sys
 
-from table import Work, line
+from table import Work, line, machine_named
 
 
 def bounds_of(device):
     """The name of the machine, and for each work the least microseconds and what takes them; nothing for a machine not known."""
     here = pathlib.Path(__file__).parent
     data = json.loads((here / "machines.json").read_text())
-    found = [name for name in data["machines"] if all(word in device.lower() for word in name.lower().split())]
-    if not found:
+    name = machine_named(data["machines"], device)
+    if name is None:
         return None, {}
-    machine, rows = data["machines"][found[0]], {}
+    machine, rows = data["machines"][name], {}
     with open(here / (machine["target"] + ".csv"), newline="") as file:
         for row in csv.DictReader(file):
             if row["engine"] == "heed":
@@ -29,7 +29,7 @@ def bounds_of(device):
     for work, of_work in rows.items():
         unit, seconds = max(Work(of_work).times(machine, data["launch"]).items(), key=lambda pair: pair[1])
         bounds[work] = 1e6 * seconds, unit
-    return found[0], bounds
+    return name, bounds
 
 
 def main():

@@ -163,6 +163,7 @@ bool HeedWork::measure(const Node& pass, const KernelUse& use, const Dispatch& d
   Compiled compiled;
   if (!compiler_.compile(use.key, &compiled)) return false;
   fresh.figures = figures_of(compiler_.physical().driver, compiled);
+  fresh.listing = compiled.listing();
   return interpret(interpreter_,
                    {.words = kernel_words(use.key.id),
                     .constants = {use.key.spec.data(), use.key.spec_count},

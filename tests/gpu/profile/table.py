@@ -129,6 +129,11 @@ def aims(heed, ggml, machine, launch):
             ratio(float(heed.main["occupancy"]), float(ggml.main["occupancy"]), lambda x: x >= 1) if on_matrix else "-"]
 
 
+def machine_named(machines, device):
+    """The name of the machine whose words are all in a device's name; None: there is none."""
+    return next((name for name in machines if all(word in device.lower() for word in name.lower().split())), None)
+
+
 def line(cells):
     print("| " + " | ".join(cells) + " |")
 

@@ -112,8 +112,10 @@ bool Trace::dispatch(std::istream& line) {
     push.push_back(static_cast<std::byte>(std::stoul(all.substr(i, 2), nullptr, 16)));
   Compiled compiled;
   constexpr uint32_t kBindings = 12;  // more than heed's own kernels have
-  if (compiler_.compile(pipeline.key, {fresh.kernel.c_str(), pipeline.words, kBindings}, &compiled))
+  if (compiler_.compile(pipeline.key, {fresh.kernel.c_str(), pipeline.words, kBindings}, &compiled)) {
     fresh.figures = figures_of(compiler_.physical().driver, compiled);
+    fresh.listing = compiled.listing();
+  }
   // Its kernels may break rules that heed's keep; their counts are good all the same.
   interpret(interpreter_,
             {.words = pipeline.words,
