@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints what heed_profile counted as tables: one for each maker, and the least time on the machines of machines.json.
 
-  table.py CSV...
+  table.py [--aims] CSV...     --aims: only heed's figures by ggml's
 
 Columns and aims are told in README.md."""
 import csv
@@ -138,52 +138,71 @@ def line(cells):
     print("| " + " | ".join(cells) + " |")
 
 
+def print_counts(target, works, segment):
+    print("\n### %s: counts\n" % target)
+    line(["work", ""] + TITLES)
+    line(["---"] * (len(TITLES) + 2))
+    for name, engines in works.items():
+        for engine, rows in engines.items():
+            work = Work(rows)
+            cells = figures(work, segment, float(engines["heed"][0]["work_bytes"]) if "heed" in engines else 0)
+            if work.lacking:
+                cells = cells[:6] + ["not interpreted: " + work.lacking[0]] + ["-"] * (len(cells) - 7)
+            line([name, engine] + cells)
+
+
+def print_aims(target, works, name, machine, launch):
+    found = {work: aims(Work(engines["heed"]), Work(engines["ggml"]), machine, launch) for work, engines in works.items()
+             if len(engines) == 2 and not any(row["lacking"] for rows in engines.values() for row in rows)}
+    if not found:
+        return
+    print("\n### %s: heed's figures by ggml's, the bound that of %s\n" % (target, name))
+    line(["work"] + AIMS)
+    line(["---"] * (1 + len(AIMS)))
+    for work, cells in found.items():
+        line([work] + cells)
+    columns = [[cell for cell in column if cell != "-"] for column in zip(*found.values())]
+    line(["met"] + ["%d of %d" % (sum(not cell.startswith("**") for cell in column), len(column)) for column in columns])
+
+
+def print_bounds(target, works, machines, launch):
+    print("\n### %s: least milliseconds, and what they are\n" % target)
+    line(["work"] + [cell for name in machines for cell in (name + ", heed", "ggml", "heed / ggml")])
+    line(["---"] * (1 + 3 * len(machines)))
+    for name, engines in works.items():
+        cells = [name]
+        for machine in machines.values():
+            found = []
+            for engine in ("heed", "ggml"):
+                work = Work(engines[engine]) if engine in engines else None
+                needs_matrix = work is not None and work.sum["matrix_multiply_adds"] and not machine["matrix"]
+                if work is None or work.lacking or needs_matrix:
+                    found.append(None)
+                    cells.append("-")
+                    continue
+                unit, seconds = max(work.times(machine, launch).items(), key=lambda pair: pair[1])
+                found.append(seconds)
+                cells.append("%.3g %s" % (1e3 * seconds, unit))
+            cells.append("%.2f" % (found[0] / found[1]) if all(found) else "-")
+        line(cells)
+
+
 def main():
+    only_aims = "--aims" in sys.argv[1:]
     data = json.loads((pathlib.Path(__file__).parent / "machines.json").read_text())
     works = {}
-    for name in sys.argv[1:]:
+    for name in [word for word in sys.argv[1:] if word != "--aims"]:
         with open(name, newline="") as file:
             for row in csv.DictReader(file):
                 works.setdefault(row["target"], {}).setdefault(row["work"], {}).setdefault(row["engine"], []).append(row)
     for target, of_target in works.items():
         machines = {name: m for name, m in data["machines"].items() if m["target"] == target}
-        segment = next(iter(machines.values()))["segment"]
-        print("\n### %s: counts\n" % target)
-        line(["work", ""] + TITLES)
-        line(["---"] * (len(TITLES) + 2))
-        for name, engines in of_target.items():
-            for engine, rows in engines.items():
-                work = Work(rows)
-                cells = figures(work, segment, float(engines["heed"][0]["work_bytes"]) if "heed" in engines else 0)
-                if work.lacking:
-                    cells = cells[:6] + ["not interpreted: " + work.lacking[0]] + ["-"] * (len(cells) - 7)
-                line([name, engine] + cells)
         name, machine = next(iter(machines.items()))
-        print("\n### %s: heed's figures by ggml's, the bound that of %s\n" % (target, name))
-        line(["work"] + AIMS)
-        line(["---"] * (1 + len(AIMS)))
-        for name, engines in of_target.items():
-            if len(engines) == 2 and not any(row["lacking"] for rows in engines.values() for row in rows):
-                line([name] + aims(Work(engines["heed"]), Work(engines["ggml"]), machine, data["launch"]))
-        print("\n### %s: least milliseconds, and what they are\n" % target)
-        line(["work"] + [cell for name in machines for cell in (name + ", heed", "ggml", "heed / ggml")])
-        line(["---"] * (1 + 3 * len(machines)))
-        for name, engines in of_target.items():
-            cells = [name]
-            for machine in machines.values():
-                found = []
-                for engine in ("heed", "ggml"):
-                    work = Work(engines[engine]) if engine in engines else None
-                    needs_matrix = work is not None and work.sum["matrix_multiply_adds"] and not machine["matrix"]
-                    if work is None or work.lacking or needs_matrix:
-                        found.append(None)
-                        cells.append("-")
-                        continue
-                    unit, seconds = max(work.times(machine, data["launch"]).items(), key=lambda pair: pair[1])
-                    found.append(seconds)
-                    cells.append("%.3g %s" % (1e3 * seconds, unit))
-                cells.append("%.2f" % (found[0] / found[1]) if all(found) else "-")
-            line(cells)
+        if not only_aims:
+            print_counts(target, of_target, machine["segment"])
+        print_aims(target, of_target, name, machine, data["launch"])
+        if not only_aims:
+            print_bounds(target, of_target, machines, data["launch"])
 
 
 if __name__ == "__main__":
