@@ -87,6 +87,13 @@ Tensor cross_attention(Graph& g, Tensor x, const std::string& layer, const Whisp
 
 }  // namespace
 
+std::vector<std::pair<int, int>> WhisperConfig::aligning_heads() const {
+  std::vector<std::pair<int, int>> all = aligning;
+  for (int layer = decoder.layers / 2; layer < decoder.layers && aligning.empty(); ++layer)
+    for (int head = 0; head < decoder.heads; ++head) all.emplace_back(layer, head);
+  return all;
+}
+
 std::vector<double> mel_triangles(int64_t bands) {
   const double step = std::log(6.4) / 27.0, rate = static_cast<double>(WhisperConfig::kRate);
   const auto hertz = [&](double mel) {
@@ -222,15 +229,16 @@ Tensor WhisperModel::decode(Graph& g, Tensor ids, Dim past, const WhisperOptions
   nn::MultiHeadOptions own = self_attention(side);
   own.causal = Causal::BottomRight;
   own.cache = {.capacity = side.positions, .past = past, .dtype = options.cache_dtype};
+  const std::vector<std::pair<int, int>> aligning = config_.aligning_heads();
   std::vector<Tensor> heads;
   for (int i = 0; i < side.layers && g.status() == Status::Ok; ++i) {
     const std::string name = layer_name("decoder", i);
     x = nn::attention_block(g, x, x, x, name, kSelfNames, own, kPreNorm);
     Tensor weights;
     const auto aligns = [&](const std::pair<int, int>& head) { return head.first == i; };
-    const bool looks_here = looks != nullptr && std::any_of(config_.aligning.begin(), config_.aligning.end(), aligns);
+    const bool looks_here = looks != nullptr && std::any_of(aligning.begin(), aligning.end(), aligns);
     x = cross_attention(g, x, name, config_, options, looks_here ? &weights : nullptr);
-    for (const auto& head : config_.aligning)
+    for (const auto& head : aligning)
       if (looks_here && aligns(head)) heads.push_back(g.slice(weights, 1, head.second, 1));
     x = nn::feed_forward_block(g, x, name, kFeedForwardNames, feed_forward(side), kPreNorm);
   }

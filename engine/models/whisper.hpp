@@ -31,13 +31,15 @@ struct WhisperSide {
 struct WhisperConfig {
   int64_t width = 0, bands = 0, vocabulary = 0;  // of a row; mel bands of a frame; tokens
   WhisperSide encoder, decoder;
-  // Heads of the decoder's cross attention, (layer, head), that look at where a token is said.
-  std::vector<std::pair<int, int>> aligning;
+  std::vector<std::pair<int, int>> aligning;  // as the file has them; see aligning_heads()
 
   // Frames begin each kHop samples; the second convolution makes one position of two frames.
   static constexpr int64_t kRate = kSpeechRate, kHop = 160, kFrame = 400;
   int64_t frames() const { return 2 * encoder.positions; }
   int64_t window() const { return frames() * kHop; }  // samples
+  // Heads of the decoder's cross attention, (layer, head) in ascending order, that look at where a token is said: those that the file
+  // names, else all of the upper half of the layers.
+  std::vector<std::pair<int, int>> aligning_heads() const;
 };
 
 // Tokens that are no text. Texts are the ids below `end`.

@@ -187,9 +187,6 @@ void WhisperLoader::read_alignment(Fields* fields) const {
     });
   std::sort(config_.aligning.begin(), config_.aligning.end());
   config_.aligning.erase(std::unique(config_.aligning.begin(), config_.aligning.end()), config_.aligning.end());
-  if (!config_.aligning.empty()) return;
-  for (uint64_t layer = layers / 2; layer < layers; ++layer)
-    for (uint64_t head = 0; head < heads; ++head) add(layer, head);
 }
 
 Status WhisperModel::open(const std::string& path, const Log& log) {

@@ -81,7 +81,7 @@ class WhisperLoader {
   // The ids of tokens that are no text, by their names in the vocabulary.
   Status find_tokens();
   void read_ids(Fields* fields, const char* name, std::vector<int32_t>* ids) const;
-  // The list "alignment_heads" of pairs. Without it, all heads of the upper half of the layers align.
+  // The list "alignment_heads" of pairs, if it is there.
   void read_alignment(Fields* fields) const;
   // Vocabularies of models of English alone are smaller; both name all languages.
   bool seems_multilingual() const { return config_.vocabulary >= 51865; }

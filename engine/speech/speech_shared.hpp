@@ -67,7 +67,7 @@ struct SpeechRecognizer::Shared {
   Status compile_decoder(const Decoding& what, Plan* plan);
   Status compile_aligner();
   size_t look_size() const {
-    return model.config().aligning.size() * static_cast<size_t>(model.config().encoder.positions);
+    return model.config().aligning_heads().size() * static_cast<size_t>(model.config().encoder.positions);
   }
   // Waits for the run under way, and leaves what it gave with its stream.
   void settle();

@@ -30,7 +30,7 @@ void SpeechStream::Impl::add_words(std::span<SpeechSegment> segments) const {
   const SpeechRecognizer::Shared& s = *shared;
   const models::WhisperTokens& tokens = s.model.tokens();
   const auto positions = static_cast<size_t>(s.model.config().encoder.positions);
-  const size_t heads = s.model.config().aligning.size(), read = text_to_align().size();
+  const size_t heads = s.model.config().aligning_heads().size(), read = text_to_align().size();
   const size_t first =
       prompt.size() - (prompt.back() == tokens.no_times ? 1 : 0);  // the row that tells the text's first token
   const auto frames = std::clamp<size_t>(static_cast<size_t>(samples / kStep), 1, positions);

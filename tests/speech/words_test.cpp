@@ -101,7 +101,7 @@ TEST_CASE("words: those of tiny models, on every device", "[speech]") {
     const std::vector<std::pair<int, int>> upper_half = name == "english"
                                                             ? std::vector<std::pair<int, int>>{{1, 0}, {1, 1}, {1, 2}}
                                                             : std::vector<std::pair<int, int>>{{0, 0}, {0, 1}};
-    CHECK(tiny.model.config().aligning == upper_half);  // its file names no heads
+    CHECK(tiny.model.config().aligning_heads() == upper_half);  // its file names no heads
     SpeechOptions options = without_doubts(true);
     options.words = true;
     SpeechText want;
