@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# heed's CPU device beside CTranslate2, which faster-whisper runs on: Whisper tiny.en hears a recording, both in turn, in one run. Gets the
-# model and CTranslate2 (PyPI, into .cache/speech-peers), builds samples/listen into build/, and prints a table of times and ratios.
-# heed's time of a window begins with the samples, CTranslate2's with the mel bands.
+# heed's CPU device beside CTranslate2, which faster-whisper runs on, and whisper.cpp: Whisper tiny.en hears a recording, all in turn, in one
+# run. Gets the model and the peers (PyPI, into .cache/speech-peers), builds samples/listen into build/, and prints a table of times, ratios
+# and memory. The time of a window begins with the samples, but CTranslate2's with the mel bands.
 #   speech_peers.sh [RECORDING]      16 bits, mono, 16 kHz; default: tests/speech/open-door.wav
 #   HEED_PEER_THREADS   default: 2
 #   HEED_PEER_ROUNDS    default: 8
@@ -13,8 +13,8 @@ venv=$root/.cache/speech-peers
 model=$("$root/samples/listen/fetch_model.sh")
 "$root/tests/drivers/install.sh" listen
 [[ -x $venv/bin/python ]] || python3 -m venv "$venv"
-"$venv/bin/python" -c 'import ctranslate2' 2>/dev/null ||
-  "$venv/bin/pip" install --quiet --disable-pip-version-check numpy ctranslate2==4.8.5
+"$venv/bin/python" -c 'import ctranslate2, _pywhispercpp' 2>/dev/null ||
+  "$venv/bin/pip" install --quiet --disable-pip-version-check numpy ctranslate2==4.8.5 pywhispercpp==1.5.1
 [[ -f $root/build/CMakeCache.txt ]] || cmake -S "$root" -B "$root/build" -G Ninja -DCMAKE_BUILD_TYPE=Release >/dev/null
 cmake --build "$root/build" --target listen >/dev/null
 "$venv/bin/python" "$root/tests/bench/peers/speech_peer.py" "$root/build/samples/listen/listen" "$model" "$recording" \

@@ -475,6 +475,14 @@ def q8_0(values, scale):
     return b"".join(factors[row].tobytes() + block.tobytes() for row in range(len(values)) for block in blocks[row])
 
 
+def bytes_of(word):
+    """Those that a word of GPT-2's alphabet, which has a printable letter for each byte, stands for."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in plain]
+    letters = {chr(byte): byte for byte in plain} | {chr(256 + i): byte for i, byte in enumerate(others)}
+    return bytes(letters[letter] for letter in word)
+
+
 def save_ggml(path, c, stored):
     """As whisper.cpp has it: matrices as they are, int8 as Q8_0, and all else in f32."""
     words, kind = vocabulary(c), c["dtype"]
@@ -482,10 +490,9 @@ def save_ggml(path, c, stored):
     data = struct.pack("<12I", 0x67676D6C, len(words), *sides, c["bands"], {F32: 0, F16: 1, I8: 2007}[kind])
     filters = mel_filters(c["bands"]).astype("<f4")
     data += struct.pack("<2I", *filters.shape) + filters.tobytes()
-    letters = {chr(0x120): b" ", "Ã": b"\xc3", "©": b"\xa9"}
     data += struct.pack("<I", len(texts(c)))
     for word in texts(c):
-        raw = b"".join(letters.get(letter, letter.encode()) for letter in word)
+        raw = bytes_of(word)
         data += struct.pack("<I", len(raw)) + raw
     for name, kind, values, scale in split_variables(stored):
         shape, is_matrix = values.shape, values.ndim > 1 and "embed_positions" not in name

@@ -1,7 +1,9 @@
-"""Times CTranslate2 and heed's program `listen` in turn; see speech_peers.sh.
+"""Times CTranslate2, whisper.cpp and heed's program `listen` in turn; see speech_peers.sh.
 
     speech_peer.py LISTEN MODEL RECORDING THREADS ROUNDS
+    speech_peer.py --once KIND MODEL RECORDING THREADS      CTranslate2 alone hears once: what its memory is
 """
+import os
 import re
 import statistics
 import subprocess
@@ -13,51 +15,80 @@ from pathlib import Path
 import ctranslate2
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "speech"))
-from make import log_mel  # noqa: E402
+import whisper_cpp
+from make import log_mel
 
-listen, folder, recording, threads, rounds = sys.argv[1:]
-WINDOW = 480000
+WINDOW, KINDS = 480000, ("float32", "int8")
 HEED = {"heed, as in the file (f16)": [], "heed, f32": ["--weights", "f32"], "heed, q8_0": ["--weights", "q8_0"],
-        "heed, q8_0, rounded rows": ["--weights", "q8_0", "--round-rows"]}
-
-with wave.open(recording) as file:
-    assert (file.getframerate(), file.getnchannels(), file.getsampwidth()) == (16000, 1, 2), "16 bits, mono, 16 kHz"
-    samples = np.frombuffer(file.readframes(file.getnframes()), "<i2")[:WINDOW] / 32768.0
-mel = log_mel(np.pad(samples, (0, WINDOW - len(samples))), 80).T[None].astype(np.float32)
-
-times = {}  # (milliseconds of a window, of a token), a pair for each round
+        "heed, q8_0, rounded rows": ["--weights", "q8_0", "--round-rows", "--cache", "f16"]}
 
 
-def peer(name, model):
+def mel_of(recording):
+    with wave.open(recording) as file:
+        assert (file.getframerate(), file.getnchannels(), file.getsampwidth()) == (16000, 1, 2), "16 bits, mono, 16 kHz"
+        samples = np.frombuffer(file.readframes(file.getnframes()), "<i2")[:WINDOW] / 32768.0
+    return log_mel(np.pad(samples, (0, WINDOW - len(samples))), 80).T[None].astype(np.float32)
+
+
+def open_peer(kind, folder, threads):
+    return ctranslate2.models.Whisper(folder, device="cpu", compute_type=kind, intra_threads=int(threads))
+
+
+def hear_by_peer(model, mel):
+    """Milliseconds from mel bands to the encoded window, and of a token."""
     features = ctranslate2.StorageView.from_array(np.ascontiguousarray(mel))
     start = time.perf_counter()
     encoded = model.encode(features)
     middle = time.perf_counter()
     result = model.generate(encoded, [[50257, 50362]], beam_size=1)
-    tokens = len(result[0].sequences_ids[0]) + 1
-    times.setdefault(name, []).append(((middle - start) * 1e3, (time.perf_counter() - middle) * 1e3 / tokens))
+    return (middle - start) * 1e3, (time.perf_counter() - middle) * 1e3 / (len(result[0].sequences_ids[0]) + 1)
 
 
-def heed(name, options):
-    told = subprocess.run([listen, "--model", folder, "--device", "cpu", "--threads", threads, "--ids", "--bench", "3", *options,
-                           recording], check=True, capture_output=True, text=True).stdout
-    window, rate = re.search(r"a window (\d+) ms .* then ([\d.]+) tokens/s", told).groups()
-    times.setdefault(name, []).append((float(window), 1e3 / float(rate)))
+def peak_of(command):
+    """MiB at most resident."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    assert status == 0, command
+    return used.ru_maxrss / 1024
 
 
-models = {f"CTranslate2, {kind}": ctranslate2.models.Whisper(folder, device="cpu", compute_type=kind, intra_threads=int(threads))
-          for kind in ("float32", "int8")}
-for _ in range(int(rounds)):
-    for name, model in models.items():
-        peer(name, model)
-    for name, options in HEED.items():
-        heed(name, options)
+def main(listen, folder, recording, threads, rounds):
+    mel, file = mel_of(recording), Path(listen).parent / "whisper-cpp.bin"
+    whisper_cpp.convert(folder, file)
 
-median = {name: [statistics.median(column) for column in zip(*pairs)] for name, pairs in times.items()}
-print(f"medians of {rounds} rounds with {threads} threads; ratios to CTranslate2's float32 and int8")
-print("| | a window of 30 s, ms | ratios | tokens per second | ratios |\n|---|---|---|---|---|")
-for name, (window, token) in median.items():
-    against = [median[peer] for peer in models]
-    print(f"| {name} | {window:.0f} | {' '.join(f'{a[0] / window:.2f}' for a in against)} "
-          f"| {1e3 / token:.0f} | {' '.join(f'{a[1] / token:.2f}' for a in against)} |")
+    def heed(options):
+        told = subprocess.run([listen, "--model", folder, "--device", "cpu", "--threads", threads, "--ids", "--bench", "3", *options,
+                               recording], check=True, capture_output=True, text=True).stdout
+        window, rate = re.search(r"a window (\d+) ms .* then ([\d.]+) tokens/s", told).groups()
+        return float(window), 1e3 / float(rate)
+
+    models = {kind: open_peer(kind, folder, threads) for kind in KINDS}
+    peers = {f"CTranslate2, {kind}": lambda model=model: hear_by_peer(model, mel) for kind, model in models.items()}
+    peers["whisper.cpp, f16"] = lambda: whisper_cpp.hear(file, recording, threads)
+    runs = peers | {name: lambda options=options: heed(options) for name, options in HEED.items()}
+    times = {name: [] for name in runs}
+    for _ in range(int(rounds)):
+        for name, run in runs.items():
+            times[name].append(run())
+    commands = {f"CTranslate2, {kind}": [sys.executable, __file__, "--once", kind, folder, recording, threads] for kind in KINDS}
+    commands["whisper.cpp, f16"] = [sys.executable, whisper_cpp.__file__, str(file), recording, threads]
+    commands |= {name: [listen, "--model", folder, "--device", "cpu", "--threads", threads, *options, recording]
+                 for name, options in HEED.items()}
+
+    def ratios(name, column):
+        """Of each peer's time to this one's, round by round: the medians."""
+        return " ".join(f"{statistics.median(a[column] / b[column] for a, b in zip(times[peer], times[name])):.2f}" for peer in peers)
+
+    print(f"medians of {rounds} rounds with {threads} threads; ratios to {', '.join(peers)}; memory with Python's where a peer runs in it")
+    print("| | a window of 30 s, ms | ratios | tokens per second | ratios | MiB at most |\n|---|---|---|---|---|---|")
+    for name, pairs in times.items():
+        window, token = (statistics.median(column) for column in zip(*pairs))
+        print(f"| {name} | {window:.0f} | {ratios(name, 0)} | {1e3 / token:.0f} | {ratios(name, 1)} | {peak_of(commands[name]):.0f} |")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--once":
+        kind, folder, recording, threads = sys.argv[2:]
+        hear_by_peer(open_peer(kind, folder, threads), mel_of(recording))
+    else:
+        main(*sys.argv[1:])
