@@ -63,11 +63,49 @@ Tensor apart(Graph& g, Tensor x, int64_t heads) {
   return g.transpose(g.reshape(x, {shape[0], shape[1], heads, shape[2].value / heads}), 1, 2);
 }
 
-Tensor memory(Graph& g, const std::string& attention, const char* what, const WhisperConfig& config,
+// Heads [1, heads, S, width] -> rows.
+Tensor together(Graph& g, Tensor heads) {
+  const Shape shape = g.shape(heads);
+  if (shape.rank != 4) return {};
+  return g.reshape(g.transpose(heads, 1, 2), {shape[0], shape[2], shape[1].value * shape[3].value});
+}
+
+Tensor memory(Graph& g, const std::string& attention, const char* what, int64_t positions, const WhisperConfig& config,
               const WhisperOptions& options) {
   const int64_t heads = config.decoder.heads;
-  return g.state(attention + what, {1, heads, config.encoder.positions, config.width / heads},
+  return g.state(attention + what, {1, heads, positions, config.width / heads},
                  options.cache_dtype.value_or(DType::F32));
+}
+
+// One of the parts, as wide as x, of a linear layer that makes several: a product of its own, which writes its heads where they stay. Of few
+// rows a GPU makes all parts in one pass.
+Tensor heads_of_part(Graph& g, Tensor x, const std::string& name, int64_t part, int64_t parts,
+                     const WhisperConfig& config) {
+  const int64_t width = config.width, begin = part * width;
+  g.push_label(name);
+  const Tensor weight = table(g, (name + ".weight").c_str(), parts * width, width);
+  const Tensor bias = g.weight(name + ".bias", {parts * width});
+  const Tensor y = g.linear(x, g.slice(weight, 0, begin, width), g.slice(bias, 0, begin, width));
+  g.pop_label();
+  return apart(g, y, config.decoder.heads);
+}
+
+// Attention over the tokens so far.
+Tensor own_attention(Graph& g, Tensor x, const std::string& layer, Dim past, const WhisperConfig& config,
+                     const WhisperOptions& options) {
+  const std::string name = layer + ".self_attention";
+  const int64_t room = config.decoder.positions;
+  const Tensor rows = nn::layernorm(g, x, name + ".layer_norm");
+  const auto project = [&](int64_t part) { return heads_of_part(g, rows, name + ".linear_0", part, 3, config); };
+  const Tensor query = project(0), key = project(1), value = project(2);
+  if (g.status() != Status::Ok) return {};
+  const Dim there = g.sum(past, g.shape(key)[2], room);
+  const auto append = [&](const char* what, Tensor heads) {
+    return g.slice(g.append(memory(g, name, what, room, config, options), heads, 2, past), 2, 0, there);
+  };
+  const Tensor keys = append(".keys", key), values = append(".values", value);
+  const AttentionResult seen = g.attention(query, keys, values, {.causal = Causal::BottomRight});
+  return g.add(x, nn::linear(g, together(g, seen.output), name + ".linear_1", config.width));
 }
 
 // Attention over what is heard, whose keys and values are there. *weights becomes those of all heads.
@@ -75,14 +113,13 @@ Tensor cross_attention(Graph& g, Tensor x, const std::string& layer, const Whisp
                        const WhisperOptions& options, Tensor* weights) {
   const std::string name = layer + ".attention";
   const Tensor query = nn::linear(g, nn::layernorm(g, x, name + ".layer_norm"), name + ".linear_0", config.width);
+  const int64_t positions = config.encoder.positions;
   const AttentionResult heard =
-      g.attention(apart(g, query, config.decoder.heads), memory(g, name, ".keys", config, options),
-                  memory(g, name, ".values", config, options), {.return_weights = weights != nullptr});
-  const Shape shape = g.shape(x);
+      g.attention(apart(g, query, config.decoder.heads), memory(g, name, ".keys", positions, config, options),
+                  memory(g, name, ".values", positions, config, options), {.return_weights = weights != nullptr});
   if (g.status() != Status::Ok) return {};
   if (weights != nullptr) *weights = heard.weights;
-  const Tensor rows = g.reshape(g.transpose(heard.output, 1, 2), {shape[0], shape[1], config.width});
-  return g.add(x, nn::linear(g, rows, name + ".linear_2", config.width));
+  return g.add(x, nn::linear(g, together(g, heard.output), name + ".linear_2", config.width));
 }
 
 }  // namespace
@@ -205,16 +242,14 @@ Tensor WhisperModel::encode(Graph& g, Tensor mel, const WhisperOptions& options)
 
 void WhisperModel::remember(Graph& g, Tensor encoded, const WhisperOptions& options) const {
   declare(g, true, options);
-  const int64_t heads = config_.decoder.heads;
   for (int i = 0; i < config_.decoder.layers && g.status() == Status::Ok; ++i) {
     const std::string name = layer_name("decoder", i) + ".attention";
-    const Tensor both = nn::linear(g, encoded, name + ".linear_1", 2 * config_.width);
-    const auto keep = [&](const char* what, int64_t begin) {
-      const Tensor rows = apart(g, g.slice(both, 2, begin, config_.width), heads);
-      g.append(memory(g, name, what, config_, options), rows, 2, 0);
+    const auto keep = [&](const char* what, int64_t part) {
+      const Tensor heads = heads_of_part(g, encoded, name + ".linear_1", part, 2, config_);
+      g.append(memory(g, name, what, config_.encoder.positions, config_, options), heads, 2, 0);
     };
     keep(".keys", 0);
-    keep(".values", config_.width);
+    keep(".values", 1);
   }
 }
 
@@ -226,14 +261,11 @@ Tensor WhisperModel::decode(Graph& g, Tensor ids, Dim past, const WhisperOptions
   const Tensor positions = table(g, "decoder.position_encodings.encodings", side.positions, config_.width);
   Tensor x = g.embedding(table(g, "decoder.embeddings.weight", config_.vocabulary, config_.width), ids, DType::F32);
   x = g.add(x, g.cast(g.slice(positions, 0, past, shape[1]), DType::F32));
-  nn::MultiHeadOptions own = self_attention(side);
-  own.causal = Causal::BottomRight;
-  own.cache = {.capacity = side.positions, .past = past, .dtype = options.cache_dtype};
   const std::vector<std::pair<int, int>> aligning = config_.aligning_heads();
   std::vector<Tensor> heads;
   for (int i = 0; i < side.layers && g.status() == Status::Ok; ++i) {
     const std::string name = layer_name("decoder", i);
-    x = nn::attention_block(g, x, x, x, name, kSelfNames, own, kPreNorm);
+    x = own_attention(g, x, name, past, config_, options);
     Tensor weights;
     const auto aligns = [&](const std::pair<int, int>& head) { return head.first == i; };
     const bool looks_here = looks != nullptr && std::any_of(aligning.begin(), aligning.end(), aligns);

@@ -77,7 +77,7 @@ class DecodingBuilder {
       const Tensor first_time = g_.number(static_cast<double>(first), DType::I32);
       ruled = g_.where(g_.logical_and(g_.lt(ids, first_time), g_.gt(times, others)), never, ruled);
     }
-    Tensor next, best;
+    Tensor next;
     if (what_.draws) {
       const auto list = [&](const char* name) { return g_.input(name, {1, 1}, DType::I32); };
       SampleOptions sample;
@@ -85,12 +85,11 @@ class DecodingBuilder {
       sample.seeds = list("seed");
       sample.steps = list("step");
       next = g_.sample(ruled, sample);
-      best = g_.take(ruled, 2, g_.reshape(next, {1, 1, 1}));
     } else {
       next = g_.argmax(ruled);
-      best = last_axis(ruled, Reduction::Max);
     }
-    g_.output("log_probability", g_.reshape(g_.sub(best, last_axis(ruled, Reduction::LogSumExp)), {1, 1}));
+    const Tensor probability = g_.take(g_.log_softmax(ruled), 2, g_.reshape(next, {1, 1, 1}));
+    g_.output("log_probability", g_.reshape(probability, {1, 1}));
     return next;
   }
 
