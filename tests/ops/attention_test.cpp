@@ -644,6 +644,18 @@ TEST_CASE("attention on every device", "[ops]") {
   cases.push_back(separate_case({.d_k = 65, .d_v = 1}));
   cases.push_back(separate_case({.batch = 1, .heads = 1, .queries = 3, .keys = 9001, .d_k = 4, .d_v = 3}));
   cases.push_back(separate_case({.scale = 0.25}));
+  // Scales by which the largest logit of a row grows from tile to tile by more powers of 2 than f16 has.
+  for (const double scale : {4.0, -4.0}) {
+    cases.push_back(separate_case({.queries = 70, .keys = 150, .d_k = 64, .d_v = 64, .scale = scale}));
+    cases.push_back(separate_case({.queries = 70,
+                                   .keys = 150,
+                                   .d_k = 20,
+                                   .d_v = 12,
+                                   .causal = Causal::BottomRight,
+                                   .key_padding = true,
+                                   .scale = scale,
+                                   .log_sum_exp = true}));
+  }
   cases.push_back(separate_case({.weights = true}));
   for (const Causal causal : {Causal::TopLeft, Causal::BottomRight})
     for (const auto& s : {std::array<int64_t, 2>{17, 17}, {5, 33}, {33, 5}})
@@ -741,6 +753,7 @@ TEST_CASE("attention beside values that are infinite or NaN on every device", "[
     add([](Attention& a) { a.bias = {2, a.queries, a.keys}, a.infinite = true; });
     add([](Attention& a) { a.mask = {2, 2, a.queries, a.keys}, a.key_padding = true, a.keep = true, a.group = 2; });
     add([](Attention& a) { a.causal = Causal::TopLeft, a.key_padding = true, a.dropout = 0.3f; });
+    add([](Attention& a) { a.key_padding = true, a.d_k = 32, a.d_v = 32; });
   }
   check(operation);
 }
