@@ -5,7 +5,8 @@
   loops.py show LISTING...     prints them for single files
 
   load_groups   how many loads from memory a step waits for one after the other: 1 where all are under way together
-  per_product   instructions of a step for each product of the matrix unit; loops within it count once
+  per_product   instructions of a step for each product of the matrix unit, on the way through it that takes the fewest for each:
+                what is rare has a branch around it. Loops within it count once
 
 A step is one turn of the innermost loop that both multiplies and loads from memory; empty where there is none, or no listing.
 Instructions take no time here and a load takes 1, until something waits for it: load_groups is what a turn takes, once turns
@@ -230,6 +231,21 @@ def turns(blocks, body, state, count):
     return times
 
 
+def least_each(blocks, body):
+    """Instructions for each product on the way through a loop, whose blocks are in order, that has the fewest; None without."""
+    header, place = body[0], {at: number for number, at in enumerate(body)}
+    ways = {}  # for each block: the fewest instructions up to its end, by the products on the way
+    for at in body:
+        before = [ways[pred] for pred in blocks[at].preds if pred in ways and place[pred] < place[at]]
+        least = {0: 0} if at == header else {}
+        for way in before:
+            for products, count in way.items():
+                least[products] = min(count, least.get(products, count))
+        ways[at] = {products + blocks[at].products: count + blocks[at].instructions for products, count in least.items()}
+    ends = [ways[pred] for pred in blocks[header].preds if pred in ways]
+    return min((count / products for way in ends for products, count in way.items() if products), default=None)
+
+
 class Step:
     """What a turn of a hot loop holds."""
 
@@ -241,7 +257,8 @@ class Step:
         self.instructions = sum(blocks[at].instructions for at in inner)
         self.products = sum(blocks[at].products for at in body)
         self.multiply_adds = sum(blocks[at].weight for at in body) - OF_A_PRODUCT * self.products
-        self.per_product = round(self.length / self.products, 1) if self.products else None
+        each = least_each(blocks, body)
+        self.per_product = None if each is None else round(each, 1)
 
 
 def read_steps(text):

@@ -49,6 +49,23 @@ BB4:
 	s_endpgm                                                    ; bfb00000
 """
 
+RARE = """
+BB0:
+	s_branch BB1                                                ; bfa00001
+BB1:
+	buffer_load_b128 v[8:11], v7, s[0:3], 0 offen               ; e05c0000 80010807
+	s_cbranch_scc0 BB3                                          ; bfa10010
+BB2:
+	v_add_f32 v1, v12, v13                                      ; 06021b0c
+	v_add_f32 v1, v12, v13                                      ; 06021b0c
+BB3:
+	s_waitcnt vmcnt(0)                                          ; bf8903f7
+	v_wmma_f32_16x16x16_f16 v[80:87], v[120:127], v[128:135], v[80:87] ; cc404050 1d430178
+	s_cbranch_scc0 BB1                                          ; bfa1fff0
+BB4:
+	s_endpgm                                                    ; bfb00000
+"""
+
 WITHOUT_LOADS = """
 BB0:
 	buffer_load_b128 v[8:11], v7, s[0:3], 0 offen               ; e05c0000 80010807
@@ -89,6 +106,9 @@ class Amd(unittest.TestCase):
 
     def test_waits_for_other_memory(self):
         self.assertEqual(self.groups("s_waitcnt lgkmcnt(0)", "s_wait_loadcnt 0x0")[0], 1)
+
+    def test_what_is_rare_does_not_count(self):
+        self.assertEqual(loops.read_listing(RARE), (1, 2.0))
 
     def test_a_loop_without_loads(self):
         self.assertIsNone(loops.read_listing(WITHOUT_LOADS))
