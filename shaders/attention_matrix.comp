@@ -4,10 +4,10 @@
 // A workgroup is a grid of WAVES_M x WAVES_N subgroups. The subgroups of a grid row share WM queries: each makes the
 // logits of BN of a tile's BK keys, and some columns of the outputs. Fragments are MS x NS x KS, a size that the device
 // lists. Vulkan does not say which invocation holds which element of a fragment, so that logits go through shared
-// memory to the softmax, and weights go back to the matrix units, in f16 or as two terms of bf16; so do the factors of the
-// sums.
+// memory to the softmax, and weights go back to the matrix units, in f16 or as two terms of bf16.
 //
-// Where operands are aligned, the loads of a tile's keys and values are under way before the first of them is waited for.
+// Where operands are aligned, the next tile's keys and values come into registers while a tile is multiplied, and no load has
+// a branch beside it.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -19,7 +19,6 @@
 #define LONGEST_FIRST
 #define TWO_BYTES
 #include "shared/attention.glsl"
-#include "shared/kept_keys.glsl"
 #include "shared/strange_values.glsl"
 #include "shared/subgroup_sync.glsl"
 #include "shared/attention_matrix.h"
@@ -37,6 +36,7 @@ layout(set = 0, binding = 2) readonly buffer ValueBits { uint16_t v_bits[]; };
 layout(set = 0, binding = 0) readonly buffer Query16 { uvec4 q16[]; };
 layout(set = 0, binding = 1) readonly buffer Key16 { uvec4 k16[]; };
 layout(set = 0, binding = 2) readonly buffer Value16 { uvec4 v16[]; };
+layout(set = 0, binding = 6) writeonly buffer OutFours { uvec2 result_fours[]; };
 
 // Whether all operands can be read 16 bytes at a time.
 const bool WHOLE = (FLAGS & HEED_ATTENTION_VEC4) != 0u;
@@ -46,21 +46,30 @@ const uint FM = WM / MS;       // fragments of one subgroup
 const uint FK = K_PADDED / KS;
 const uint FB = BN / NS;
 const uint FN = V_PADDED / WAVES_N / NS;
+const uint ALL_KEYS = 0xffffffffu >> (32u - BK);  // a bit for each of a tile
 
 // The softmax:
-const uint ROWS = WM / WAVES_N;                       // rows of a subgroup
+const uint ROWS = WM / WAVES_N;                           // rows of a subgroup
 const uint ROW_LANES = LANES > ROWS ? LANES / ROWS : 1u;  // lanes that divide a row
 const uint ROWS_AT_ONCE = LANES / ROW_LANES;
-const uint ROWS_EACH = ROWS / ROWS_AT_ONCE;               // rows of a lane
-const uint VECS = BK / 4u / ROW_LANES;                    // groups of four logits of a lane in each row
-float largest[ROWS_EACH], total[ROWS_EACH];
+const uint ROWS_EACH = ROWS / ROWS_AT_ONCE;  // rows of a lane
+const uint VECS = BK / 4u / ROW_LANES;       // groups of four logits of a lane in each row
+float shift[ROWS_EACH], shrink[ROWS_EACH], total[ROWS_EACH];  // shrink: what the last tile multiplies the sums by
 
+// A weight is 2 to the power of (logit - shift) times a unit. The shift of a row is the largest of its logits, or up to SLACK powers
+// of two smaller: most tiles then leave the sums as they are.
+const float SLACK = 8.0;
 // Weights are multiplied by this, since the smallest would be subnormal in f16, or 0. Sums are divided by it again.
 #ifdef A_BFLOAT
 const float ONE = 1.0;
 #else
-const float ONE = 32768.0;
+const float ONE = 128.0;  // 2^SLACK times this is the largest
 #endif
+const float LOG2_E = 1.442695041;
+
+// Whether logits stay what matrix units made of them, and are scaled on their way into the power alone.
+bool is_unscaled() { return !has(HEED_SOFTMAX_BIAS) && !has(HEED_SOFTMAX_FILL) && SCALE > 0.0 && SCALE < 1e20; }
+float unit() { return is_unscaled() ? SCALE * LOG2_E : LOG2_E; }
 
 // A subgroup's first query in the workgroup, and its number among the subgroups that share that query.
 uint wave_row() { return gl_SubgroupID / WAVES_N * WM; }
@@ -79,69 +88,65 @@ const uint K_LOADS = (K_OCTETS + gl_WorkGroupSize.x - 1u) / gl_WorkGroupSize.x;
 const uint V_KEYS = BK / 4u * (V_PADDED / 8u) < gl_WorkGroupSize.x ? 2u : 4u;
 const uint V_BLOCKS = BK / V_KEYS * (V_PADDED / 8u);
 const uint V_LOADS = (V_BLOCKS + gl_WorkGroupSize.x - 1u) / gl_WorkGroupSize.x;
-// Whether registers are enough to read values before keys are kept.
-const bool TOGETHER = K_LOADS + V_LOADS * V_KEYS <= 8u;
+// Registers are enough for a few octets while a tile is multiplied, and for some more while nothing else is going on.
+const uint TILE_LOADS = K_LOADS + V_LOADS * V_KEYS;
+const bool AHEAD = TILE_LOADS <= 8u;      // the next tile is read while one is multiplied
+const bool TOGETHER = TILE_LOADS <= 16u;  // else values are read when keys are kept
 
 // One octet of a row that starts at `at`. No load is behind a branch, behind which a compiler may wait for each: what the
 // operand does not have is read elsewhere in it.
-#define HEED_READ8(name, scalars, vectors, SIZE)                                \
-  uvec4 name(uint at, uint d) {                                                 \
-    if (WHOLE) return vectors[(at + (d < SIZE ? d : 0u)) / 8u];                 \
-    uvec4 eight = uvec4(0u);                                                    \
-    [[unroll]] for (uint c = 0u; c < 8u; ++c) {                                 \
-      uint element = uint(scalars[at + min(d + c, SIZE - 1u)]);                 \
-      eight[c / 2u] |= (d + c < SIZE ? element : 0u) << (c % 2u * 16u);         \
-    }                                                                           \
-    return eight;                                                               \
+#define HEED_READ8(name, one, scalars, vectors, SIZE)                                                 \
+  uint one(uint at, uint d) { return uint(scalars[at + min(d, SIZE - 1u)]) & (0u - uint(d < SIZE)); } \
+  uvec4 name(uint at, uint d) {                                                                       \
+    if (WHOLE) return vectors[(at + (d < SIZE ? d : 0u)) / 8u];                                       \
+    uvec4 low = uvec4(one(at, d), one(at, d + 2u), one(at, d + 4u), one(at, d + 6u));                 \
+    return low | uvec4(one(at, d + 1u), one(at, d + 3u), one(at, d + 5u), one(at, d + 7u)) << 16;     \
   }
-HEED_READ8(octet_of_q, q_bits, q16, D_K)
-HEED_READ8(octet_of_k, k_bits, k16, D_K)
-HEED_READ8(octet_of_v, v_bits, v16, D_V)
+HEED_READ8(octet_of_q, one_of_q, q_bits, q16, D_K)
+HEED_READ8(octet_of_k, one_of_k, k_bits, k16, D_K)
+HEED_READ8(octet_of_v, one_of_v, v_bits, v16, D_V)
 
-// All bits if bit `row` is set and the octet lies in a row of `size` elements, else none.
-uint kept_bits(uint bits, uint row, uint octet, uint size) {
-  uint all = 0u - ((bits >> row) & 1u);
-  return octet * 8u < size ? all : 0u;
-}
-
-// Puts an invocation's octet into sh_rows from row `to` on. A row whose bit is not set becomes zeros: what lies in its memory must
-// not reach a product.
-void keep_octet(uint load, uvec4 eight, uint to, uint bits) {
+// Puts an invocation's octet into sh_rows from row `to` on. What lies past the end of a row becomes zeros: nothing else must reach a
+// product of queries and keys.
+void keep_octet(uint load, uvec4 eight, uint to) {
   uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x, row = i / (K_PADDED / 8u), octet = i % (K_PADDED / 8u);
   if (K_OCTETS % gl_WorkGroupSize.x == 0u || i < K_OCTETS)
-    sh_rows[(to + row) * K_ROW + octet] = eight & kept_bits(bits, row, octet, D_K);
+    sh_rows[(to + row) * K_ROW + octet] = octet * 8u < D_K ? eight : uvec4(0u);
 }
 
-// `read` reads the first `count`, at least one, of BK rows, and keep_rows keeps them. Where operands are not aligned, `carry` reads and
-// keeps one octet after the other instead.
-uvec4 next_rows[WHOLE ? K_LOADS : 1u];
-#define HEED_ROWS(next, read, carry, octet_of)                                                               \
-  uvec4 next(uint load, uint at, uint stride, uint count) {                                                  \
-    uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x, row = min(i / (K_PADDED / 8u), count - 1u); \
-    return octet_of(at + row * stride, i % (K_PADDED / 8u) * 8u);                                            \
-  }                                                                                                          \
-  void read(uint at, uint stride, uint count) {                                                              \
-    if (!WHOLE) return;                                                                                      \
-    [[unroll]] for (uint load = 0u; load < K_LOADS; ++load) next_rows[load] = next(load, at, stride, count); \
-  }                                                                                                          \
-  void carry(uint at, uint stride, uint count, uint to, uint bits) {                                         \
-    if (WHOLE) return;                                                                                       \
-    [[dont_unroll]] for (uint load = 0u; load < K_LOADS; ++load)                                             \
-      keep_octet(load, next(load, at, stride, count), to, bits);                                             \
+// `next` reads octet `load` of the first `count`, at least one, of BK rows; those past the end are read elsewhere, and what comes
+// of them is left out. Where operands are not aligned, `carry` reads and keeps one octet after the other.
+#define HEED_ROWS(next, carry, octet_of)                                                       \
+  uvec4 next(uint load, uint at, uint stride, uint count) {                                    \
+    uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x, row = i / (K_PADDED / 8u);    \
+    return octet_of(at + min(row * stride, (count - 1u) * stride), i % (K_PADDED / 8u) * 8u);  \
+  }                                                                                            \
+  void carry(uint at, uint stride, uint count, uint to) {                                      \
+    [[dont_unroll]] for (uint load = 0u; load < K_LOADS; ++load)                               \
+      keep_octet(load, next(load, at, stride, count), to);                                     \
   }
-HEED_ROWS(next_of_q, read_queries, carry_queries, octet_of_q)
-HEED_ROWS(next_of_k, read_keys, carry_keys, octet_of_k)
+HEED_ROWS(next_of_q, carry_queries, octet_of_q)
+HEED_ROWS(next_of_k, carry_keys, octet_of_k)
 
-void keep_rows(uint to, uint bits) {
+uvec4 next_keys[WHOLE ? K_LOADS : 1u];
+void read_keys(uint at, uint stride, uint count) {
   if (!WHOLE) return;
-  [[unroll]] for (uint load = 0u; load < K_LOADS; ++load) keep_octet(load, next_rows[load], to, bits);
+  [[unroll]] for (uint load = 0u; load < K_LOADS; ++load) next_keys[load] = next_of_k(load, at, stride, count);
 }
 
-// Ways in which keep_block changes values. NaN counts as both infinities.
-#define PICK_ALL 0u             // all stay as they are
-#define PICK_FINITE 1u          // infinities and NaN become 0
-#define PICK_INFINITE 2u        // infinity becomes 1, all else 0
-#define PICK_MINUS_INFINITE 3u  // minus infinity becomes 1, all else 0
+// Keeps the keys that read_keys has read; where operands are not aligned, it reads them, too.
+void keep_keys(uint at, uint stride, uint count) {
+  if (WHOLE) {
+    [[unroll]] for (uint load = 0u; load < K_LOADS; ++load) keep_octet(load, next_keys[load], KEYS_AT / K_ROW);
+  } else {
+    carry_keys(at, stride, count, KEYS_AT / K_ROW);
+  }
+}
+
+// Ways in which separate changes values. NaN counts as both infinities.
+#define PICK_INFINITE 0u        // infinity becomes 1, all else 0
+#define PICK_MINUS_INFINITE 1u  // minus infinity becomes 1, all else 0
+#define PICK_FINITE 2u          // infinities and NaN become 0
 
 // Bits of the two numbers of a word: the parts of each, 1, and the lowest of the exponent. What is added to them below does not
 // carry from one number to the other.
@@ -156,7 +161,6 @@ const uint SIGNS = 0x80008000u;
 uint strange_of(uint word) { return (word & EXPONENTS) + LOWEST_OF_EXPONENTS; }
 
 uint picked(uint pick, uint word) {
-  if (pick == PICK_ALL) return word;
   uint strange = strange_of(word) & SIGNS;
   if (pick == PICK_FINITE) return word & ~((strange >> 15) * 0xffffu);
   uint nan = (word & FRACTIONS) + 0x7fff7fffu, sign = pick == PICK_INFINITE ? ~word : word;
@@ -166,26 +170,32 @@ uint picked(uint pick, uint word) {
 void next_of_v(uint load, uint at, uint stride, uint count, out uvec4 eight[V_KEYS]) {
   uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x;
   [[unroll]] for (uint key = 0u; key < V_KEYS; ++key)
-    eight[key] = octet_of_v(at + min(i % (BK / V_KEYS) * V_KEYS + key, count - 1u) * stride, i / (BK / V_KEYS) * 8u);
+    eight[key] = octet_of_v(at + min((i % (BK / V_KEYS) * V_KEYS + key) * stride, (count - 1u) * stride),
+                            i / (BK / V_KEYS) * 8u);
+}
+
+// Makes zeros of a block's keys whose bit is not set.
+void mask_key(uint load, uint key, uint bits, inout uvec4 eight) {
+  uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x;
+  eight &= 0u - (bits >> (i % (BK / V_KEYS) * V_KEYS + key) & 1u);
+}
+
+// The sign bit is set if a value is infinite or NaN.
+uint strange_in(uvec4 eight) {
+  return strange_of(eight.x) | strange_of(eight.y) | strange_of(eight.z) | strange_of(eight.w);
 }
 
 // Puts an invocation's block into sh_v column by column. Matrix units read both factors of a product along the sum, here the
-// keys; since values are turned here, once, every subgroup reads many keys at a time. A key whose bit is not set becomes zeros.
-// Returns whether a value is infinite or NaN, if `watched`.
-bool keep_block(uint load, uvec4 eight[V_KEYS], uint bits, bool watched, uint pick) {
+// keys; since values are turned here, once, every subgroup reads many keys at a time.
+void keep_block(uint load, uvec4 eight[V_KEYS]) {
   uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x, first = i % (BK / V_KEYS) * V_KEYS, octet = i / (BK / V_KEYS);
-  uint strange = 0u, quad = first / 4u;
+  uint quad = first / 4u;
   // Invocations that store at a time have the same keys of several octets of columns. They begin with different columns of
   // these, since columns eight apart lie in the same banks.
   bool by_four = (octet & 1u) != 0u, by_two = BK < 32u && (octet & 2u) != 0u;
   uint four = by_four ? 4u : 0u, two = by_two ? 2u : 0u;
   uint to[2] = {(octet * 8u + four) * V_ROW + quad, (octet * 8u + 4u - four) * V_ROW + quad};
   [[unroll]] for (uint key = 0u; key < V_KEYS; ++key) {
-    eight[key] &= kept_bits(bits, first + key, octet, D_V);
-    [[unroll]] for (uint c = 0u; c < 4u; ++c) {
-      if (watched) strange |= strange_of(eight[key][c]);
-      eight[key][c] = picked(pick, eight[key][c]);
-    }
     if (by_four) eight[key] = eight[key].zwxy;
     if (by_two) eight[key] = eight[key].yxwz;
   }
@@ -201,10 +211,9 @@ bool keep_block(uint load, uvec4 eight[V_KEYS], uint bits, bool watched, uint pi
       else sh_v[at][first / 2u % 2u] = column.x;
     }
   }
-  return (strange & SIGNS) != 0u;
 }
 
-// As read_keys and so on, for a tile of values.
+// As read_keys, for a tile of values.
 uvec4 next_values[(WHOLE ? V_LOADS : 1u) * V_KEYS];
 void read_values(uint at, uint stride, uint count) {
   if (!WHOLE) return;
@@ -215,19 +224,32 @@ void read_values(uint at, uint stride, uint count) {
   }
 }
 
-// Keeps the values that read_values has read; where operands are not aligned, it reads them, too. Its loop is unrolled: Mesa 26's
-// lavapipe crashed where a binding was first read in a loop that had no turn, and then again behind it.
-bool keep_values(uint at, uint stride, uint count, uint bits, bool watched, uint pick) {
-  bool strange = false;
+// Keeps the values that read_values has read; where operands are not aligned, it reads them, too. A key whose bit is not set becomes
+// zeros. Returns whether a value is infinite or NaN, if `watched`. Branches come before what loads are waited for: drivers move loads
+// behind those that they can. The loop is unrolled: Mesa 26's lavapipe crashed where a binding was first read in a loop that had no
+// turn, and then again behind it.
+bool keep_values(uint at, uint stride, uint count, uint bits, bool watched) {
+  uint strange = 0u;
+  if (WHOLE) {
+    if (bits != ALL_KEYS)
+      [[unroll]] for (uint n = 0u; n < V_LOADS * V_KEYS; ++n) mask_key(n / V_KEYS, n % V_KEYS, bits, next_values[n]);
+    if (watched)
+      [[unroll]] for (uint n = 0u; n < V_LOADS * V_KEYS; ++n) strange |= strange_in(next_values[n]);
+  }
   [[unroll]] for (uint load = 0u; load < V_LOADS; ++load) {
     uvec4 eight[V_KEYS];
-    if (WHOLE)
-      [[unroll]] for (uint key = 0u; key < V_KEYS; ++key) eight[key] = next_values[load * V_KEYS + key];
-    else
-      next_of_v(load, at, stride, count, eight);
-    if (keep_block(load, eight, bits, watched, pick)) strange = true;
+    if (!WHOLE) next_of_v(load, at, stride, count, eight);
+    [[unroll]] for (uint key = 0u; key < V_KEYS; ++key) {
+      if (WHOLE) {
+        eight[key] = next_values[load * V_KEYS + key];
+      } else {
+        mask_key(load, key, bits, eight[key]);
+        strange |= watched ? strange_in(eight[key]) : 0u;
+      }
+    }
+    keep_block(load, eight);
   }
-  return strange;
+  return (strange & SIGNS) != 0u;
 }
 
 // Bits of the first `count` rows of a tile.
@@ -238,23 +260,43 @@ coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> queries[HOLD_Q ? FM 
 coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> logits[FM * FB];
 coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> sums[FM * FN];
 
+// Queries pass through shared memory into registers where HOLD_Q, all at a time if they fit, or as many as keys.
+const uint Q_LOADS = BM / BK * K_LOADS;
+const uint MOST_Q_LOADS = BM * K_ROW <= LOGITS_AT + BM * S_ROW ? 16u : 0u;
+const bool Q_AT_ONCE = WHOLE && Q_LOADS <= MOST_Q_LOADS;
+uvec4 next_queries[Q_AT_ONCE ? Q_LOADS : 1u];
+
+void hold_queries(uint first, uint count) {
+  [[unroll]] for (uint i = 0u; i < FM; ++i) {
+    uint row = wave_row() + i * MS - first;  // for rows before `first` it wraps around, and is more than `count`
+    if (row >= count) continue;
+    [[unroll]] for (uint n = 0u; n < FK; ++n)
+      coopMatLoad(queries[i * FK + n], sh_rows, row * K_ROW + n * KS / 8u, K_ROW, gl_CooperativeMatrixLayoutRowMajor);
+  }
+}
+
 void load_queries(Task t) {
-  uint at = p.offset[0] + t.b * p.q_b + t.h * p.q_h + t.first_query * p.q_s;
-  uint count = t.last_query - t.first_query + 1u;
+  uint at = p.offset[0] + t.b * p.q_b + t.h * p.q_h + t.first_query * p.q_s, count = t.last_query - t.first_query + 1u;
+  if (Q_AT_ONCE) {
+    [[unroll]] for (uint n = 0u; n < BM / BK; ++n) {
+      uint first = min(n * BK, count - 1u);
+      [[unroll]] for (uint load = 0u; load < K_LOADS; ++load)
+        next_queries[n * K_LOADS + load] = next_of_q(load, at + first * p.q_s, p.q_s, count - first);
+    }
+    [[unroll]] for (uint n = 0u; n < BM / BK; ++n)
+      [[unroll]] for (uint load = 0u; load < K_LOADS; ++load) keep_octet(load, next_queries[n * K_LOADS + load], n * BK);
+    if (!HOLD_Q) return;
+    barrier();
+    hold_queries(0u, BM);
+    barrier();
+    return;
+  }
   for (uint first = 0u; first < BM; first += BK) {
-    uint here = count > first ? count - first : 0u;
-    uint from = at + (here == 0u ? 0u : first * p.q_s), to = HOLD_Q ? 0u : first;
-    read_queries(from, p.q_s, max(here, 1u));
-    keep_rows(to, first_bits(here));
-    carry_queries(from, p.q_s, max(here, 1u), to, first_bits(here));
+    uint from = min(first, count - 1u);
+    carry_queries(at + from * p.q_s, p.q_s, count - from, HOLD_Q ? 0u : first);
     if (!HOLD_Q) continue;
     barrier();
-    [[unroll]] for (uint i = 0u; i < FM; ++i) {
-      uint row = wave_row() + i * MS - first;  // for rows before `first` it wraps around, and is more than BK
-      if (row >= BK) continue;
-      [[unroll]] for (uint n = 0u; n < FK; ++n)
-        coopMatLoad(queries[i * FK + n], sh_rows, row * K_ROW + n * KS / 8u, K_ROW, gl_CooperativeMatrixLayoutRowMajor);
-    }
+    hold_queries(first, BK);
     barrier();
   }
 }
@@ -289,7 +331,7 @@ void make_logits() {
 void store_logits() {
   [[unroll]] for (uint i = 0u; i < FM; ++i)
     [[unroll]] for (uint j = 0u; j < FB; ++j)
-      coopMatStore(logits[i * FB + j], sh_rows, KEYS_AT + (wave_row() + i * MS) * S_ROW + (wave_column() * BN + j * NS) / 4u,
+      coopMatStore(logits[i * FB + j], sh_rows, LOGITS_AT + (wave_row() + i * MS) * S_ROW + (wave_column() * BN + j * NS) / 4u,
                    S_ROW, gl_CooperativeMatrixLayoutRowMajor);
 }
 
@@ -309,7 +351,7 @@ uint group_of(uint n) {
 // Puts `scale` into columns 0 .. NS - 1 of a row of sh_rows.
 void put_scale(uint row, float scale) {
   [[unroll]] for (uint n = 0u; n < VECS; ++n)
-    if (group_of(n) < NS / 4u) sh_rows[KEYS_AT + row * S_ROW + group_of(n)] = uvec4(floatBitsToUint(scale));
+    if (group_of(n) < NS / 4u) sh_rows[LOGITS_AT + row * S_ROW + group_of(n)] = uvec4(floatBitsToUint(scale));
 }
 
 // Four weights as the matrix units take them.
@@ -328,44 +370,74 @@ uvec2 take_term(vec4 weights) {
 }
 #endif
 
-// Turns the logits of row r, keys `tile` and on, into weights. Bit j of `kept`: the padding keeps key j of the tile.
-void weigh(uint r, Task t, uint tile, uint kept) {
-  uint row = row_of(r), i = min(t.first_query + row, t.last_query);
-  Sight sight = sight_of(t, i);
-  if (has(HEED_SOFTMAX_CAUSAL)) kept &= first_bits(max(sight.visible, tile) - tile);
-  if (WINDOW != 0u) kept &= ~first_bits(max(sight.passed, tile) - tile);
+// Weights of logits, before some are found to be hidden. A product of f16 times a unit is within f32; one of bf16 need not be.
+vec4 weights_of(vec4 logits, float from) {
+  if (!is_unscaled()) return exp(SUBTRACT_FIRST(logits, from));
+#ifdef A_BFLOAT
+  return exp2(SUBTRACT_FIRST(logits, from) * unit());
+#else
+  return exp2(fma(logits, vec4(unit()), vec4(-max(from * unit(), LOWEST))));
+#endif
+}
+
+// Whether logits of every tile may be hidden, or have something added to them.
+const bool ALWAYS_MASKED = (FLAGS & (HEED_SOFTMAX_MASK | HEED_SOFTMAX_BIAS | HEED_SOFTMAX_FILL)) != 0u;
+
+// Finishes the logit of key j before `end`, which the padding and so on keep if `kept` is odd. Returns 1 if it has no weight, or 0.
+// No load is behind a branch: keys that are hidden are read, too, and those past the end elsewhere.
+uint mask_logit(Sight sight, uint j, uint end, uint kept, inout float value) {
+  uint key = min(j, end - 1u), hides = ~kept & 1u;
+  if (has(HEED_SOFTMAX_MASK)) hides |= uint(mask_hides(sight.mask_at, key));
+  if (has(HEED_SOFTMAX_BIAS)) value += one_bias(sight.bias_at + key * p.bias_k);
+  float instead = has(HEED_SOFTMAX_FILL) && j < end ? FILL : MINUS_INFINITY;
+  if (hides != 0u) value = instead;
+  return uint(is_minus_infinity(value));
+}
+
+// Turns the logits of row r, keys `tile` and on, into weights. Bit j of `kept`: the padding keeps key j of the tile. `masked`: a logit
+// may be hidden, or has something added to it. Returns whether the sums of the row have to shrink.
+bool weigh(uint r, Task t, uint tile, bool masked, uint kept) {
+  uint row = row_of(r), i = min(t.first_query + row, t.last_query), hidden = 0u;
   vec4 values[VECS];
-  float now_largest = largest[r];
   [[unroll]] for (uint n = 0u; n < VECS; ++n) {
-    uint group = group_of(n);
-    values[n] = uintBitsToFloat(sh_rows[KEYS_AT + row * S_ROW + group]) * SCALE;
-    [[unroll]] for (uint c = 0u; c < 4u; ++c) {
-      uint j = group * 4u + c;
-      values[n][c] = logit_of(sight, tile + j, t.end, ((kept >> j) & 1u) == 0u, values[n][c]);
-      now_largest = max(now_largest, values[n][c]);
-    }
+    values[n] = uintBitsToFloat(sh_rows[LOGITS_AT + row * S_ROW + group_of(n)]);
+    if (!is_unscaled()) values[n] *= SCALE;
   }
-  [[unroll]] for (uint step = 1u; step < ROW_LANES; step *= 2u)
-    now_largest = max(now_largest, subgroupShuffleXor(now_largest, step * ROWS_AT_ONCE));
-  float shrink = total[r] == 0.0 ? 0.0 : exp(largest[r] - now_largest);
-  largest[r] = now_largest;
-  subgroup_sync();  // weights replace logits that other lanes of the row read
+  if (masked) {
+    Sight sight = sight_of(t, i);
+    if (has(HEED_SOFTMAX_CAUSAL)) kept &= first_bits(max(sight.visible, tile) - tile);
+    if (WINDOW != 0u) kept &= ~first_bits(max(sight.passed, tile) - tile);
+    [[unroll]] for (uint n = 0u; n < VECS; ++n)
+      [[unroll]] for (uint c = 0u; c < 4u; ++c) {
+        uint j = group_of(n) * 4u + c;
+        hidden |= mask_logit(sight, tile + j, t.end, kept >> j, values[n][c]) << (n * 4u + c);
+      }
+  }
+  float now = LOWEST;
+  [[unroll]] for (uint n = 0u; n < VECS; ++n)
+    now = max(max(now, values[n].x), max(max(values[n].y, values[n].z), values[n].w));
+  [[unroll]] for (uint step = 1u; step < ROW_LANES; step *= 2u) now = max(now, subgroupShuffleXor(now, step * ROWS_AT_ONCE));
+  bool grows = SUBTRACT_FIRST(now, shift[r]) * unit() > SLACK;
+  shrink[r] = grows ? (total[r] == 0.0 ? 0.0 : weights_of(vec4(shift[r]), now).x) : 1.0;
+  if (grows) shift[r] = now;
+  [[unroll]] for (uint n = 0u; n < VECS; ++n) values[n] = weights_of(values[n], shift[r]);
+  if (masked)
+    [[unroll]] for (uint n = 0u; n < VECS; ++n)
+      values[n] = mix(values[n], vec4(0.0), notEqual((uvec4(hidden) >> (n * 4u)) & uvec4(1u, 2u, 4u, 8u), uvec4(0u)));
+  if (ROW_LANES > 1u) subgroup_sync();  // weights replace logits that other lanes of the row read
   float sum = 0.0;
   uvec4 eight[TERMS];
   [[unroll]] for (uint n = 0u; n < VECS; ++n) {
     uint group = group_of(n);
-    vec4 weights;
-    [[unroll]] for (uint c = 0u; c < 4u; ++c) {
-      float weight = exp(SUBTRACT_FIRST(values[n][c], now_largest));
-      weight = is_minus_infinity(values[n][c]) ? 0.0 : weight;
-      sum += weight;
-      if (has(HEED_ATTENTION_DROPOUT) && dropout_word(t.bh * p.s_q + i, tile + group * 4u + c) < DROPOUT_THRESHOLD)
-        weight = 0.0;
-      weights[c] = weight * ONE;
-    }
+    vec4 weights = values[n];
+    sum += (weights.x + weights.y) + (weights.z + weights.w);
+    if (has(HEED_ATTENTION_DROPOUT))
+      [[unroll]] for (uint c = 0u; c < 4u; ++c)
+        if (dropout_word(t.bh * p.s_q + i, tile + group * 4u + c) < DROPOUT_THRESHOLD) weights[c] = 0.0;
+    weights *= ONE;
     [[unroll]] for (uint term = 0u; term < TERMS; ++term) {
       uvec2 words = take_term(weights);
-      uint at = KEYS_AT + row * S_ROW + WEIGHTS_AT + term * (BK / 8u) + group / 2u;
+      uint at = LOGITS_AT + row * S_ROW + WEIGHTS_AT + term * (BK / 8u) + group / 2u;
       if (VECS == 1u) {
         [[unroll]] for (uint c = 0u; c < 2u; ++c) sh_rows[at][group % 2u * 2u + c] = words[c];
       } else {
@@ -375,15 +447,16 @@ void weigh(uint r, Task t, uint tile, uint kept) {
     }
   }
   [[unroll]] for (uint step = 1u; step < ROW_LANES; step *= 2u) sum += subgroupShuffleXor(sum, step * ROWS_AT_ONCE);
-  total[r] = total[r] * shrink + sum;
-  put_scale(row, shrink);
+  bool shrinks = grows && total[r] != 0.0;
+  total[r] = total[r] * shrink[r] + sum;
+  return shrinks;
 }
 
 // Multiplies the sums of each row by the factor that put_scale left.
 void scale_sums() {
   coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> scale;
   [[unroll]] for (uint i = 0u; i < FM; ++i) {
-    coopMatLoad(scale, sh_rows, KEYS_AT + (wave_row() + i * MS) * S_ROW, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
+    coopMatLoad(scale, sh_rows, LOGITS_AT + (wave_row() + i * MS) * S_ROW, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
     [[unroll]] for (uint j = 0u; j < FN; ++j) sums[i * FN + j] = sums[i * FN + j] * scale;
   }
 }
@@ -394,7 +467,7 @@ void mix_values() {
   for (uint key = 0u; key < BK; key += KS) {
     [[unroll]] for (uint i = 0u; i < FM * TERMS; ++i)
       coopMatLoad(left[i], sh_rows,
-                  KEYS_AT + (wave_row() + i / TERMS * MS) * S_ROW + WEIGHTS_AT + i % TERMS * (BK / 8u) + key / 8u, S_ROW,
+                  LOGITS_AT + (wave_row() + i / TERMS * MS) * S_ROW + WEIGHTS_AT + i % TERMS * (BK / 8u) + key / 8u, S_ROW,
                   gl_CooperativeMatrixLayoutRowMajor);
     [[unroll]] for (uint j = 0u; j < FN; ++j) {
       coopMatLoad(right, sh_v, (wave_column() * FN + j) * NS * V_ROW + key / 4u, V_ROW,
@@ -407,17 +480,17 @@ void mix_values() {
   }
 }
 
-// Adds `infinity` to each sum whose query has a weight for a value that stage_values made 1.
+// Adds `infinity` to each sum whose query has a weight for a value that separate made 1.
 void add_infinities(float infinity) {
   uint mine = wave_column() * NS / 4u;
   coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left;
   coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right;
   coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> found;
   [[dont_unroll]] for (uint n = 0u; n < FM * FN; ++n) {
-    uint row = wave_row() + n / FN * MS, place = KEYS_AT + row * S_ROW + mine;
+    uint row = wave_row() + n / FN * MS, place = LOGITS_AT + row * S_ROW + mine;
     found = coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0);
     [[dont_unroll]] for (uint key = 0u; key < BK; key += KS) {
-      coopMatLoad(left, sh_rows, KEYS_AT + row * S_ROW + WEIGHTS_AT + key / 8u, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatLoad(left, sh_rows, LOGITS_AT + row * S_ROW + WEIGHTS_AT + key / 8u, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
       coopMatLoad(right, sh_v, (wave_column() * FN + n % FN) * NS * V_ROW + key / 4u, V_ROW,
                   gl_CooperativeMatrixLayoutColumnMajor);
       found = coopMatMulAdd(left, right, found);
@@ -442,6 +515,9 @@ void add_infinities(float infinity) {
 // run the rest without an invocation at work, and lavapipe crashed at its reads.
 bool is_work(Task t) { return t.split < t.splits; }
 
+// The logit of row r that has a weight of 1.
+float largest_of(uint r) { return is_unscaled() ? shift[r] * SCALE : shift[r]; }
+
 // Finishes row r after the last key: stores the log-sum-exp, or what attention_combine.comp reads, and puts the factor
 // of its sums.
 void finish(uint r, Task t) {
@@ -451,39 +527,140 @@ void finish(uint r, Task t) {
   if (has(HEED_ATTENTION_PARTIAL)) {
     uint at = partial_at(t, t.bh * p.s_q + query) + D_V;
     if (stores) {
-      partial_result[at] = largest[r];
+      partial_result[at] = largest_of(r);
       partial_result[at + 1u] = total[r];
     }
   } else {
-    factor = total[r] == 0.0 ? 0.0 : factor / total[r];  // 0 only without a visible key: the largest logit adds 1
-    if (has(HEED_ATTENTION_LOG_SUM_EXP) && stores) store_log_sum_exp(t.bh * p.s_q + query, largest[r], total[r]);
+    factor = total[r] == 0.0 ? 0.0 : factor / total[r];  // 0 only without a visible key: one logit has added 1
+    if (has(HEED_ATTENTION_LOG_SUM_EXP) && stores) store_log_sum_exp(t.bh * p.s_q + query, largest_of(r), total[r]);
   }
   put_scale(row_of(r), factor);
 }
 
 void store_sums(Task t) {
   uint mine = wave_column() * NS / 4u;
-  for (uint j = 0u; j < FN; ++j) {
+  [[dont_unroll]] for (uint j = 0u; j < FN; ++j) {
     // Picks a column by constant indices, as add_infinities does.
     [[unroll]] for (uint n = 0u; n < FN; ++n) {
       if (n != j) continue;
       [[unroll]] for (uint i = 0u; i < FM; ++i)
-        coopMatStore(sums[i * FN + n], sh_rows, KEYS_AT + (wave_row() + i * MS) * S_ROW + mine, S_ROW,
+        coopMatStore(sums[i * FN + n], sh_rows, LOGITS_AT + (wave_row() + i * MS) * S_ROW + mine, S_ROW,
                      gl_CooperativeMatrixLayoutRowMajor);
     }
     subgroup_sync();
-    for (uint e = gl_SubgroupInvocationID; e < WM * NS; e += LANES) {
+    [[dont_unroll]] for (uint e = gl_SubgroupInvocationID; e < WM * NS / 4u; e += LANES) {
       // Rows four apart are read at a time: neighbours would lie in the same banks.
-      uint at = e / NS, row = wave_row() + ((at & ~7u) | (at & 1u) << 2u | (at >> 1u & 3u)), column = e % NS;
-      uint query = t.first_query + row, d = (wave_column() * FN + j) * NS + column;
+      uint at = e / (NS / 4u), row = wave_row() + ((at & ~7u) | (at & 1u) << 2u | (at >> 1u & 3u)), four = e % (NS / 4u);
+      uint query = t.first_query + row, d = (wave_column() * FN + j) * NS + four * 4u;
       if (!is_work(t) || query > t.last_query || d >= D_V) continue;
-      float x = uintBitsToFloat(sh_rows[KEYS_AT + row * S_ROW + mine + column / 4u][column % 4u]);
-      if (has(HEED_ATTENTION_PARTIAL)) partial_result[partial_at(t, t.bh * p.s_q + query) + d] = x;
-      else result[p.offset[6] + ((t.b * p.s_q + query) * heads() + t.h) * D_V + d] =
-          uint16_t(narrowed(x, OUT_IS_BFLOAT));
+      vec4 x = uintBitsToFloat(sh_rows[LOGITS_AT + row * S_ROW + mine + four]);
+      if (has(HEED_ATTENTION_PARTIAL)) {
+        uint to = partial_at(t, t.bh * p.s_q + query) + d;
+        [[unroll]] for (uint c = 0u; c < 4u; ++c)
+          if (d + c < D_V) partial_result[to + c] = x[c];
+        continue;
+      }
+      uint to = p.offset[6] + ((t.b * p.s_q + query) * heads() + t.h) * D_V + d;
+      uvec2 words = uvec2(narrowed(x.xy), narrowed(x.zw));
+      if (D_V % 4u == 0u && p.offset[6] % 4u == 0u) {
+        result_fours[to / 4u] = words;
+        continue;
+      }
+      [[unroll]] for (uint c = 0u; c < 4u; ++c)
+        if (d + c < D_V) result[to + c] = uint16_t(words[c / 2u] >> (c % 2u * 16u));
     }
     subgroup_sync();
   }
+}
+
+// The padding of the next tile comes in words, of which each invocation reads one; those past the last, that again. No access is
+// behind a branch.
+uint next_padding;
+uint padding_at(Task t, uint tile) { return p.offset[3] + t.b * p.key_padding_b + tile; }
+void read_padding(Task t, uint tile) {
+  if (has(HEED_SOFTMAX_KEY_PADDING))
+    next_padding = key_padding[min(padding_at(t, tile) / 4u + gl_LocalInvocationID.x, padding_at(t, t.end - 1u) / 4u)];
+}
+
+// Leaves a bit for each byte of an invocation's word that is not 0, for kept_by_padding behind a barrier.
+void keep_padding() {
+  if (!has(HEED_SOFTMAX_KEY_PADDING)) return;
+  uint highest = ((next_padding & 0x7f7f7f7fu) + 0x7f7f7f7fu | next_padding) & 0x80808080u;  // of each such byte
+  sh_padding[gl_LocalInvocationID.x] = (highest >> 7u) * 0x10204080u >> 28u;                 // these four together
+}
+
+// Bit j: the padding keeps key j of the tile.
+uint kept_by_padding(Task t, uint tile) {
+  uint first = padding_at(t, tile) % 4u, set = 0u;
+  [[unroll]] for (uint n = 0u; n < BK / 4u; ++n) set |= sh_padding[n] << (n * 4u);
+  set = set >> first | sh_padding[BK / 4u] << 1u << (BK - 1u - first);
+  return has(HEED_SOFTMAX_KEY_PADDING_KEEP) ? set : ~set;
+}
+
+// The tile behind one, or the last again, so that no load is behind a branch.
+uint tile_behind(Task t, uint tile) { return t.end - tile > BK ? tile + BK : tile; }
+
+// A tile that lies in shared memory.
+struct Kept {
+  uint bits;     // of the keys that the padding keeps
+  bool watched;  // a query may not see all of these
+};
+
+// Reads a tile into registers, but for keys and values that are not read ahead.
+void read_tile(Task t, uint k_base, uint v_base, uint tile) {
+  uint count = min(BK, t.end - tile);
+  read_padding(t, tile);
+  if (!AHEAD) return;
+  read_keys(k_base + tile * p.k_s, p.k_s, count);
+  read_values(v_base + tile * p.v_s, p.v_s, count);
+}
+
+// Puts a tile into shared memory, for which read_tile was called.
+Kept fill(Task t, uint k_base, uint v_base, uint tile) {
+  uint count = min(BK, t.end - tile), in_range = first_bits(count), k_tile = k_base + tile * p.k_s, v_tile = v_base + tile * p.v_s;
+  Kept kept = Kept(in_range, may_hide(t, tile, tile + count));
+  if (has(HEED_SOFTMAX_KEY_PADDING)) kept.bits &= kept_by_padding(t, tile);
+  if (!AHEAD) {
+    read_keys(k_tile, p.k_s, count);
+    if (TOGETHER) read_values(v_tile, p.v_s, count);
+  }
+  keep_keys(k_tile, p.k_s, count);
+  if (!TOGETHER) read_values(v_tile, p.v_s, count);
+  uint wanted = has(HEED_SOFTMAX_FILL) ? in_range : kept.bits;
+  bool strange = keep_values(v_tile, p.v_s, count, wanted, kept.watched);
+  if (kept.watched) put_strange(strange);
+  return kept;
+}
+
+// Values of a tile of which some are infinite or NaN and may have a weight of 0: adds the infinities to the sums, and makes zeros of
+// them in shared memory.
+const uint V_WORDS = (V_PADDED * (BK / 4u) + gl_WorkGroupSize.x - 1u) / gl_WorkGroupSize.x;
+void separate() {
+  uvec2 words[V_WORDS];
+  [[unroll]] for (uint n = 0u; n < V_WORDS; ++n) {
+    uint i = min(gl_LocalInvocationID.x + n * gl_WorkGroupSize.x, V_PADDED * (BK / 4u) - 1u);
+    words[n] = sh_v[i / (BK / 4u) * V_ROW + i % (BK / 4u)];
+  }
+  [[dont_unroll]] for (uint pick = PICK_INFINITE; pick <= PICK_FINITE; ++pick) {
+    barrier();
+    [[unroll]] for (uint n = 0u; n < V_WORDS; ++n) {
+      uint i = gl_LocalInvocationID.x + n * gl_WorkGroupSize.x;
+      if (i < V_PADDED * (BK / 4u))
+        sh_v[i / (BK / 4u) * V_ROW + i % (BK / 4u)] = uvec2(picked(pick, words[n].x), picked(pick, words[n].y));
+    }
+    barrier();
+    if (pick != PICK_FINITE) add_infinities(uintBitsToFloat(pick == PICK_INFINITE ? 0x7f800000u : 0xff800000u));
+  }
+}
+
+// Waits for the weights of the subgroups that share queries, and shrinks their sums if that of a row has to. Software drivers wait for
+// a whole workgroup where a subgroup does, so that none may wait behind the branch.
+void shrink_sums(bool shrinks, uint turn) {
+  // Each turn has its own mark, so that nobody has to clear it. Subgroups that share queries shrink at every turn.
+  if (WAVES_N == 1u && shrinks) atomicMax(sh_shrinks[gl_SubgroupID], turn + 1u);
+  [[unroll]] for (uint r = 0u; r < ROWS_EACH; ++r) put_scale(row_of(r), shrink[r]);
+  sync();
+  if (WAVES_N > 1u || sh_shrinks[gl_SubgroupID] == turn + 1u) scale_sums();
 }
 
 void main() {
@@ -494,54 +671,39 @@ void main() {
   [[unroll]] for (uint i = 0u; i < FM * FN; ++i)
     sums[i] = coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0);
   [[unroll]] for (uint r = 0u; r < ROWS_EACH; ++r) {
-    largest[r] = LOWEST;
+    shift[r] = LOWEST;
     total[r] = 0.0;
   }
-
-  if (has(HEED_SOFTMAX_KEY_PADDING)) clear_kept();
+  if (gl_SubgroupInvocationID == 0u) sh_shrinks[gl_SubgroupID] = 0u;
   if (may_hide(t, t.begin, t.end)) clear_strange();
+
+  Kept kept = Kept(0u, false);
+  if (t.begin < t.end) {
+    read_tile(t, k_base, v_base, t.begin);
+    keep_padding();
+    if (has(HEED_SOFTMAX_KEY_PADDING)) barrier();
+    kept = fill(t, k_base, v_base, t.begin);
+  }
   uint turn = 0u;
   for (uint tile = t.begin; tile < t.end; tile += BK, ++turn) {
-    uint count = min(BK, t.end - tile);
-    uint in_range = first_bits(count), kept = in_range;
-    if (has(HEED_SOFTMAX_KEY_PADDING)) {
-      kept = kept_by_padding(t.b, tile, count, turn);
-      if (kept == 0u && !has(HEED_SOFTMAX_FILL)) continue;
-    }
-    uint wanted = has(HEED_SOFTMAX_FILL) ? in_range : kept;
-    uint k_tile = k_base + tile * p.k_s, v_tile = v_base + tile * p.v_s;
-    bool watched = may_hide(t, tile, tile + count);
-    read_keys(k_tile, p.k_s, count);
-    if (TOGETHER) read_values(v_tile, p.v_s, count);
-    keep_rows(KEYS_AT / K_ROW, wanted);
-    carry_keys(k_tile, p.k_s, count, KEYS_AT / K_ROW, wanted);
-    if (!TOGETHER) read_values(v_tile, p.v_s, count);
-    bool strange = keep_values(v_tile, p.v_s, count, wanted, watched, PICK_ALL);
-    if (watched) put_strange(strange);
     barrier();
-    make_logits();
-    barrier();  // logits replace keys that other subgroups read
-    strange = watched && any_strange();
-    store_logits();
-    sync();
-    [[unroll]] for (uint r = 0u; r < ROWS_EACH; ++r) weigh(r, t, tile, kept);
-    sync();
-    scale_sums();
-    if (!strange) {
+    bool strange = kept.watched && any_strange();
+    uint next = tile_behind(t, tile);
+    read_tile(t, k_base, v_base, next);
+    if (!has(HEED_SOFTMAX_KEY_PADDING) || has(HEED_SOFTMAX_FILL) || kept.bits != 0u) {
+      make_logits();
+      store_logits();
+      sync();
+      bool shrinks = false, masked = ALWAYS_MASKED || kept.watched || kept.bits != ALL_KEYS;
+      [[unroll]] for (uint r = 0u; r < ROWS_EACH; ++r)
+        if (weigh(r, t, tile, masked, kept.bits)) shrinks = true;
+      shrink_sums(shrinks, turn);
+      if (strange) separate();
       mix_values();
-      barrier();
-      continue;
     }
-    // Strange values are mixed in three turns.
-    [[dont_unroll]] for (uint pick = PICK_FINITE; pick <= PICK_MINUS_INFINITE; ++pick) {
-      if (pick == PICK_FINITE) barrier();  // values replace those that other subgroups may still read
-      read_values(v_tile, p.v_s, count);
-      keep_values(v_tile, p.v_s, count, wanted, false, pick);
-      barrier();
-      if (pick == PICK_FINITE) mix_values();
-      else add_infinities(uintBitsToFloat(pick == PICK_INFINITE ? 0x7f800000u : 0xff800000u));
-      barrier();
-    }
+    keep_padding();
+    barrier();
+    kept = fill(t, k_base, v_base, next);
   }
 
   [[unroll]] for (uint r = 0u; r < ROWS_EACH; ++r) finish(r, t);

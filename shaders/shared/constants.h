@@ -17,6 +17,7 @@
   ;                        \
   }
 #define HEED_BYTES_float 4u
+#define HEED_BYTES_uint 4u
 #define HEED_BYTES_uvec2 8u
 #define HEED_BYTES_vec2 8u
 #define HEED_BYTES_vec4 16u

@@ -4,7 +4,7 @@
   families.py write TABLE ROWS...   writes the rows of these chips into the table
   families.py check TABLE ROWS...   fails if a kernel spills or puts something into memory that did not, runs at a lower occupancy
                                     or takes over a tenth more instructions; if a kernel on matrix units waits for loads one after
-                                    the other; if kernels came or went; or if a tile that heed takes for the cheaper one for each
+                                    the other, or takes too many instructions for each product; if kernels came or went; or if a tile that heed takes for the cheaper one for each
                                     element takes more cycles for it
   families.py compare OLD NEW       two folders of rows, of two commits: what changed of each kernel, then each family that has
                                     more instructions or cycles, or a lower occupancy
@@ -16,7 +16,7 @@ ROWS may hold figures of the sampled kernels alone (column "sampled"). The table
                          that multiplies most, 0 where the compiler gives no listing
   load_groups            of the sampled third, from the best: groups of loads that a step waits for one after the other (loops.py).
                          1x8 9x2 are eight kernels with one group and two with nine
-  per_product            the most instructions of a step for each product of the matrix unit
+  per_product            the most instructions of a step for each product of the matrix unit (loops.py)
   spilling               how many spill or keep something in memory
   occupancies            of the sampled third, from the best: 16x3 are three kernels at 16
   instructions           of the sampled third, together
@@ -33,23 +33,41 @@ MORE_INSTRUCTIONS, SLOWER = 1.1, 1.05
 
 # Families on matrix units, with the number of the constant that has their flags and the flag of aligned operands. A step of theirs
 # waits for loads once, but in the exceptions: the most groups of a chip's kernels, which may only become fewer.
+MASKS = 8 | 32 | 64 | 128  # flags of attention: masks, biases, fills, dropout
 WAIT_ONCE = {"matmul_matrix": (4, 32), "matmul_quantized_matrix": (4, 32), "matmul_quantized_bytes": (4, 32),
              "attention_matrix": (6, 1024)}
 MORE_GROUPS = {
-    ("mesa-26-ga102", "attention_matrix", "aligned"): 36,
-    ("mesa-26-ga102", "attention_matrix", "unaligned"): 43,
+    ("mesa-26-ga102", "attention_matrix", "aligned"): 2,
+    ("mesa-26-ga102", "attention_matrix", "aligned, masks"): 65,
+    ("mesa-26-ga102", "attention_matrix", "aligned, wide heads"): 4,
+    ("mesa-26-ga102", "attention_matrix", "unaligned"): 19,
+    ("mesa-26-ga102", "attention_matrix", "unaligned, masks"): 74,
+    ("mesa-26-ga102", "attention_matrix", "unaligned, wide heads"): 30,
     ("mesa-26-ga102", "matmul_matrix", "unaligned"): 48,
     ("mesa-26-ga102", "matmul_quantized_bytes", "aligned"): 5,
     ("mesa-26-ga102", "matmul_quantized_bytes", "unaligned"): 9,
     ("mesa-26-ga102", "matmul_quantized_matrix", "aligned"): 4,
     ("mesa-26-ga102", "matmul_quantized_matrix", "unaligned"): 20,
-    ("mesa-26-gfx1201", "attention_matrix", "aligned"): 35,
-    ("mesa-26-gfx1201", "attention_matrix", "unaligned"): 36,
+    ("mesa-26-gfx1201", "attention_matrix", "aligned"): 4,
+    ("mesa-26-gfx1201", "attention_matrix", "aligned, masks"): 4,
+    ("mesa-26-gfx1201", "attention_matrix", "unaligned"): 3,
+    ("mesa-26-gfx1201", "attention_matrix", "unaligned, masks"): 5,
+    ("mesa-26-gfx1201", "attention_matrix", "unaligned, wide heads"): 2,
     ("mesa-26-gfx1201", "matmul_matrix", "unaligned"): 10,
-    ("mesa-26-navi31", "attention_matrix", "aligned"): 35,
-    ("mesa-26-navi31", "attention_matrix", "unaligned"): 36,
+    ("mesa-26-navi31", "attention_matrix", "aligned"): 4,
+    ("mesa-26-navi31", "attention_matrix", "aligned, masks"): 5,
+    ("mesa-26-navi31", "attention_matrix", "unaligned"): 3,
+    ("mesa-26-navi31", "attention_matrix", "unaligned, masks"): 6,
+    ("mesa-26-navi31", "attention_matrix", "unaligned, wide heads"): 2,
     ("mesa-26-navi31", "matmul_matrix", "unaligned"): 10,
 }
+
+# The most instructions of a step for each product, by kernel: of those whose constants are at least these, and of whose flags, a
+# constant of this number, all of the first are set and none of the second. Products of 128 rows and more whose neighbours lie along k,
+# attention of heads of 64 with 32 queries a subgroup, both for aligned operands.
+PRODUCTS, HEADS = (12, {8: 128}, 4, 8 | 16 | 32, 0), (15, {4: 64, 14: 32}, 6, 1024, MASKS)
+MOST_EACH = {"matmul_f16_matrix": PRODUCTS, "matmul_bf16_matrix": PRODUCTS,
+             "attention_f16_matrix": HEADS, "attention_bf16_matrix": HEADS}
 
 
 # Of the rows of commits whose heed_pipelines named no columns. Their examples have other names, and their kernels no constant for types.
@@ -168,17 +186,41 @@ def costly_tiles(rows):
     return compared, wrong
 
 
+def kind_of(row):
+    """What of a family on matrix units a kernel is, as MORE_GROUPS calls it."""
+    constants = [int(word) for word in row["constants"].split()]
+    number, flag = WAIT_ONCE[row["family"]]
+    kind = "aligned" if constants[number] & flag else "unaligned"
+    if row["family"] != "attention_matrix":
+        return kind
+    return kind + (", masks" if constants[number] & MASKS else ", wide heads" if max(constants[4:6]) > 128 else "")
+
+
 def waiting(rows):
     """Kernels on matrix units of which a step waits for more groups of loads than it may."""
     for row in rows:
         if not is_compiled(row) or row["family"] not in WAIT_ONCE or not row["load_groups"]:
             continue
-        number, flag = WAIT_ONCE[row["family"]]
-        aligned = "aligned" if int(row["constants"].split()[number]) & flag else "unaligned"
-        most = MORE_GROUPS.get((row["chip"], row["family"], aligned), 1)
+        kind = kind_of(row)
+        most = MORE_GROUPS.get((row["chip"], row["family"], kind), 1)
         if int(row["load_groups"]) > most:
-            yield (f"{row['chip']} {row['kernel']} of {row['example']}, {aligned}: a step waits for {row['load_groups']} groups of "
+            yield (f"{row['chip']} {row['kernel']} of {row['example']}, {kind}: a step waits for {row['load_groups']} groups of "
                    f"loads one after the other, where {most} may be")
+
+
+def busy(rows):
+    """Kernels on matrix units that take too many instructions for each product."""
+    for row in rows:
+        if row["kernel"] not in MOST_EACH or not is_compiled(row) or not row["per_product"]:
+            continue
+        constants = [int(word) for word in row["constants"].split()]
+        most, least, flags, wanted, unwanted = MOST_EACH[row["kernel"]]
+        flags = constants[flags]
+        if any(constants[at] < value for at, value in least.items()) or flags & wanted != wanted or flags & unwanted:
+            continue
+        if float(row["per_product"]) > most:
+            yield (f"{row['chip']} {row['kernel']} of {row['example']}: a step takes {row['per_product']} instructions for each "
+                   f"product, where {most} may be")
 
 
 def check(path, rows):
@@ -190,7 +232,7 @@ def check(path, rows):
     for key, row in new.items():
         if key in table:
             failures += [f"{key[0]} {key[1]}: {what}" for what in worse(row, table[key])]
-    failures += waiting(rows)
+    failures += [*waiting(rows), *busy(rows)]
     compared, wrong = costly_tiles(rows)
     failures += [f"{a['chip']} {a['kernel']} of {a['example']}: an element of a tile of {a['tile']} costs less than of "
                  f"{b['tile']}, and takes more cycles" for a, b in wrong]

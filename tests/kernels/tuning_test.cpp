@@ -119,7 +119,7 @@ TEST_CASE("tuning: a choice decides which kernel makes an attention, also one th
   };
   const std::string few = used({}, 3, 900), many = used({}, 500, 900);
   REQUIRE(few == "attention_f16_vector 128x1");
-  REQUIRE(many == "attention_f16_matrix 128x64");
+  REQUIRE(many == "attention_f16_matrix 128x128");
 
   device.tuning = std::make_shared<Tuning>(Tuning{{}, true});
   Lowered all(g, false, device);

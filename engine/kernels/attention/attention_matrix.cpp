@@ -6,24 +6,31 @@
 namespace heed::kernels::attention {
 namespace {
 
+// Of a subgroup. Narrower ones have fewer registers together.
+constexpr uint32_t kLanes = 32;
+
 // A workgroup is waves_m x waves_n subgroups. The waves_n of a row share wm queries; a tile has bk keys.
 struct MatrixTile {
   uint32_t waves_m, waves_n, wm, bk;
-  double start, each;   // time of a run, and of each query: see Problem::cost
-  int64_t widest_head;  // wider heads would take too many registers
+  double start, each;       // time of a run, and of each query: see Problem::cost
+  int64_t widest_head;      // wider heads would take too many registers
+  int64_t widest_of_fewer;  // the same for subgroups of fewer than kLanes
 
   uint32_t queries() const { return waves_m * wm; }
   uint32_t waves() const { return waves_m * waves_n; }
-  bool suits(const Heads& heads) const { return std::max(heads.d_k, heads.d_v) <= widest_head; }
+  bool suits(const Heads& heads, uint32_t lanes) const {
+    return std::max(heads.d_k, heads.d_v) <= (lanes < kLanes ? widest_of_fewer : widest_head);
+  }
 };
 // These kernels take longer to begin than attention.comp does for few queries, and less time for each query than it
-// does for many. By these times a larger tile comes first unless most of it would be padding.
+// does for many. By these times a larger tile comes first unless most of it would be padding, or, for tall ones, cores be idle.
+constexpr uint32_t kTall = 32;  // queries of a subgroup
 constexpr MatrixTile kMatrixTiles[] = {
-    {4, 1, 32, 32, 1.60, 0.0008, 32},  // every key and value in shared memory is used by 32 rows of matrix units
-    {4, 1, 16, 32, 1.62, 0.0010, 128},
-    {2, 2, 16, 32, 1.64, 0.0015, 256},  // two subgroups share the outputs of wide heads
-    {2, 1, 16, 16, 1.66, 0.0020, 256},  // little shared memory
-    {2, 2, 8, 16, 1.70, 0.0018, 256},   // matrix units of eight rows
+    {4, 1, kTall, 32, 1.60, 0.0008, 64, 32},  // every key and value in shared memory is used by 32 rows of matrix units
+    {4, 1, 16, 32, 1.62, 0.0010, 128, 128},
+    {2, 2, 16, 32, 1.64, 0.0015, 256, 256},  // two subgroups share the outputs of wide heads
+    {2, 1, 16, 16, 1.66, 0.0020, 256, 256},  // little shared memory
+    {2, 2, 8, 16, 1.70, 0.0018, 256, 256},   // matrix units of eight rows
 };
 
 // Words of queries that an invocation keeps at most. Where it would need more, every tile reads queries from shared
@@ -44,9 +51,9 @@ struct Fit {
   uint32_t shared_bytes() const {
     using uint = uint32_t;
     const uint D_K = u32(heads.d_k), D_V = u32(heads.d_v), WAVES_M = tile.waves_m, WAVES_N = tile.waves_n, WM = tile.wm,
-               BK = tile.bk, NS = size.n, KS = size.k, TERMS = terms;
+               BK = tile.bk, NS = size.n, KS = size.k, LANES = lanes, TERMS = terms;
     const bool HOLD_Q = hold_queries();
-    uint bytes = 4 * (HEED_KEPT_TURNS + HEED_STRANGE_TURNS);
+    uint bytes = 4 * HEED_STRANGE_TURNS;
 #include "shared/attention_matrix_memory.inc"
     return bytes;
   }
@@ -94,13 +101,14 @@ const char* list_matrix(const Asked& asked, Candidates* candidates) {
   const double slower = device.matrix_always ? kAlways : 1;
   for (const MatrixTile& tile : kMatrixTiles) {
     const Fit fit = {tile, size, asked.heads, device.matrix_subgroup, type.terms};
-    if (!tile.suits(asked.heads) || !fit.divides() || fit.shared_bytes() > device.shared_bytes ||
+    if (!tile.suits(asked.heads, fit.lanes) || !fit.divides() || fit.shared_bytes() > device.shared_bytes ||
         tile.waves() * device.matrix_subgroup > device.max_invocations)
       continue;
     Candidate& one = add_queries(candidates, type.id, tile.waves() * device.matrix_subgroup, tile.queries());
     one.reads_vec4 = one.traits.octets = true;
     one.traits.start = tile.start * slower;
     one.traits.group = tile.each * tile.queries() * slower;
+    if (tile.wm == kTall) one.traits.least_groups = device.cores;
     one.set(MatrixSpec::WAVES_M, tile.waves_m)
         .set(MatrixSpec::WAVES_N, tile.waves_n)
         .set(MatrixSpec::WM, tile.wm)
