@@ -61,8 +61,10 @@ if [[ -n $smollm2 ]]; then
   check "an answer under a grammar" 0 '^(Yes|No), [a-z ]{3,40}\.$' "${use[@]}" --grammar "$folder/yes.gbnf" --prompt "Do you like dragons?"
   [[ -z $draws ]] || looks "what a word looks at" 2000 1000 '30 layers, 9 heads, 8 words$' "${use[@]}" \
     --prompt "The blacksmith put down his hammer because he"
-  [[ -z $hears || -z $whisper ]] || check "an answer to what was said" 0 '^Please open the door and look inside\.Bram: [A-Z]' "${use[@]}" \
-    --ears "$whisper" --listen "$root/tests/speech/open-door.wav" --tokens 12
+  if [[ -n $hears && -n $whisper ]]; then
+    out=$(timeout 60 "$program" --device cpu "${use[@]}" --ears "$whisper" --listen "$root/tests/speech/open-door.wav" --tokens 12 2>&1 | tail -n 2)
+    report "an answer to what was said" "$([[ $out == "Please open the door and look inside."$'\n'"Bram: "[A-Z]* ]] || echo "${out:0:300}")"
+  fi
   check "eight at once" 0 '8 conversations, [0-9]+ tokens' "${use[@]}" --npcs 8 --prompt "Who are you?" --tokens 8
   [[ $failures -eq 0 ]]
   exit
