@@ -140,7 +140,8 @@ TEST_CASE("speech is heard by steps that a host records into its frames", "[vulk
       CHECK(wordy.words[word].text == expected.text);
       CHECK(std::fabs(wordy.words[word++].begin - expected.begin) < 0.021);
     }
-  CHECK((word > 5 && word == wordy.words.size()));
+  CHECK(word == wordy.words.size());
+  CHECK(word >= want.segments.size());
   CHECK(host->take_validation() == "");
 }
 
