@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs the talk program on good and on bad inputs, with the tiny model of tests/talk, or with SmolLM2. One line per case:
-# "ok NAME" or "FAIL NAME: why".
-#   test.sh PROGRAM [FOLDER [SMOLLM2 [WHISPER]]]
+# Runs the talk program on good and on bad inputs, with the tiny model of tests/talk, or with SmolLM2 and, if their files are there,
+# Gemma 3 and Whisper. One line per case: "ok NAME" or "FAIL NAME: why".
+#   test.sh PROGRAM [FOLDER [SMOLLM2 [WHISPER [GEMMA3]]]]
 set -uo pipefail
 
-program=${1:?usage: test.sh PROGRAM [FOLDER [SMOLLM2]]}
+program=${1:?usage: test.sh PROGRAM [FOLDER [SMOLLM2 [WHISPER [GEMMA3]]]]}
 folder=${2:-$(mktemp -d)}
-smollm2=${3:-} whisper=${4:-}
+smollm2=${3:-} whisper=${4:-} gemma3=${5:-}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 model=$root/tests/talk/tiny.gguf
 source "$root/samples/cases.sh"
@@ -61,11 +61,22 @@ if [[ -n $smollm2 ]]; then
   check "an answer under a grammar" 0 '^(Yes|No), [a-z ]{3,40}\.$' "${use[@]}" --grammar "$folder/yes.gbnf" --prompt "Do you like dragons?"
   [[ -z $draws ]] || looks "what a word looks at" 2000 1000 '30 layers, 9 heads, 8 words$' "${use[@]}" \
     --prompt "The blacksmith put down his hammer because he"
-  if [[ -n $hears && -n $whisper ]]; then
+  if [[ -n $hears && -f $whisper/model.bin ]]; then
     out=$(timeout 60 "$program" --device cpu "${use[@]}" --ears "$whisper" --listen "$root/tests/speech/open-door.wav" --tokens 12 2>&1 | tail -n 2)
     report "an answer to what was said" "$([[ $out == "Please open the door and look inside."$'\n'"Bram: "[A-Z]* ]] || echo "${out:0:300}")"
   fi
   check "eight at once" 0 '8 conversations, [0-9]+ tokens' "${use[@]}" --npcs 8 --prompt "Who are you?" --tokens 8
+  if [[ -f $gemma3 ]]; then
+    use=(--model "$gemma3" --context 256 --temperature 0)
+    says "a base model goes on" " 100 degrees Celsius." "${use[@]}" --prompt "Water boils at a temperature of" --tokens 7
+    says "its ids" "[236743, 236770, 236771, 236771, 10674, 57356, 236761]" \
+      "${use[@]}" --raw --ids --prompt "Water boils at a temperature of" --tokens 7
+    check "why it holds no conversation" 2 "no chat template" "${use[@]}"
+    printf 'if x:\n    y<end_of_turn>' >"$folder/text.txt"
+    says "ids of its file" "[584, 1123, 236787, 107, 140, 236762, 106]" "${use[@]}" --tokenize "$folder/text.txt"
+    printf 'root ::= " " [a-z ]{3,20} "."' >"$folder/words.gbnf"
+    check "an answer of it under a grammar" 0 '^ [a-z ]{3,20}\.$' "${use[@]}" --grammar "$folder/words.gbnf" --prompt "The sky is"
+  fi
   [[ $failures -eq 0 ]]
   exit
 fi

@@ -35,8 +35,8 @@ heed_catch_test(models.gemma3 lavapipe "[gemma3]" LABELS all models NEEDS model.
 heed_test(talk.program LABELS all talk COST 8 COUNTED
   COMMAND ${with} none ${samples}/talk/test.sh $<TARGET_FILE:talk> ${PROJECT_BINARY_DIR}/talk-test)
 set(whisper ${PROJECT_SOURCE_DIR}/.cache/whisper-tiny.en)
-heed_test(talk.smollm2 LABELS all talk COST 9 COUNTED NEEDS model.smollm2 model.whisper IF ${smollm2} ${whisper}/model.bin
-  COMMAND ${with} none ${samples}/talk/test.sh $<TARGET_FILE:talk> ${PROJECT_BINARY_DIR}/talk-test-smollm2 ${smollm2} ${whisper})
+heed_test(talk.models LABELS all talk COST 12 COUNTED NEEDS model.smollm2 AFTER model.gemma3 model.whisper IF ${smollm2}
+  COMMAND ${with} none ${samples}/talk/test.sh $<TARGET_FILE:talk> ${PROJECT_BINARY_DIR}/talk-test-models ${smollm2} ${whisper} ${gemma3})
 
 # What Whisper tiny.en hears; and tiny models, on the CPU with all other tests, and here on lavapipe.
 set(hears LABELS all speech NEEDS model.whisper IF ${whisper}/model.bin)

@@ -2,6 +2,7 @@
 // hundreds of thousands.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <functional>
@@ -16,7 +17,7 @@ class TokenTable {
   // Room for `count` tokens of `texts`, which must outlive this.
   void reserve(const std::vector<std::string>& texts, size_t count) {
     texts_ = &texts;
-    slots_.assign(std::bit_ceil(2 * count + 1), -1);
+    slots_.assign(std::bit_ceil(std::max<size_t>(2 * count, 2)), -1);
   }
   // Of equal texts the last counts.
   void add(int32_t id) { slots_[place_of((*texts_)[static_cast<size_t>(id)])] = id; }
