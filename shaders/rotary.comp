@@ -9,19 +9,28 @@
 HEED_OPERAND(0, x)
 layout(set = 0, binding = 1) readonly buffer Positions { int positions[]; };
 layout(set = 0, binding = 2) readonly buffer Table { uint table[]; };  // turns per position, a high and a low word
+HEED_OPERAND(1, cosine)
+HEED_OPERAND(2, sine)
 HEED_RESULT(3, result)
 layout(set = 0, binding = 4) buffer Faults { uint faults; };
 
 // A pair's turns per position, as a fraction of 2^64: the high word first.
 uvec2 turns_of(uint pair) { return uvec2(table[p.offset[2] + 2u * pair], table[p.offset[2] + 2u * pair + 1u]); }
 
-// Pair i of the row that starts at `from`, turned.
-vec2 turned(uint from, uint i, int position) {
+// Pair i of the row that starts at `from`, turned. Its position, or its cosines, are at `place`.
+vec2 turned(uint from, uint i, int position, uint place) {
   uint first = HALVES ? i : 2u * i, second = HALVES ? i + p.pairs : 2u * i + 1u;
-  vec2 cos_sin = turn(angle_of(position, turns_of(i)));
   float a = one_x(from + first * p.x_stride[4]), b = one_x(from + second * p.x_stride[4]);
-  return vec2(SUBTRACT(MULTIPLY(a, cos_sin.x), MULTIPLY(b, cos_sin.y)),
-              ADD(MULTIPLY(b, cos_sin.x), MULTIPLY(a, cos_sin.y)));
+  vec2 own, other;  // cosine and sine of the pair's elements
+  if (TABLES) {
+    uint at = place + i * p.each;
+    own = vec2(one_cosine(p.offset[1] + at), one_sine(p.offset[2] + at));
+    other = vec2(one_cosine(p.offset[1] + at + p.other), one_sine(p.offset[2] + at + p.other));
+  } else {
+    own = turn(angle_of(position, turns_of(i)));
+    other = own;
+  }
+  return vec2(SUBTRACT(MULTIPLY(a, own.x), MULTIPLY(b, own.y)), ADD(MULTIPLY(b, other.x), MULTIPLY(a, other.y)));
 }
 
 void main() {
@@ -44,8 +53,8 @@ void main() {
   const uint PAIRS_EACH = HALVES ? EACH : 1u;
   for (uint i = lane() * PAIRS_EACH; i < p.pairs; i += lanes() * PAIRS_EACH) {
     bool both = PAIRS_EACH == 2u && i + 1u < p.pairs;
-    vec2 pair = turned(from, i, position), next = vec2(0.0);
-    if (both) next = turned(from, i + 1u, position);
+    vec2 pair = turned(from, i, position, place), next = vec2(0.0);
+    if (both) next = turned(from, i + 1u, position, place);
     uint stride = p.out_stride[4];
     if (HALVES) {
       put_two_result(to + i * stride, to + (i + 1u) * stride, true, both, vec2(pair.x, next.x));

@@ -106,6 +106,22 @@ void rotary_heads(CaseGraph& c) {
 // Each batch from a place of its own. Sizes: batches, rows, channels.
 void rotary_batches(CaseGraph& c) { c.output(c.graph.rotary(c.x(), {.positions = c.ids("p", {c.size(0), 1}, 100)})); }
 
+// By cosines and sines that are given, of halves and of neighbours. Sizes: rows, channels.
+void rotary_by_tables(CaseGraph& c) {
+  Graph& g = c.graph;
+  const int64_t n = c.size(1).value, half = n / 2;
+  const Tensor x = c.input("x", {2, c.size(0), n}), cos = c.input("cos", {c.size(0), n}),
+               sin = c.input("sin", {c.size(0), n}), a = g.slice(x, 2, 0, half), b = g.slice(x, 2, half, half);
+  c.output("y", g.add(g.mul(x, cos), g.mul(g.concat({g.neg(b), a}, 2), sin)));
+  const Tensor p = g.stride(x, 2, 2), q = g.stride(g.slice(x, 2, 1, n - 1), 2, 2), pairs_cos = g.slice(cos, 1, 0, half),
+               pairs_sin = g.slice(sin, 1, 0, half);
+  const auto column = [&](Tensor t) { return g.reshape(t, {2, c.size(0), half, 1}); };
+  c.output("z", g.reshape(g.concat({column(g.sub(g.mul(p, pairs_cos), g.mul(q, pairs_sin))),
+                                    column(g.add(g.mul(p, pairs_sin), g.mul(q, pairs_cos)))},
+                                   3),
+                          {2, c.size(0), n}));
+}
+
 void positional_encoding(CaseGraph& c) { c.output(c.graph.positional_encoding(c.x())); }
 
 // Rows that a tensor names.
@@ -200,6 +216,7 @@ constexpr OpCase kCases[] = {
     {.op = "rotary", .build = rotary, .plans = kBoth, .self_test = {{kM, 66}}},
     {.op = "rotary", .build = rotary_heads, .label = "heads", .compilers = {{512, 768}}},
     {.op = "rotary", .build = rotary_batches, .label = "batches", .floor = {{70001, 3, 66}}},
+    {.op = "rotary", .build = rotary_by_tables, .label = "tables", .self_test = {{kM, 66}}},
     {.op = "positional_encoding", .build = positional_encoding, .bench = {{512, 768}}},
     {.op = "place", .build = take<DType::F32>, .plans = kBoth, .self_test = {{kM, kN}}},
     {.op = "place", .build = take<DType::I32>, .one_type = true, .self_test = {{kM, kN}}},

@@ -88,6 +88,8 @@ struct CumsumAttrs {
 struct RotaryAttrs {
   RotaryPairs pairs = RotaryPairs::Halves;
   SizeId first = 0;  // position of the first row, where there are no positions
+  // With cosines and sines: elements of a row that turn. They have as many cosines, or half as many.
+  int64_t width = 0;
   // Rows go to their positions along the axis before the last, of which there are `room`, as in PlaceAttrs. out: a view with the
   // shape of x, as if all rows went to 0.
   bool placed = false;

@@ -76,7 +76,8 @@ inline constexpr size_t kAttended = input_of(Op::AttentionBackward, "attended"),
 inline constexpr size_t kTable = input_of(Op::Embedding, "table"), kIds = input_of(Op::Embedding, "ids");
 inline constexpr size_t kLabels = input_of(Op::CrossEntropy, "labels");
 inline constexpr size_t kReduceMask = input_of(Op::Reduce, "mask");
-inline constexpr size_t kPositions = input_of(Op::Rotary, "positions"), kRotaryTable = input_of(Op::Rotary, "table");
+inline constexpr size_t kPositions = input_of(Op::Rotary, "positions"), kRotaryTable = input_of(Op::Rotary, "table"),
+                        kCos = input_of(Op::Rotary, "cos"), kSin = input_of(Op::Rotary, "sin");
 inline constexpr size_t kProjectionGamma = input_of(Op::Projection, "gamma"),
                         kProjectionPositions = input_of(Op::Projection, "positions"),
                         kProjectionTable = input_of(Op::Projection, "table"),

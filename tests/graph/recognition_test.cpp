@@ -50,6 +50,103 @@ Recognized recognized(Tensor (*formula)(Row&), bool reproducible = false) {
   return made;
 }
 
+// --- Rotary embedding
+
+struct Turns {
+  static constexpr int64_t kWidth = 8;
+  Graph g;
+  Dim tokens = g.extent("tokens", 5);
+  Tensor x = g.input("x", {2, 3, tokens, kWidth}), other = g.input("other", {2, 3, tokens, kWidth}),
+         cos = g.input("cos", {2, 1, tokens, kWidth}), sin = g.input("sin", {2, 1, tokens, kWidth});
+  Tensor own, other_own;  // rotated halves
+
+  Tensor part(Tensor t, int64_t begin, int64_t size) { return g.slice(t, 3, begin, size); }
+  Tensor half(Tensor t, int64_t i) { return part(t, i * kWidth / 2, kWidth / 2); }
+  Tensor second(Tensor t, int64_t i) { return g.stride(part(t, i, kWidth - i), 3, 2); }
+  Tensor rotated(Tensor t) { return own = g.concat({g.neg(half(t, 1)), half(t, 0)}, 3); }
+  // Neighbours side by side.
+  Tensor stacked(Tensor a, Tensor b) {
+    const Shape one = {2, 3, tokens, kWidth / 2, 1};
+    return g.reshape(g.concat({g.reshape(a, one), g.reshape(b, one)}, 4), {2, 3, tokens, kWidth});
+  }
+  Tensor sum(Tensor a, Tensor b, Tensor c, Tensor d) { return g.add(g.mul(a, b), g.mul(c, d)); }
+};
+
+struct TurnForm {
+  const char* name;
+  Tensor (*form)(Turns&);
+  RotaryPairs pairs = RotaryPairs::Halves;
+  int64_t width = Turns::kWidth, cosines = Turns::kWidth;
+};
+
+constexpr TurnForm kTurnForms[] = {
+    {"halves", [](Turns& t) { return t.sum(t.x, t.cos, t.rotated(t.x), t.sin); }},
+    {"halves, in another order", [](Turns& t) { return t.sum(t.sin, t.rotated(t.x), t.cos, t.x); }},
+    {"halves by cosines of pairs",
+     [](Turns& t) {
+       const Tensor a = t.half(t.x, 0), b = t.half(t.x, 1), cos = t.half(t.cos, 1), sin = t.half(t.sin, 1);
+       return t.g.concat({t.g.sub(t.g.mul(a, cos), t.g.mul(b, sin)), t.sum(b, cos, a, sin)}, 3);
+     },
+     RotaryPairs::Halves, 8, 4},
+    {"cosines that are repeated",
+     [](Turns& t) {
+       const Tensor c = t.g.cos(t.half(t.cos, 0)), s = t.g.sin(t.half(t.cos, 0));
+       return t.sum(t.x, t.g.concat({c, c}, 3), t.rotated(t.x), t.g.concat({s, s}, 3));
+     }},
+    {"scaled cosines, of all tokens alike",
+     [](Turns& t) {
+       const Tensor c = t.g.scale(t.g.slice(t.g.reshape(t.cos, {-1, 8}), 0, 0, 1), 0.5f),
+                    s = t.g.scale(t.g.slice(t.g.reshape(t.sin, {-1, 8}), 0, 0, 1), 0.5f);
+       return t.sum(t.x, c, t.rotated(t.x), s);
+     }},
+    {"the first part of a row",
+     [](Turns& t) {
+       const Tensor x = t.part(t.x, 0, 4);
+       t.own = t.g.concat({t.g.neg(t.part(x, 2, 2)), t.part(x, 0, 2)}, 3);
+       return t.g.concat({t.sum(x, t.part(t.cos, 0, 4), t.own, t.part(t.sin, 0, 4)), t.part(t.x, 4, 4)}, 3);
+     },
+     RotaryPairs::Halves, 4, 4},
+    {"neighbours by cosines of pairs",
+     [](Turns& t) {
+       const Tensor a = t.second(t.x, 0), b = t.second(t.x, 1), cos = t.half(t.cos, 0), sin = t.half(t.sin, 0);
+       return t.stacked(t.g.sub(t.g.mul(a, cos), t.g.mul(b, sin)), t.sum(b, cos, a, sin));
+     },
+     RotaryPairs::Adjacent, 8, 4},
+    {"neighbours",
+     [](Turns& t) {
+       t.own = t.stacked(t.g.neg(t.second(t.x, 1)), t.second(t.x, 0));
+       return t.sum(t.x, t.cos, t.own, t.sin);
+     },
+     RotaryPairs::Adjacent},
+};
+
+// Each is nearly a rotary embedding.
+struct OtherTurn {
+  const char* name;
+  Tensor (*form)(Turns&);
+};
+constexpr OtherTurn kOtherTurns[] = {
+    {"turns back", [](Turns& t) { return t.g.sub(t.g.mul(t.x, t.cos), t.g.mul(t.rotated(t.x), t.sin)); }},
+    {"no half is negative",
+     [](Turns& t) { return t.sum(t.x, t.cos, t.g.concat({t.half(t.x, 1), t.half(t.x, 0)}, 3), t.sin); }},
+    {"halves of another tensor", [](Turns& t) { return t.sum(t.x, t.cos, t.rotated(t.other), t.sin); }},
+    {"halves of another row", [](Turns& t) { return t.sum(t.x, t.cos, t.rotated(t.g.flip(t.x, 1)), t.sin); }},
+    {"cosines and sines of other shapes",
+     [](Turns& t) { return t.sum(t.x, t.cos, t.rotated(t.x), t.g.slice(t.sin, 0, 0, 1)); }},
+    {"cosines of the second half are shifted",
+     [](Turns& t) {
+       const Tensor a = t.half(t.x, 0), b = t.half(t.x, 1), sin = t.half(t.sin, 0);
+       return t.g.concat(
+           {t.g.sub(t.g.mul(a, t.part(t.cos, 0, 4)), t.g.mul(b, sin)), t.sum(b, t.part(t.cos, 1, 4), a, sin)}, 3);
+     }},
+    {"somebody else reads the rotated halves",
+     [](Turns& t) {
+       const Tensor y = t.sum(t.x, t.cos, t.rotated(t.x), t.sin);
+       t.g.output("rotated", t.own);
+       return y;
+     }},
+};
+
 // --- Attention
 
 struct Heads {
@@ -125,6 +222,25 @@ void give_weights(Heads& h) {
       std::find_if(nodes.begin(), nodes.end(), [](const Node& node) { return node.op == Op::Softmax; });
   REQUIRE(softmax != nodes.end());
   h.g.output("weights", softmax->outputs[0]);
+}
+
+// What a form gives. Where the host reads its rotated halves, too, it stays as it is.
+std::vector<float> run_turn(const Device& device, const TurnForm& form, bool reads_halves) {
+  Turns t;
+  const Tensor y = form.form(t);
+  t.g.output("y", y);
+  const bool reads = reads_halves && t.own.valid();
+  if (reads) t.g.output("own", t.own);
+  Plan plan = compiled(device, t.g);
+  constexpr int64_t kTokens = 4, kAll = 2 * 3 * kTokens * Turns::kWidth;
+  std::vector<float> x = pattern(kAll, 1), other = pattern(kAll, 2), cos = pattern(kAll / 3, 3),
+                     sin = pattern(kAll / 3, 4), result(kAll),
+                     own(kAll * static_cast<size_t>(form.width) / Turns::kWidth);
+  std::vector<HostBuffer> buffers = {{"x", x}, {"other", other}, {"cos", cos}, {"sin", sin}, {"y", result}};
+  if (reads) buffers.emplace_back("own", own);
+  const ExtentValue extents[] = {{"tokens", kTokens}};
+  REQUIRE(plan.run(buffers, extents) == Status::Ok);
+  return result;
 }
 
 // The passes of a form on a device that fuses every attention.
@@ -256,6 +372,48 @@ TEST_CASE("recognition: attention that is spelled out", "[graph]") {
   }
 }
 
+TEST_CASE("recognition: rotary embedding that is spelled out", "[graph]") {
+  const auto planned = [](Turns& t, Tensor y, bool reproducible = false) {
+    t.g.output("y", y);
+    Scheduled s = schedule_of(t.g, {.asked = {.reproducible = reproducible}});
+    REQUIRE(s.status == Status::Ok);
+    return s;
+  };
+  for (const TurnForm& form : kTurnForms) {
+    INFO(form.name);
+    Turns t, same;
+    const Scheduled s = planned(t, form.form(t));
+    const std::vector<Node>& passes = s.schedule.passes;
+    REQUIRE(passes.back().op == Op::Rotary);
+    CHECK(count(ops_of(s.schedule), Op::Rotary) == 1);
+    const Node& node = passes.back();
+    CHECK(node.as<RotaryAttrs>().pairs == form.pairs);
+    CHECK(node.as<RotaryAttrs>().width == form.width);
+    const TensorInfo &x = s.schedule.info(node.inputs[in::kX]), &cos = s.schedule.info(node.inputs[in::kCos]);
+    CHECK(x.storage == t.x.id);
+    CHECK(t.g.data().sizes.is_constant(x.dims[3], Turns::kWidth));
+    CHECK(t.g.data().sizes.is_constant(cos.dims[static_cast<size_t>(cos.rank - 1)], form.cosines));
+    // Reproducible plans compute what is written.
+    CHECK(count(ops_of(planned(same, form.form(same), true).schedule), Op::Rotary) == 0);
+  }
+  for (const auto& [name, form] : kOtherTurns) {
+    INFO(name);
+    Turns t;
+    CHECK(count(ops_of(planned(t, form(t)).schedule), Op::Rotary) == 0);
+  }
+}
+
+TEST_CASE("recognition: rotary embedding of rows that follow a product", "[graph]") {
+  Graph g;
+  const Dim tokens = g.extent("tokens", 5);
+  const Tensor rows = g.matmul(g.input("x", {tokens, 16}), g.weight("w", {16, 24}));
+  const Tensor heads = g.transpose(g.reshape(rows, {tokens, 3, 8}), 0, 1), cos = g.input("cos", {tokens, 8}),
+               sin = g.input("sin", {tokens, 8});
+  const Tensor rotated = g.concat({g.neg(g.slice(heads, 2, 4, 4)), g.slice(heads, 2, 0, 4)}, 2);
+  g.output("y", g.add(g.mul(heads, cos), g.mul(rotated, sin)));
+  CHECK(ops_of(schedule_of(g).schedule) == std::vector<Op>{Op::Matmul, Op::Rotary});
+}
+
 TEST_CASE("recognition: copies in front of an attention are left out", "[graph]") {
   Graph g;
   const Dim batch = g.extent("batch", 3), tokens = g.extent("tokens", 5);
@@ -325,6 +483,12 @@ TEST_CASE("recognition: what is spelled out gives the same on every device", "[o
     for (const auto& [name, form] : kForms) {
       INFO(device.word << ": " << name);
       const std::vector<float> want = run_form(device.device, form, true), got = run_form(device.device, form, false);
+      CHECK(difference(got.data(), want).empty());
+    }
+  for (const ops::TestDevice& device : ops::test_devices())
+    for (const TurnForm& form : kTurnForms) {
+      INFO(device.word << ": " << form.name);
+      const std::vector<float> want = run_turn(device.device, form, true), got = run_turn(device.device, form, false);
       CHECK(difference(got.data(), want).empty());
     }
 }

@@ -393,6 +393,29 @@ Array rotary(const Array& x, const RotaryOptions& options, const Array* position
   return y;
 }
 
+Array rotary(const Array& x, RotaryPairs pairs, int64_t width, const Array& cos, const Array& sin) {
+  const int64_t n = x.dim(0), own = cos.dim(0);
+  Sizes shape = x.shape;
+  shape.back() = own;
+  const Array c = broadcast(cos, shape), s = broadcast(sin, shape);
+  Array y = x;
+  for (int64_t row = 0; row < x.size() / n; ++row)
+    for (int64_t i = 0; i < width / 2; ++i) {
+      const bool halves = pairs == RotaryPairs::Halves, whole = own == width;
+      const int64_t first = halves ? i : 2 * i, second = halves ? i + width / 2 : 2 * i + 1;
+      for (const auto& [element, other, sign] : {std::tuple{first, second, -1.0}, {second, first, 1.0}}) {
+        const int64_t at = row * own + (whole ? element : i);
+        const double a = x.at(row * n + element), b = x.at(row * n + other);
+        y.at(row * n + element) = a * c.at(at) + sign * b * s.at(at);
+        // Two products and a sum, and what was before them.
+        y.err(row * n + element) = 4.0 * kUnit * (std::abs(a * c.at(at)) + std::abs(b * s.at(at))) +
+                                   x.err(row * n + element) * std::abs(c.at(at)) + std::abs(a) * c.err(at) +
+                                   x.err(row * n + other) * std::abs(s.at(at)) + std::abs(b) * s.err(at);
+      }
+    }
+  return y;
+}
+
 Array argmax(const Array& x) {
   const int64_t n = x.dim(0);
   Array y(Sizes(x.shape.begin(), x.shape.end() - 1));

@@ -100,6 +100,8 @@ Array rmsnorm(const Array& x, const Array* gamma, double eps);
 Array l2_normalize(const Array& x, double eps);
 // `positions` has one for each row of x, or is broadcast to that; null: the index along axis -2.
 Array rotary(const Array& x, const RotaryOptions& options, const Array* positions);
+// By cosines and sines, [.., width / 2] or [.., width], whose rows broadcast to those of x.
+Array rotary(const Array& x, RotaryPairs pairs, int64_t width, const Array& cos, const Array& sin);
 Array log_softmax(const Array& x);
 Array cross_entropy(const Array& x, const Array& labels, double label_smoothing);
 // nn::cross_entropy, whose class_weights are `weights`; null: none.

@@ -31,7 +31,7 @@ class Operations : private Composer {
         &Operations::turn,     &Operations::cut,     &Operations::reshape,      &Operations::concat,
         &Operations::concat,   &Operations::mean,    &Operations::encode,       &Operations::embed,
         &Operations::rotate,   &Operations::keep,    &Operations::keep_between, &Operations::keep_rows,
-        &Operations::recall,   &Operations::renew,   &Operations::convolve};
+        &Operations::recall,   &Operations::renew,   &Operations::convolve,     &Operations::spell_rotary};
     (this->*kCalls[random_.below(static_cast<int64_t>(std::size(kCalls)))])();
     // Chains of elementwise operations, which heed fuses into one.
     static constexpr Make kLinks[] = {&Operations::add,      &Operations::add,     &Operations::add,
@@ -456,6 +456,28 @@ class Operations : private Composer {
     options.width = last(x).value / 2 * 2;
     operation("rotary", {x}, "", g().rotary(tensor(x), options),
               [=](Evaluation& e) { return ops::rotary(of(e, x), options, nullptr); });
+  }
+  // The same spelled out, with cosines and sines of all rows, of pairs or of elements.
+  void spell_rotary() {
+    const auto found = pick([&](int v) {
+      return rank(v) >= 2 && rank(v) <= 4 && dtype(v) == DType::F32 && last(v).is_constant() && last(v).value >= 2;
+    });
+    if (!found) return;
+    const int x = *found, axis = rank(x) - 1;
+    const int64_t n = last(x).value, width = n / 2 * 2, half = width / 2;
+    const bool whole = random_.coin();
+    const Shape table = {last(x, 1), whole ? width : half};
+    const int c = source(table, 1.0, DType::F32), s = source(table, 1.0, DType::F32);
+    const Tensor a = g().slice(tensor(x), axis, 0, half), b = g().slice(tensor(x), axis, half, half), cos = tensor(c),
+                 sin = tensor(s);
+    Tensor y =
+        whole
+            ? g().add(g().mul(sin, g().concat({g().neg(b), a}, axis)),
+                      g().mul(g().slice(tensor(x), axis, 0, width), cos))
+            : g().concat({g().sub(g().mul(a, cos), g().mul(b, sin)), g().add(g().mul(a, sin), g().mul(b, cos))}, axis);
+    if (width < n) y = g().concat({y, g().slice(tensor(x), axis, width, n - width)}, axis);
+    operation("spelled rotary", {x, c, s}, "", y,
+              [=](Evaluation& e) { return ops::rotary(of(e, x), RotaryPairs::Halves, width, of(e, c), of(e, s)); });
   }
   void embed() {
     const auto found = pick([&](int v) { return rank(v) == 2 && dtype(v) == t().dtype; });

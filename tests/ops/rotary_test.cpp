@@ -52,6 +52,40 @@ Case heads_case() {
           }};
 }
 
+// The neighbours 2i, or those behind them, of the first `width` elements of each row.
+Tensor every_second(Graph& g, Tensor x, int64_t first, int64_t width) {
+  return g.stride(g.slice(x, 3, first, width - first), 3, 2);
+}
+
+// Rotary embedding of x [B, S, H, C], seen as [B, H, S, C], spelled out. `table`: the shape of cosines and sines without their axis.
+Case spelled_case(RotaryPairs pairs, const Sizes& shape, int64_t width, bool whole, Sizes table) {
+  table.push_back(whole ? width : width / 2);
+  const std::string name =
+      text_of(shape) + options_text({.pairs = pairs, .width = width}) + " by cosines " + text_of(table);
+  return {name, [=](Trial& t) {
+            Graph& g = t.graph;
+            const Tensor x = g.transpose(t.input("x", shape_of(shape)), 1, 2), cos = t.input("cos", shape_of(table)),
+                         sin = t.input("sin", shape_of(table));
+            const bool halves = pairs == RotaryPairs::Halves;
+            const int64_t half = width / 2, channels = shape[3];
+            const Tensor a = halves ? g.slice(x, 3, 0, half) : every_second(g, x, 0, width),
+                         b = halves ? g.slice(x, 3, half, half) : every_second(g, x, 1, width);
+            const Shape one = {shape[0], shape[2], shape[1], half, 1}, all = {shape[0], shape[2], shape[1], width};
+            const auto joined = [&](Tensor first, Tensor second) {
+              if (halves) return g.concat({first, second}, 3);
+              return g.reshape(g.concat({g.reshape(first, one), g.reshape(second, one)}, 4), all);
+            };
+            Tensor y = whole ? g.add(g.mul(g.slice(x, 3, 0, width), cos), g.mul(joined(g.neg(b), a), sin))
+                             : joined(g.sub(g.mul(a, cos), g.mul(b, sin)), g.add(g.mul(b, cos), g.mul(a, sin)));
+            if (width < channels) y = g.concat({y, g.slice(x, 3, width, channels - width)}, 3);
+            g.output("y", y);
+            Run& run = t.run();
+            const Array v = permute(run.input("x", uniform(shape, 145)), {0, 2, 1, 3}),
+                        c = run.input("cos", uniform(table, 146)), s = run.input("sin", uniform(table, 147));
+            run.expect("y", rotary(v, pairs, width, c, s));
+          }};
+}
+
 }  // namespace
 
 TEST_CASE("rotary on every device", "[ops]") {
@@ -75,6 +109,13 @@ TEST_CASE("rotary on every device", "[ops]") {
   operation.cases.push_back(positions_case({2, 9, 128}, {9}, 0, 131072, scaled));
   operation.cases.push_back(rows_case({70001, 4}));
   operation.cases.push_back(heads_case());
+  for (const RotaryPairs pairs : {RotaryPairs::Halves, RotaryPairs::Adjacent})
+    for (const bool whole : {false, true}) {
+      operation.cases.push_back(spelled_case(pairs, {2, 5, 3, 64}, 64, whole, {5}));
+      operation.cases.push_back(spelled_case(pairs, {2, 5, 3, 10}, 6, whole, {2, 1, 5}));
+      operation.cases.push_back(spelled_case(pairs, {3, 2, 1, 7}, 2, whole, {1, 1, 1}));
+      operation.cases.push_back(spelled_case(pairs, {1, 2, 3, 270}, 268, whole, {1, 3, 2}));
+    }
   check(operation);
 }
 

@@ -20,6 +20,50 @@ Turn turn_of(uint32_t angle) {
   return (quarter & 2) == 0 ? turn : Turn{-turn.cos, -turn.sin};
 }
 
+// A tensor of cosines or sines, whose rows broadcast to those of x.
+struct Table {
+  Operand values;
+  int64_t stride, length;
+
+  Table(const Operand& given, const View& x)
+      : values(given), stride(row_stride(given.view)), length(row_length(given.view)) {
+    values.view.dim[given.view.rank - 1] = 1;
+    values.view = broadcast_to(values.view, x);
+  }
+  int64_t offset(int64_t row) const { return row_offset(values.view, row); }
+  void load(int64_t offset, float* buffer) const { load_copy(values, offset, stride, length, buffer); }
+};
+
+// Rows turn by cosines and sines that are given.
+void run_by_tables(const Pass& pass) {
+  const auto& attrs = pass.node.as<RotaryAttrs>();
+  const Operand x = pass.input(in::kX);
+  const Operand out = pass.output();
+  const Table cos(pass.input(in::kCos), x.view), sin(pass.input(in::kSin), x.view);
+  const int64_t n = row_length(out.view), pairs = attrs.width / 2;
+  const bool halves = attrs.pairs == RotaryPairs::Halves, whole = cos.length == attrs.width;
+  const int64_t step = halves ? 1 : 2, other = halves ? pairs : 1;
+  pass.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
+    float* const row = pass.scratch<float>(worker);
+    float *const cosines = row + row_pitch(n), *const sines = cosines + row_pitch(n);
+    int64_t last_cos = -1, last_sin = -1;
+    for (int64_t r = begin; r < end; ++r) {
+      // Heads of one token, where they are neighbours, turn alike.
+      if (const int64_t at = cos.offset(r); at != last_cos) cos.load(last_cos = at, cosines);
+      if (const int64_t at = sin.offset(r); at != last_sin) sin.load(last_sin = at, sines);
+      load_copy(x, row_offset(x.view, r), row_stride(x.view), n, row);
+      for (int64_t i = 0; i < pairs; ++i) {
+        const int64_t first = i * step, second = first + other;
+        const int64_t at = whole ? first : i, next = whole ? second : i;
+        const float a = row[first], b = row[second];
+        row[first] = a * cosines[at] - b * sines[at];
+        row[second] = b * cosines[next] + a * sines[next];
+      }
+      store(out, row_offset(out.view, r), row_stride(out.view), n, row);
+    }
+  });
+}
+
 // The position of each row of x: given by a tensor, or counted along the axis before the last.
 struct Positions {
   Operand given;
@@ -64,10 +108,13 @@ void rotate(const Turn* turns, int64_t pairs, bool halves, const CanonKernels* c
 
 }  // namespace
 
-// Holds a row, and the turns of the pairs in it.
-ScratchNeed rotary_scratch(const ScratchQuery& query) { return row_scratch(query, query.node.outputs[0], 2); }
+// Holds a row, and the turns of the pairs in it; or its cosines and its sines.
+ScratchNeed rotary_scratch(const ScratchQuery& query) {
+  return row_scratch(query, query.node.outputs[0], query.node.inputs[in::kCos].valid() ? 3 : 2);
+}
 
 void run_rotary(const Pass& pass) {
+  if (pass.input(in::kCos).valid()) return run_by_tables(pass);
   const auto& attrs = pass.node.as<RotaryAttrs>();
   const Operand x = pass.input(in::kX), table = pass.input(in::kRotaryTable);
   Operand out = pass.output();

@@ -276,7 +276,9 @@ class Projecting {
   // Whether the node turns the heads [B, H, S, d] of a product [B, S, H d] without gaps.
   bool is_rotation_of(size_t n, size_t product) {
     const Node& rotary = node(n);
-    if (rotary.op != Op::Rotary || storage(rotary.inputs[in::kX]) != storage(node(product).outputs[0])) return false;
+    if (rotary.op != Op::Rotary || !rotary.inputs[in::kRotaryTable].valid() ||
+        storage(rotary.inputs[in::kX]) != storage(node(product).outputs[0]))
+      return false;
     const TensorInfo &heads = info(n, in::kX), &made = build_.info(node(product).outputs[0]);
     const TensorInfo &out = build_.info(rotary.outputs[0]), &table = info(n, in::kRotaryTable);
     if (!shows_heads(build_, made, heads) || !is(out.strides[3], 1) || out.dtype != made.dtype) return false;

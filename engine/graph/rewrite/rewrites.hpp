@@ -36,6 +36,8 @@ void merge_equal(GraphData* graph);
 void recognize_attention(GraphData* graph);
 // Has one node for each LayerNorm and RMSNorm that the graph spells out.
 void recognize_norms(GraphData* graph);
+// Has one node for each rotary embedding that the graph spells out, with whatever cosines and sines.
+void recognize_rotary(GraphData* graph);
 // Replaces Op::Attention by matmul, softmax, dropout, matmul, except where the device fuses it, perhaps with lengths and
 // positions joined; in reproducible plans Op::AttentionBackward likewise.
 void lower_attention(GraphData* graph, const PlanningDevice& device, bool reproducible);

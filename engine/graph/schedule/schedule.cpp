@@ -43,6 +43,7 @@ class Planner {
     detail::merge_equal(&graph_);
     if (!asked_.reproducible) {
       detail::recognize_norms(&graph_);
+      detail::recognize_rotary(&graph_);
       detail::recognize_attention(&graph_);
     }
     detail::lower_attention(&graph_, device_, asked_.reproducible);

@@ -5,9 +5,14 @@
 namespace heed::kernels {
 namespace {
 
-// A view that leads from an element of x to the position of its row. Without a tensor of positions it gives the index
-// along the axis before the last.
+// A view that leads from an element of x to its row's cosines, or to the position of its row. Without a tensor of either it gives the
+// index along the axis before the last.
 View positions_of(const Emit& emit, const View& x) {
+  if (emit.has(in::kCos)) {
+    View rows = emit.in(in::kCos);
+    rows.dim[rows.rank - 1] = 1;
+    return rows;
+  }
   if (emit.has(in::kPositions)) return per_row(emit.in(in::kPositions));
   View view = x;
   view.offset = 0;
@@ -24,11 +29,13 @@ Status select_rotary(const Select& select) {
   const Status status =
       pick_storage(select, x.dtype, {KernelId::RotaryF32, KernelId::RotaryF16, KernelId::RotaryBf16}, &id);
   if (status != Status::Ok) return status;
-  constexpr size_t kInputs[] = {in::kX, in::kPositions, in::kRotaryTable};
+  const bool tables = select.has(in::kCos);
+  const size_t inputs[] = {in::kX, tables ? in::kCos : in::kPositions, tables ? in::kSin : in::kRotaryTable};
   select_lanes(select, id, x.dims[static_cast<size_t>(x.rank - 1)], [&](KernelUse* use) {
     use->key.set(RotaryConstants::HALVES, select.node.as<RotaryAttrs>().pairs == RotaryPairs::Halves);
     use->key.set(RotaryConstants::POSITIONS, select.has(in::kPositions));
-    bind(select, use, kInputs);
+    use->key.set(RotaryConstants::TABLES, tables);
+    bind(select, use, inputs);
     const bool placed = select.node.as<RotaryAttrs>().placed;
     use->key.set(RotaryConstants::PLACED, placed);
     BufferUse& faults = use->buffers[use->buffer_count++];
@@ -42,7 +49,9 @@ Status select_rotary(const Select& select) {
 
 void emit_rotary(const Emit& emit) {
   const auto& attrs = emit.node.as<RotaryAttrs>();
-  const View x = emit.in(in::kX), table = emit.in(in::kRotaryTable), positions = positions_of(emit, x);
+  const bool tables = emit.has(in::kCos);
+  const View x = emit.in(in::kX), table = emit.in(tables ? in::kSin : in::kRotaryTable),
+             positions = positions_of(emit, x);
   View out = emit.out();
   RotaryParams p{};
   if (attrs.placed) {
@@ -55,7 +64,13 @@ void emit_rotary(const Emit& emit) {
   p.offset[1] = u32(positions.offset);
   p.offset[2] = u32(table.offset);
   p.offset[3] = u32(out.offset);
-  p.pairs = u32(table.dim[0]);
+  p.pairs = u32(tables ? attrs.width / 2 : table.dim[0]);
+  if (tables) {
+    const int64_t apart = table.stride[table.rank - 1];
+    const bool whole = table.dim[table.rank - 1] == attrs.width, halves = attrs.pairs == RotaryPairs::Halves;
+    p.each = u32(whole && !halves ? 2 * apart : apart);
+    p.other = u32(!whole ? 0 : halves ? attrs.width / 2 * apart : apart);
+  }
   p.first = u32(emit.values.sizes[static_cast<size_t>(attrs.first)]);
   put(p.x_stride, walk.stride[0]);
   put(p.position_stride, walk.stride[1], 1);
