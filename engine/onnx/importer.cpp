@@ -258,7 +258,8 @@ const Known* Importer::known_of(Value* value, size_t most) {
     const bool is_small = file.elements() <= (is_whole(file.type) ? int64_t{1} << 20 : kMostNumbers);
     const bool is_empty = file.elements() == 0 && file.dims.size() != 1;
     Known known;
-    if (!is_small || is_empty || !read_numbers(file, &known)) return nullptr;
+    if ((file.data.empty() && file.elements() > 0) || !is_small || is_empty || !read_numbers(file, &known))
+      return nullptr;
     value->known = std::make_shared<const Known>(std::move(known));
   }
   return value->known != nullptr && value->known->numbers.size() <= most ? value->known.get() : nullptr;

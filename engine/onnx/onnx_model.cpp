@@ -8,6 +8,7 @@
 #include "io/mapped_file.hpp"
 #include "onnx/extents.hpp"
 #include "onnx/importer.hpp"
+#include "onnx/join_products.hpp"
 
 namespace heed {
 
@@ -20,6 +21,7 @@ struct OnnxModel::Contents {
   std::vector<OnnxTensor> inputs, outputs;
   std::vector<std::pair<std::string, int64_t>> operators;
   std::vector<OnnxState> states;  // views of the names of inputs and outputs
+  onnx::JoinedWeights joined;
 };
 
 namespace {
@@ -103,6 +105,7 @@ Status OnnxModel::finish(std::unique_ptr<Contents> contents, const Log&, OnnxMod
   count_operators(graph, &counts);
   contents->operators.assign(counts.begin(), counts.end());
   contents->states = usual_states(contents->inputs, contents->outputs);
+  contents->joined = onnx::join_products(&contents->file.graph);
   model->contents_ = std::move(contents);
   return Status::Ok;
 }
@@ -173,15 +176,41 @@ Status OnnxModel::upload(Device& device, const Graph& g, const Log& log, Weights
   if (!valid() || weights == nullptr) return refuse("OnnxModel::upload: no file is open, or weights is null");
   std::map<std::string_view, const FileTensor*> known;
   for (const FileTensor& tensor : contents_->file.graph.initializers) known.emplace(tensor.name, &tensor);
+  // What was uploaded is given back at once, so that it and the weights together take little more than these.
+  struct Reading {
+    const MappedFile& file;
+    std::vector<std::unique_ptr<std::byte[]>> joined;
+    void release(std::span<const std::byte> data) {
+      file.release(data);
+      for (std::unique_ptr<std::byte[]>& values : joined)
+        if (values.get() == data.data()) values.reset();
+    }
+  };
+  Reading reading{contents_->mapped, {}};
   std::vector<HostTensor> tensors;
   for (const WeightInfo& weight : g.weights()) {
     const auto found = known.find(weight.name);
     if (found == known.end())
       return fail(log, Status::MissingWeight,
                   format("%s: the file has no weight '%s'", contents_->name.c_str(), std::string(weight.name).c_str()));
-    tensors.push_back({found->second->name, weight.dtype, found->second->dims, found->second->data});
+    const FileTensor& tensor = *found->second;
+    std::span<const std::byte> data = tensor.data;
+    if (const auto parts = contents_->joined.find(tensor.name); parts != contents_->joined.end()) {
+      reading.joined.push_back(onnx::joined_values(parts->second));
+      const auto size = static_cast<size_t>(tensor.elements()) * size_of(weight.dtype);
+      if (reading.joined.back() == nullptr)
+        return fail(log, Status::OutOfMemory,
+                    format("%s: no memory for the %zu bytes of weight '%s'", contents_->name.c_str(), size,
+                           tensor.name.c_str()));
+      data = {reading.joined.back().get(), size};
+      for (const FileTensor& part : parts->second) reading.file.release(part.data);
+    }
+    tensors.push_back({tensor.name, weight.dtype, tensor.dims, data});
   }
-  return device.upload(tensors, weights);
+  UploadOptions options;
+  options.release = {[](void* user, std::span<const std::byte> some) { static_cast<Reading*>(user)->release(some); },
+                     &reading};
+  return device.upload(tensors, weights, options);
 }
 
 Status OnnxModel::compile(Device& device, const OnnxOptions& options, const Log& log, Plan* plan,

@@ -111,7 +111,8 @@ class HEED_API OnnxModel {
   // file says of its input.
   Status add(Graph* g, std::span<const OnnxInput> inputs, const OnnxOptions& options, const Log& log,
              std::vector<Tensor>* outputs) const;
-  // Uploads the weights that a graph of build() asks for. Their names are those of the file.
+  // Uploads the weights that a graph of build() asks for. Their names are those of the file. Queries, keys and values of one input have one
+  // weight, [out, in], with '+' between the names, and one bias, with "/bias" behind that name.
   Status upload(Device& device, const Graph& g, const Log& log, Weights* weights) const;
   // All of it: build, upload, Device::compile.
   Status compile(Device& device, const OnnxOptions& options, const Log& log, Plan* plan,

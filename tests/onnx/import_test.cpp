@@ -91,6 +91,104 @@ TEST_CASE("onnx: a file tells of its inputs, outputs, operators and weights", "[
   CHECK((weights[0].name == "w" && weights[1].name == "b"));
 }
 
+namespace {
+
+// Queries, keys and values of x as heads, perhaps not quite.
+struct Heads {
+  bool has_bias = true, last_has_bias = true, shares_weight = false, gives_product = false, reshapes = true,
+       scales = false;
+};
+constexpr int64_t kColumns[] = {4, 4, 2};
+constexpr const char *kNames[] = {"q", "k", "v"}, *kScaled[] = {"sq", "sk", "sv"}, *kBiased[] = {"bq", "bk", "bv"};
+
+Proto products_model(const Heads& heads) {
+  Proto graph;
+  graph.message(11, value_proto("x", ElementType::F32, {"batch", "seq", "3"}));
+  graph.message(5, integers_proto("shape", {4}, {0, 0, 2, -1})).message(5, floats_proto("half", {}, {0.5f}));
+  for (size_t i = 0; i < 3; ++i) {
+    const std::string name = kNames[i], weight = heads.shares_weight && i == 1 ? "wq" : "w" + name,
+                      bias = "b of " + name;
+    if (weight == "w" + name)
+      graph.message(5, floats_proto(weight, {3, kColumns[i]},
+                                    pattern(static_cast<size_t>(3 * kColumns[i]), static_cast<uint32_t>(i))));
+    graph.message(
+        5, floats_proto(bias, {kColumns[i]}, pattern(static_cast<size_t>(kColumns[i]), static_cast<uint32_t>(i + 3))));
+    const bool has_bias = heads.has_bias && (i < 2 || heads.last_has_bias), scales = heads.scales && i == 0;
+    std::string made = "p" + name;
+    graph.message(1, node_proto(name + "_proj", "MatMul", {"x", weight}, {made}));
+    if (heads.gives_product && i == 0) graph.message(12, value_proto(made, ElementType::F32, {"b", "s", "4"}));
+    if (has_bias)
+      graph.message(1,
+                    node_proto("bias of " + name, "Add", {i == 1 ? bias : made, i == 1 ? made : bias}, {kBiased[i]}));
+    if (has_bias) made = kBiased[i];
+    if (scales) graph.message(1, node_proto("scale", "Mul", {made, "half"}, {kScaled[i]}));
+    if (scales) made = kScaled[i];
+    graph.message(1, heads.reshapes ? node_proto("cut " + name, "Reshape", {made, "shape"}, {name})
+                                    : node_proto("bend " + name, "Relu", {made}, {name}));
+    if (heads.reshapes)
+      graph.message(12, value_proto(name, ElementType::F32, {"b", "s", "2", "d"}));
+    else
+      graph.message(12, value_proto(name, ElementType::F32, {"b", "s", "n"}));
+  }
+  return model_proto(graph);
+}
+
+}  // namespace
+
+TEST_CASE("onnx: queries, keys and values of one input are one product", "[onnx]") {
+  struct Case {
+    Heads heads;
+    size_t products;
+  };
+  constexpr Case kCases[] = {
+      {{}, 1},
+      {{.has_bias = false}, 1},
+      {{.scales = true}, 1},
+      {{.last_has_bias = false}, 1},
+      {{.shares_weight = true}, 3},
+      {{.gives_product = true}, 2},
+      {{.reshapes = false}, 3},
+  };
+  for (const Case& c : kCases) {
+    INFO("case " << (&c - kCases));
+    const auto& [heads, products] = c;
+    const auto file = imported(products_model(heads), {.largest = 5});
+    Plan plan = plan_of(*file);
+    size_t found = 0;
+    for (const PassInfo& pass : plan.passes()) found += pass.op == "matmul" ? 1 : 0;
+    CHECK(found == products);
+    const std::vector<WeightInfo> weights = file->graph.weights();
+    const auto joined =
+        std::count_if(weights.begin(), weights.end(), [](const WeightInfo& w) { return w.name == "wq+wk+wv"; });
+    CHECK(joined == (products == 1 ? 1 : 0));
+    constexpr size_t kRows = 2 * 3;
+    const std::vector<float> x = pattern(kRows * 3, 9);
+    std::vector<std::vector<float>> made;
+    std::vector<float> before(kRows * 4);
+    std::vector<HostBuffer> buffers = {{"x", x}};
+    for (const int64_t columns : kColumns) made.emplace_back(kRows * static_cast<size_t>(columns));
+    for (size_t i = 0; i < 3; ++i) buffers.emplace_back(kNames[i], made[i]);
+    if (heads.gives_product) buffers.emplace_back("pq", before);
+    const ExtentValue extents[] = {{"batch", 2}, {"seq", 3}};
+    REQUIRE(plan.run(buffers, extents) == Status::Ok);
+    for (size_t i = 0; i < 3; ++i) {
+      const auto columns = static_cast<size_t>(kColumns[i]);
+      const std::vector<float> w = pattern(3 * columns, static_cast<uint32_t>(heads.shares_weight && i == 1 ? 0 : i)),
+                               b = pattern(columns, static_cast<uint32_t>(i + 3));
+      std::vector<float> want(kRows * columns);
+      for (size_t at = 0; at < want.size(); ++at) {
+        const size_t row = at / columns, column = at % columns;
+        double sum = heads.has_bias && (i < 2 || heads.last_has_bias) ? static_cast<double>(b[column]) : 0.0;
+        for (size_t k = 0; k < 3; ++k)
+          sum += static_cast<double>(x[row * 3 + k]) * static_cast<double>(w[k * columns + column]);
+        if (heads.scales && i == 0) sum *= 0.5;
+        want[at] = static_cast<float>(heads.reshapes ? sum : std::max(sum, 0.0));
+      }
+      CHECK(difference(made[i].data(), want).empty());
+    }
+  }
+}
+
 TEST_CASE("onnx: two names of one size become one, and a sum of sizes is known", "[onnx]") {
   Proto graph;
   graph.message(11, value_proto("past", ElementType::F32, {"batch", "before"}))
