@@ -83,14 +83,17 @@ class Steps {
   Steps(const Proto& model, Device device, std::vector<int64_t> cache_shape)
       : device_(std::move(device)), whole_(std::move(cache_shape)) {
     const OnnxExtent largest[] = {{"batch", kBatch}, {"seq", kNew}, {"past", kPast}},
+                     single[] = {{"batch", kBatch}, {"seq", 1}, {"past", kRows - 1}},
                      first[] = {{"batch", kBatch}, {"seq", kNew}, {"past", 0}};
     const auto names = imported(model, {.extents = largest, .largest = kRows});
     const std::vector<OnnxState> pairs(names->model.states().begin(), names->model.states().end());
     REQUIRE(pairs.size() == 2);
     with_state_ = imported(model, {.extents = largest, .largest = kRows, .states = pairs});
+    single_ = imported(model, {.extents = single, .largest = kRows, .states = pairs});
     first_ = imported(model, {.extents = first, .largest = kRows});
     later_ = imported(model, {.extents = largest, .largest = kRows});
     plan_ = plan_of(*with_state_, device_);
+    single_plan_ = plan_of(*single_, device_);
     first_plan_ = plan_of(*first_, device_);
     later_plan_ = plan_of(*later_, device_);
     for (const OnnxState& pair : pairs) pairs_.emplace_back(pair.past, pair.present);
@@ -98,7 +101,8 @@ class Steps {
     state_ = state_of(plan_);
   }
 
-  // x and the mask of `batch` rows and `fresh` tokens behind those that there are.
+  // x and the mask of `batch` rows and `fresh` tokens behind those that there are. A plan of its own runs single tokens: it shares the State,
+  // since as many rows fit there.
   void step(int64_t batch, int64_t fresh, uint32_t seed) {
     std::vector<int64_t> of_x = whole_, of_past = whole_;
     of_x[0] = of_past[0] = batch;
@@ -120,12 +124,12 @@ class Steps {
     std::vector<HostBuffer> own = buffers;
     own.emplace_back("y", y);
     std::vector<ExtentValue> extents;
-    REQUIRE(with_state_->model.find_extents(with_state_->graph, shapes, with_state_->messages.log(), &extents) ==
-            Status::Ok);
+    Imported& kept = fresh == 1 ? *single_ : *with_state_;
+    REQUIRE(kept.model.find_extents(kept.graph, shapes, kept.messages.log(), &extents) == Status::Ok);
     const auto is_past = [](const ExtentValue& extent) { return extent.name == "past"; };
     CHECK(std::count_if(extents.begin(), extents.end(), is_past) == (is_masked ? 1 : 0));
     if (!is_masked) extents.push_back({"past", past_});
-    REQUIRE(plan_.run(own, extents, {.state = state_}) == Status::Ok);
+    REQUIRE((fresh == 1 ? single_plan_ : plan_).run(own, extents, {.state = state_}) == Status::Ok);
 
     Imported& file = past_ == 0 ? *first_ : *later_;
     std::vector<int64_t> of_present = of_past;
@@ -179,8 +183,8 @@ class Steps {
 
   Device device_;
   std::vector<int64_t> whole_;
-  std::unique_ptr<Imported> with_state_, first_, later_;
-  Plan plan_, first_plan_, later_plan_;
+  std::unique_ptr<Imported> with_state_, single_, first_, later_;
+  Plan plan_, single_plan_, first_plan_, later_plan_;
   State state_;
   std::vector<std::pair<std::string, std::string>> pairs_;
   std::vector<std::vector<float>> caches_;
