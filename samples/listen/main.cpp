@@ -15,7 +15,9 @@ void add_options(CLI::App& app, listen::Options* options) {
       "files", options->files,
       "sound files: WAV, FLAC, Ogg and others, of any rate and number of channels; without them, what is said "
       "into the microphone");
-  app.add_option("--model", options->model, "folder with Whisper as CTranslate2 or Hugging Face has it")->take_last();
+  app.add_option("--model", options->model,
+                 "folder with Whisper as CTranslate2 or Hugging Face has it, or file of whisper.cpp")
+      ->take_last();
   app.add_option("--device", options->device, "cpu, an index of --list, or part of a device's name; default: best")
       ->take_last();
   app.add_flag("--list", options->list, "list the devices of this machine");
