@@ -6,7 +6,7 @@
 #                                            or without xz: python3 -m tarfile -e ARCHIVE && bash heed-nvidia/run.sh
 #   tests/gpu/nvidia.sh [--ggml] --dry-run   packs, unpacks and runs it here on lavapipe, with small rows and a few tests
 #   --ggml   packs ggml's Vulkan backend of Debian sid, too, with sid's C library, to be timed beside heed
-# Needs a build (HEED_BUILD, default build/) with tests and samples, and of the targets heed_times and heed_pipelines.
+# Needs a build (HEED_BUILD, default build/) with tests and samples, and of the targets heed_times, heed_sweep, heed_frames and heed_pipelines.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -25,7 +25,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bundle=$work/heed-nvidia
 mkdir -p "$bundle/bin" "$bundle/lib" "$bundle/spare"
-for program in tests/heed_tests tests/bench/heed_rows tests/heed_times tests/heed_pipelines samples/heed/heed; do
+for program in tests/heed_tests tests/bench/heed_rows tests/heed_times tests/heed_sweep tests/heed_frames tests/heed_pipelines \
+               samples/heed/heed; do
   [[ -x $build/$program ]] || { echo "no $build/$program; build heed first" >&2; exit 2; }
   cp "$build/$program" "$bundle/bin/"
 done
@@ -46,7 +47,7 @@ done
 git -C "$root" ls-files tests samples/learn/genesis.txt | grep -v -E '\.(cpp|hpp|h|c|cmake|comp|md|sh|py)$|^tests/(gpu|search)/|CMakeLists' |
   (cd "$root" && xargs cp --parents -t "$bundle")
 cp "$root"/tests/gpu/{run.sh,run_tests.py,times.py,compare.py,torch_rows.py} "$bundle/"
-cp "$root"/tests/gpu/profile/{measured.py,table.py,machines.json,h100.csv} "$bundle/"
+cp "$root"/tests/gpu/profile/{measured.py,model.py,table.py,machines.json,h100.csv} "$root/tests/gpu/card/sweep.py" "$bundle/"
 git -C "$root" rev-parse HEAD >"$bundle/commit" 2>/dev/null || echo unknown >"$bundle/commit"
 
 if [[ $ggml -eq 1 ]]; then
@@ -71,4 +72,4 @@ echo "$archive: $((size / 1000)) kB"
 [[ $dry -eq 1 ]] || exit 0
 rm -rf "$bundle"
 tar -C "$work" -xJf "$archive"
-"$root/tests/drivers/with.sh" lavapipe env HEED_GPU=llvmpipe HEED_GPU_ROWS=small "$bundle/run.sh" "$build/heed-nvidia"
+"$root/tests/drivers/with.sh" lavapipe env HEED_GPU=llvmpipe HEED_GPU_ROWS=small HEED_GPU_SECONDS=900 "$bundle/run.sh" "$build/heed-nvidia"

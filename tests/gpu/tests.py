@@ -6,7 +6,7 @@ import unittest
 
 here = pathlib.Path(__file__).parent
 loader, all_tests = unittest.defaultTestLoader, unittest.TestSuite()
-for folder in (here, here / "profile"):
+for folder in (here, here / "profile", here / "card"):
     sys.path.insert(0, str(folder))
     all_tests.addTests(loader.discover(str(folder), pattern="*_test.py", top_level_dir=str(folder)))
 done = unittest.TextTestRunner().run(all_tests)
