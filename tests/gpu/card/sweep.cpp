@@ -66,7 +66,7 @@ Work product(const std::string& name, int64_t groups_m, int64_t groups_n, int64_
 Work attention(const std::string& name, int64_t heads, int64_t tokens) {
   return {name, [=](Graph& g) {
             const auto input = [&](const char* which) { return g.input(which, {1, heads, tokens, 64}, DType::F16); };
-            g.output("y", g.attention(input("q"), input("k"), input("v")).output);
+            g.output("y", g.transpose(g.attention(input("q"), input("k"), input("v")).output, 1, 2));
           }};
 }
 

@@ -132,7 +132,8 @@ def read_works(name):
     works = {}
     with open(name, newline="") as file:
         for row in csv.DictReader(file):
-            if row["engine"] == "heed":
+            # Rows that were counted before listings were read lack the last columns.
+            if row["engine"] == "heed" and row.get("load_groups") is not None:
                 works.setdefault(row["work"], []).append(row)
     return works
 
