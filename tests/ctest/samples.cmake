@@ -28,7 +28,7 @@ set(says LABELS all models NEEDS model.smollm2 IF ${smollm2})
 heed_catch_test(models.cpu none "[language_model]~[gemma3]" ${says} COST 20 SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=cpu)
 heed_catch_test(models.lavapipe lavapipe "[language_model]~[reproducible]~[gemma3]" ${says} COST 50
   SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=llvmpipe)
-# What Gemma 3 says: the CPU device goes on with six prompts, lavapipe with three, one of which is longer than the window.
+# What Gemma 3 says: the CPU device goes on with six prompts, lavapipe with two, one of which is longer than the window.
 heed_catch_test(models.gemma3 lavapipe "[gemma3]" LABELS all models NEEDS model.gemma3 IF ${gemma3} COST 60
   SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=cpu,llvmpipe)
 

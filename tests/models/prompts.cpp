@@ -20,7 +20,8 @@ void check_prompts(const ops::TestDevice& on, const DecoderModel& model, const D
                    std::span<const Prompt> prompts, size_t most, double bound) {
   size_t longest = 0, tokens = 0;
   for (const Prompt& prompt : prompts) longest = std::max(longest, prompt.ids.size() + most);
-  ModelSpeaker speaker(on.device, model, static_cast<int64_t>(longest), 64, options);
+  const auto capacity = static_cast<int64_t>(longest);
+  ModelSpeaker speaker(on.device, model, capacity, std::min<int64_t>(capacity, 256), options);
   double worst = 0;
   for (const Prompt& prompt : prompts) {
     INFO(on.word << ": " << prompt.text);
