@@ -602,9 +602,12 @@ uint tile_behind(Task t, uint tile) { return t.end - tile > BK ? tile + BK : til
 
 // A tile that lies in shared memory.
 struct Kept {
-  uint bits;     // of the keys that the padding keeps
-  bool watched;  // a query may not see all of these
+  uint bits;   // of the keys that the padding keeps
+  bool hides;  // a query may not see all of these
 };
+
+// Whether a value that is infinite or NaN may meet a weight of 0, or a second term of a weight that is 0.
+bool is_watched(bool hides) { return TERMS > 1u || hides; }
 
 // Reads a tile into registers, but for keys and values that are not read ahead.
 void read_tile(Task t, uint k_base, uint v_base, uint tile) {
@@ -627,8 +630,8 @@ Kept fill(Task t, uint k_base, uint v_base, uint tile) {
   keep_keys(k_tile, p.k_s, count);
   if (!TOGETHER) read_values(v_tile, p.v_s, count);
   uint wanted = has(HEED_SOFTMAX_FILL) ? in_range : kept.bits;
-  bool strange = keep_values(v_tile, p.v_s, count, wanted, kept.watched);
-  if (kept.watched) put_strange(strange);
+  bool strange = keep_values(v_tile, p.v_s, count, wanted, is_watched(kept.hides));
+  if (is_watched(kept.hides)) put_strange(strange);
   return kept;
 }
 
@@ -675,7 +678,7 @@ void main() {
     total[r] = 0.0;
   }
   if (gl_SubgroupInvocationID == 0u) sh_shrinks[gl_SubgroupID] = 0u;
-  if (may_hide(t, t.begin, t.end)) clear_strange();
+  if (is_watched(may_hide(t, t.begin, t.end))) clear_strange();
 
   Kept kept = Kept(0u, false);
   if (t.begin < t.end) {
@@ -687,14 +690,14 @@ void main() {
   uint turn = 0u;
   for (uint tile = t.begin; tile < t.end; tile += BK, ++turn) {
     barrier();
-    bool strange = kept.watched && any_strange();
+    bool strange = is_watched(kept.hides) && any_strange();
     uint next = tile_behind(t, tile);
     read_tile(t, k_base, v_base, next);
     if (!has(HEED_SOFTMAX_KEY_PADDING) || has(HEED_SOFTMAX_FILL) || kept.bits != 0u) {
       make_logits();
       store_logits();
       sync();
-      bool shrinks = false, masked = ALWAYS_MASKED || kept.watched || kept.bits != ALL_KEYS;
+      bool shrinks = false, masked = ALWAYS_MASKED || kept.hides || kept.bits != ALL_KEYS;
       [[unroll]] for (uint r = 0u; r < ROWS_EACH; ++r)
         if (weigh(r, t, tile, masked, kept.bits)) shrinks = true;
       shrink_sums(shrinks, turn);
