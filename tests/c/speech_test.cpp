@@ -25,8 +25,8 @@ std::vector<int32_t> ids_of(const heed_speech_segment& segment) {
 }
 
 bool same(const heed_speech_word& got, const SpeechWord& want) {
-  return got.text == want.text && got.text_bytes == want.text.size() && got.begin == want.begin && got.end == want.end &&
-         got.probability == want.probability &&
+  return got.text == want.text && got.text_bytes == want.text.size() && got.begin == want.begin &&
+         got.end == want.end && got.probability == want.probability &&
          std::equal(got.attention, got.attention + got.attention_count, want.attention.begin(), want.attention.end());
 }
 

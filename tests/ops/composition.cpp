@@ -85,13 +85,15 @@ class Operations : private Composer {
     const int64_t each = apart ? 1 : channels;
     const int w = source({out, size, each}, std::sqrt(3.0 / static_cast<double>(size * each)), dtype(x));
     const int b = random_.coin() ? source({out}, 1.0, dtype(x)) : -1;
-    const std::string text = std::to_string(size) + " of stride " + std::to_string(stride) + (apart ? ", each channel" : "");
+    const std::string text =
+        std::to_string(size) + " of stride " + std::to_string(stride) + (apart ? ", each channel" : "");
     const Tensor y = g().conv1d(tensor(x), tensor(w), b >= 0 ? tensor(b) : Tensor{},
                                 {.stride = stride, .before = before, .behind = behind});
     operation("conv1d", {x, w, b}, text, y, [=](Evaluation& e) {
       const Array& rows = of(e, x);
       const int64_t batch = rows.shape[0], windows = (rows.shape[1] - 1) / stride + 1;
-      const Array padded = ops::concat({filled({batch, before, channels}, 0.0), rows, filled({batch, behind, channels}, 0.0)}, 1);
+      const Array padded =
+          ops::concat({filled({batch, before, channels}, 0.0), rows, filled({batch, behind, channels}, 0.0)}, 1);
       std::vector<Array> taps;
       for (int64_t i = 0; i < size; ++i) taps.push_back(tap(padded, i, windows, stride));
       Array sum;

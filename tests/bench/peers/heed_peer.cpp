@@ -247,7 +247,8 @@ bool prepare_conv1d(std::istream& arguments, Work* work) {
   const Tensor w = net.weight("w", tensor(kQkv, made * 3 * channels, kWeightSize), {made, 3, channels});
   const Tensor b = net.weight("b", tensor(kQkvBias, made, kBiasSize), {made});
   const Tensor x = net.input("x", kInput, {1, length, channels});
-  return start(net, net.g.conv1d(x, w, b, {.stride = stride, .before = 1, .behind = 1}), ((length - 1) / stride + 1) * made, work);
+  return start(net, net.g.conv1d(x, w, b, {.stride = stride, .before = 1, .behind = 1}),
+               ((length - 1) / stride + 1) * made, work);
 }
 
 bool prepare_patches(std::istream& arguments, Work* work) {
@@ -258,7 +259,8 @@ bool prepare_patches(std::istream& arguments, Work* work) {
   const Tensor w = net.weight("w", tensor(kQkv, kWidth * 16 * 16 * 3, kWeightSize), {kWidth, 16, 16, 3});
   const Tensor b = net.weight("b", tensor(kQkvBias, kWidth, kBiasSize), {kWidth});
   const Tensor x = net.input("x", kInput, {1, side, side, 3});
-  return start(net, net.g.conv2d(x, w, b, {.rows = {.stride = 16}, .columns = {.stride = 16}}), side / 16 * (side / 16) * kWidth, work);
+  return start(net, net.g.conv2d(x, w, b, {.rows = {.stride = 16}, .columns = {.stride = 16}}),
+               side / 16 * (side / 16) * kWidth, work);
 }
 
 Prepare find(const std::string& work) {

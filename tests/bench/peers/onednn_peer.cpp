@@ -300,15 +300,15 @@ bool convolve(const Dims& src, const Dims& weights, const Dims& dst, const Dims&
   const auto kind = dnnl::prop_kind::forward_inference;
   const auto algorithm = dnnl::algorithm::convolution_direct;
 #if DNNL_VERSION_MAJOR >= 3
-  const dnnl::convolution_forward::primitive_desc pd(engine(), kind, algorithm, x_desc, any(weights, Type::f32), bias_desc, y_desc,
-                                                     strides, dilation, pads, pads);
+  const dnnl::convolution_forward::primitive_desc pd(engine(), kind, algorithm, x_desc, any(weights, Type::f32),
+                                                     bias_desc, y_desc, strides, dilation, pads, pads);
 #else
-  const dnnl::convolution_forward::primitive_desc pd({kind, algorithm, x_desc, any(weights, Type::f32), bias_desc, y_desc, strides,
-                                                      dilation, pads, pads},
-                                                     engine());
+  const dnnl::convolution_forward::primitive_desc pd(
+      {kind, algorithm, x_desc, any(weights, Type::f32), bias_desc, y_desc, strides, dilation, pads, pads}, engine());
 #endif
   std::vector<float> x = tensor(kInput, count(src), kInputSize), w = tensor(kQkv, count(weights), kWeightSize);
-  memory source = net->store.make(x_desc), result = net->store.make(y_desc), packed = net->store.make(pd.weights_desc());
+  memory source = net->store.make(x_desc), result = net->store.make(y_desc),
+         packed = net->store.make(pd.weights_desc());
   std::memcpy(source.get_data_handle(), x.data(), x.size() * sizeof(float));
   memory loose(memory::desc(weights, Type::f32, axes == 1 ? Tag::owi : Tag::ohwi), engine(), w.data());
   dnnl::reorder(loose, packed).execute(stream(), loose, packed);
