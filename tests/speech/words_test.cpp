@@ -95,7 +95,7 @@ TEST_CASE("words: where they begin", "[speech]") {
   CHECK(speech::words_of({}, bytes, true).empty());
 }
 
-TEST_CASE("words: those of tiny models, on every device", "[speech]") {
+TEST_CASE("words: those of tiny models, in streams that take turns", "[speech]") {
   for (const std::string name : {"english", "multilingual"}) {
     const TinyWhisper tiny(name);
     const std::vector<std::pair<int, int>> upper_half = name == "english"
