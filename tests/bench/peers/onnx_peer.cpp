@@ -1,10 +1,10 @@
 // The encoder of onnx_peer.py, imported from its ONNX file or written with heed::nn, on any device; see works.hpp and onnx_peers.sh.
 //   heed_onnx_peer DEVICE THREADS FOLDER   works: nn BATCH TOKENS, onnx BATCH TOKENS, and open, whose time is that of OnnxModel::open
 //   heed_onnx_peer memory DEVICE FILE      prints the bytes of its weights, and by how much the process grew at most until they were there
-#include <sys/resource.h>
-
 #include <cstdlib>
+#include <fstream>
 #include <memory>
+#include <string>
 
 #include <heed/heed.hpp>
 
@@ -84,10 +84,12 @@ bool prepare_open(std::istream&, Work* work) {
   return true;
 }
 
+// At most resident since this program began; getrusage tells what it was forked from, too.
 int64_t most_kilobytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::atoll(line.c_str() + 6);
+  return 0;
 }
 
 int print_memory(const std::string& word, const std::string& file) {

@@ -3,7 +3,6 @@
     speech_peer.py LISTEN MODEL RECORDING THREADS ROUNDS
     speech_peer.py --once KIND MODEL RECORDING THREADS      CTranslate2 alone hears once: what its memory is
 """
-import os
 import re
 import statistics
 import subprocess
@@ -45,11 +44,14 @@ def hear_by_peer(model, mel):
 
 
 def peak_of(command):
-    """MiB at most resident."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    assert status == 0, command
-    return used.ru_maxrss / 1024
+    """MiB at most resident. What wait4 tells holds this program's memory, too, from which a process is forked."""
+    process, most = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL), 0
+    while process.poll() is None:
+        told = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
+        most = int(told.group(1)) if told else most  # of the program that runs now, which is the last
+        time.sleep(0.002)
+    assert process.returncode == 0, command
+    return most / 1024
 
 
 def main(listen, folder, recording, threads, rounds):
