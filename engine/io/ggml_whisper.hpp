@@ -51,7 +51,7 @@ class GgmlWhisper {
     std::span<const std::byte> data;
   };
 
-  // NotFound: there is no such file. InvalidFile: it is none or damaged. Unsupported: quantized tensors of an older layout. A file is
+  // NotFound: there is no such file. InvalidFile: the file is no ggml file, or damaged. Unsupported: quantized tensors of an older layout. A file is
   // opened once; after a failure nothing of it is to be used.
   Status open(const std::string& path, const Log& log);
   // Reads memory that the caller keeps alive. `name` stands for the file in messages.

@@ -45,7 +45,7 @@ struct DecoderFamily {
   std::span<const std::string_view> unused = {};
   nn::NormKind final_norm = nn::NormKind::Rms;
   bool scales_tokens = false;  // rows of the table of tokens are multiplied by the root of the width
-  // What Hugging Face's checkpoints leave out of the weights of norms, which are then the only vectors.
+  // Is added to the weights of norms in Hugging Face's checkpoints. Such families have no other vectors among their weights.
   float norm_offset = 0.0f;
   // Keys of GGUF files that only this family reads; in files of others they are refused.
   std::span<const std::string_view> gguf_keys = {};

@@ -8,7 +8,7 @@ namespace heed::models {
 
 namespace {
 
-// What files leave out.
+// Files may leave these numbers out.
 constexpr int kFullEvery = 6;
 constexpr double kWindowBase = 10000.0;
 constexpr int64_t kScoreWidth = 256;

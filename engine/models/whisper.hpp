@@ -34,9 +34,9 @@ struct WhisperConfig {
   std::vector<std::pair<int, int>> aligning;  // as the file has them; see aligning_heads()
 
   // Frames begin each kHop samples; the second convolution makes one position of two frames.
-  static constexpr int64_t kRate = kSpeechRate, kHop = 160, kFrame = 400;
+  static constexpr int64_t kRate = kSpeechRate, kHop = 160, kFrame = 400, kPosition = 2 * kHop;  // in samples
   int64_t frames() const { return 2 * encoder.positions; }
-  int64_t window() const { return frames() * kHop; }  // samples
+  int64_t window() const { return encoder.positions * kPosition; }  // samples
   // Heads of the decoder's cross attention, (layer, head) in ascending order, that look at where a token is said: those that the file
   // names, else all of the upper half of the layers.
   std::vector<std::pair<int, int>> aligning_heads() const;
@@ -63,9 +63,9 @@ class WhisperModel {
   WhisperModel& operator=(const WhisperModel&) = delete;
 
   // `path` is a folder of CTranslate2 (model.bin, config.json, vocabulary.txt or vocabulary.json) or of Hugging Face (config.json,
-  // tokenizer.json, safetensors), or a file of whisper.cpp. All tensors of the network must be there with shapes that fit each other: MissingWeight, ShapeMismatch,
-  // or Unsupported for types that heed cannot store and for tensors beside the network's. A model is opened once; after a failure it is
-  // of no use.
+  // tokenizer.json, safetensors), or a file of whisper.cpp. All tensors of the network must be there with shapes that fit each other:
+  // MissingWeight, ShapeMismatch, or Unsupported for types that heed cannot store and for tensors beside the network's. A model is opened
+  // once; after a failure it is of no use.
   Status open(const std::string& path, const Log& log);
 
   const WhisperConfig& config() const { return config_; }

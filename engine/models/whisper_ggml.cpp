@@ -150,8 +150,8 @@ class GgmlLoader : WhisperLoader {
 
   // --- Tokens
 
-  // The file has the texts alone, those of English models perhaps with the token that ends a text. All others follow in a fixed order,
-  // and times reach to the end of a window.
+  // The file holds the texts alone; files of English models may hold the token that ends a text, too. All other tokens follow in a fixed
+  // order, and times reach to the end of a window.
   Status read_vocabulary() {
     constexpr std::string_view kEnd = "<|endoftext|>";
     constexpr std::string_view kOthers[] = {"<|translate|>",   "<|transcribe|>", "<|startoflm|>",
@@ -200,7 +200,8 @@ class GgmlLoader : WhisperLoader {
     return letters;
   }
 
-  // What the lists of other files have: signs that nobody speaks, and tokens that are no text. No window begins with a space, or is empty.
+  // Forbids the ids that other files list: signs that nobody speaks, and tokens that are no text. No window begins with a space, or is
+  // empty.
   void forbid_tokens() {
     std::set<std::string> unspoken;
     for (const std::string_view sign : kUnspoken) {

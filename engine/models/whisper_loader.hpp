@@ -12,7 +12,7 @@
 
 namespace heed::models {
 
-// Folders with model.bin, those of Hugging Face, and files of whisper.cpp.
+// Each opens one kind of file: folders with model.bin, folders of Hugging Face, files of whisper.cpp.
 Status load_ctranslate2(const std::string& path, const Log& log, WhisperModel* model);
 Status load_hugging_face(const std::string& path, const Log& log, WhisperModel* model);
 Status load_ggml(const std::string& path, const Log& log, WhisperModel* model);
@@ -67,7 +67,7 @@ class WhisperLoader {
     return status == Status::Ok ? left : status;
   }
 
-  // Finds the weights that the network's graph asks for, those of joined modules by their parts. `wrapper` is in front of all names.
+  // Finds the weights that the network's graph asks for; joined modules are found by their parts. All names begin with `wrapper`.
   template <class Unused>
   Status find_parts(std::span<const Stored> stored, const std::string& file, const PartNames& by, const char* wrapper,
                     Unused unused) {

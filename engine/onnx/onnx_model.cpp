@@ -176,7 +176,7 @@ Status OnnxModel::upload(Device& device, const Graph& g, const Log& log, Weights
   if (!valid() || weights == nullptr) return refuse("OnnxModel::upload: no file is open, or weights is null");
   std::map<std::string_view, const FileTensor*> known;
   for (const FileTensor& tensor : contents_->file.graph.initializers) known.emplace(tensor.name, &tensor);
-  // What was uploaded is given back at once, so that it and the weights together take little more than these.
+  // Memory of a value is freed as soon as it is uploaded, so that upload takes little more than the weights.
   struct Reading {
     const MappedFile& file;
     std::vector<std::unique_ptr<std::byte[]>> joined;

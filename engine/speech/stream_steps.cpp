@@ -204,7 +204,7 @@ void SpeechStream::Impl::end_window(SpeechPiece* piece) {
 
 // Texts of segments, and where the next window begins.
 void SpeechStream::Impl::give_segments(SpeechPiece* piece) {
-  constexpr int64_t kStep = 2 * models::WhisperConfig::kHop;  // samples of a step of time
+  constexpr int64_t kStep = models::WhisperConfig::kPosition;
   constexpr auto kRate = static_cast<double>(models::WhisperConfig::kRate);
   std::vector<speech::Stretch> stretches;
   auto next = static_cast<int32_t>((samples + kStep - 1) / kStep);

@@ -8,12 +8,6 @@
 
 namespace heed {
 
-namespace {
-
-constexpr int64_t kStep = 2 * models::WhisperConfig::kHop;  // samples of a position of the encoder
-
-}  // namespace
-
 // The prompt of a text without times, the text, and its end; as many of its tokens as the decoder has room for.
 std::vector<int32_t> SpeechStream::Impl::text_to_align() const {
   const models::WhisperTokens& tokens = shared->model.tokens();
@@ -33,7 +27,7 @@ void SpeechStream::Impl::add_words(std::span<SpeechSegment> segments) const {
   const size_t heads = s.model.config().aligning_heads().size(), read = text_to_align().size();
   const size_t first =
       prompt.size() - (prompt.back() == tokens.no_times ? 1 : 0);  // the row that tells the text's first token
-  const auto frames = std::clamp<size_t>(static_cast<size_t>(samples / kStep), 1, positions);
+  const auto frames = std::clamp<size_t>(static_cast<size_t>(samples / models::WhisperConfig::kPosition), 1, positions);
   // Rows of the heads' weights over the frames of the window's sound, which sum to 1.
   std::vector<speech::Matrix> looks(heads, {read, frames, std::vector<double>(read * frames)});
   speech::Matrix mean{read, frames, std::vector<double>(read * frames)};
@@ -56,7 +50,7 @@ void SpeechStream::Impl::add_words(std::span<SpeechSegment> segments) const {
   const std::vector<size_t> begins = speech::path_begins(all);
   const auto seconds = [&](size_t token) {  // when a token of the text begins
     const auto step = static_cast<int64_t>(begins[std::min(token, rows - 1)]);
-    return static_cast<double>(begin + std::min(samples, step * kStep)) /
+    return static_cast<double>(begin + std::min(samples, step * models::WhisperConfig::kPosition)) /
            static_cast<double>(models::WhisperConfig::kRate);
   };
   const auto bytes = [&](int32_t id) { return s.bpe.bytes(id); };

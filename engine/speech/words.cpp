@@ -5,7 +5,29 @@
 #include <cmath>
 #include <limits>
 
+#include "base/utf8.hpp"
+
 namespace heed::speech {
+
+namespace {
+
+void sort(double* a, double* b) {
+  const double least = std::min(*a, *b);
+  *b = std::max(*a, *b);
+  *a = least;
+}
+
+// Of five values the least and the greatest cannot be the median of seven: they are dropped, and the next value takes their place.
+double median(std::array<double, 7> v) {
+  for (size_t first = 0, last = 4; first < 3; ++first) {
+    for (size_t i = first + 1; i <= last; ++i) sort(&v[first], &v[i]);
+    for (size_t i = first + 1; i < last; ++i) sort(&v[i], &v[last]);
+    if (first < 2) v[last] = v[5 + first];
+  }
+  return v[3];
+}
+
+}  // namespace
 
 std::vector<double> median_of_7(std::span<const double> values) {
   constexpr int64_t kHalf = 3;
@@ -19,8 +41,7 @@ std::vector<double> median_of_7(std::span<const double> values) {
       if (at >= count) at = 2 * (count - 1) - at;
       around[static_cast<size_t>(k + kHalf)] = values[static_cast<size_t>(at)];
     }
-    std::nth_element(around.begin(), around.begin() + kHalf, around.end());
-    result[static_cast<size_t>(i)] = around[kHalf];
+    result[static_cast<size_t>(i)] = median(around);
   }
   return result;
 }
@@ -87,18 +108,6 @@ std::vector<size_t> path_begins(const Matrix& values) {
 
 namespace {
 
-bool goes_on(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
-
-// Whether the bytes end within a letter of UTF-8.
-bool ends_within_letter(std::string_view text) {
-  size_t tail = 0;
-  while (tail < text.size() && tail < 3 && goes_on(text[text.size() - 1 - tail])) ++tail;
-  if (tail == text.size()) return false;
-  const auto first = static_cast<unsigned char>(text[text.size() - 1 - tail]);
-  const size_t wanted = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
-  return tail < wanted;
-}
-
 std::string_view without_spaces(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
@@ -131,7 +140,7 @@ std::vector<WordSpan> words_of(std::span<const int32_t> ids, const std::function
   for (size_t i = 0; i < ids.size(); ++i) {
     const std::string_view text = bytes(ids[i]);
     const bool begins =
-        parts.empty() || (!ends_within_letter(parts.back().text) &&
+        parts.empty() || (whole_characters(parts.back().text) == parts.back().text.size() &&
                           (!has_spaces || text.starts_with(' ') || is_ascii_punctuation(without_spaces(text))));
     if (begins) parts.push_back({i, i, i, i, {}});
     parts.back().text += text;

@@ -26,8 +26,8 @@ std::vector<double> median_of_7(std::span<const double> values);
 // filtered along its rows by median_of_7.
 Matrix combined(std::vector<Matrix> heads);
 
-// Of the path from the first element to the last one with the greatest sum, which goes down, right or both at once: the first column in each
-// row.
+// Finds the path with the greatest sum from the first element to the last one, which goes down, right or both at once, and gives the first
+// column of each row on it.
 std::vector<size_t> path_begins(const Matrix& values);
 
 // Words of a text: consecutive tokens `begin` .. `end`, of which those from `from` to `to` are no punctuation that was joined to it.

@@ -13,9 +13,9 @@
 namespace heed::cpu {
 
 // Panels for all rows of a tensor, on `pages`, which pack_blocks then fills in. Null if there is no memory.
-// pack_blocks takes `row_count` rows, which are those from `first` on: a multiple of kernels.cols.
 std::shared_ptr<PackedB> allocate_blocks(DType type, int64_t rows, int64_t k, const MatmulKernels& kernels,
                                          PagePool* pages);
+// Packs rows `first` .. `first` + `row_count` of the tensor, which `rows` holds. `first` is a multiple of kernels.cols.
 void pack_blocks(const std::byte* rows, int64_t first, int64_t row_count, int64_t k, const MatmulKernels& kernels,
                  ThreadPool& pool, PackedB* packed);
 

@@ -81,8 +81,8 @@ bool is_linear(const Node& node) {
   });
 }
 
-// What a node makes, row by row, as sums of elements of x times elements of other tensors. The first `rows` dims of all tensors that hold
-// elements of x are those of the node; the dims behind them are a row.
+// Writes each element of a row of a node's result as a sum of elements of x times elements of other tensors. The first `rows` dims of all
+// tensors that hold elements of x are those of the node; the dims behind them are a row.
 class RowSums {
  public:
   RowSums(const GraphData& graph, const Dataflow& flow, Build& build, const Node& node, int rows)
@@ -342,7 +342,7 @@ Turned terms_of(const Sum& sum, double sign) {
   return {};
 }
 
-// What `row` turns, if its pairs are of this kind.
+// Finds how `row` rotates x, or nothing if its pairs are not of this kind.
 std::optional<Turning> turning_of(const Row& row, RotaryPairs pairs) {
   Turning turning;
   turning.pairs = pairs;

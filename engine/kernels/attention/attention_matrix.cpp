@@ -6,7 +6,7 @@
 namespace heed::kernels::attention {
 namespace {
 
-// Of a subgroup. Narrower ones have fewer registers together.
+// A subgroup of fewer invocations has fewer registers together, and takes tall tiles for narrower heads alone.
 constexpr uint32_t kLanes = 32;
 
 // A workgroup is waves_m x waves_n subgroups. The waves_n of a row share wm queries; a tile has bk keys.
