@@ -60,7 +60,7 @@ EOF
 # In place of a microphone, SDL reads samples from a file, and silence behind its end.
 export SDL_AUDIODRIVER=disk SDL_DISKAUDIOFILEIN=$folder/spoken.raw SDL_DISKAUDIODELAY=8
 draws=$([[ $("$program" --help) == *--attention* ]] && echo yes)  # not where cairo is missing
-hears=$(ldd "$program" | grep -q SDL2 && echo yes)  # not where SDL2 is missing
+hears=$([[ $(ldd "$program") == *SDL2* ]] && echo yes)  # not where SDL2 is missing
 
 if [[ -n $whisper ]]; then
   use=(--model "$whisper")

@@ -24,7 +24,7 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 cp "$here/commit" "$out/"
 for spare in "$here"/spare/*; do
-  ldconfig -p | grep -q "${spare##*/} .*x86-64" || ln -sf "$spare" "$here/lib/"
+  grep -q "${spare##*/} .*x86-64" <<<"$(ldconfig -p)" || ln -sf "$spare" "$here/lib/"
 done
 export LD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export HEED_VULKAN_LOADER=$here/lib/libvulkan.so.1
