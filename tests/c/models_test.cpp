@@ -234,7 +234,7 @@ TEST_CASE("C: functions of models refuse what makes no sense", "[c][hostile]") {
   });
   mistaken(HEED_INVALID_ARGUMENT, "ids is 0",
            [&](heed_graph* g, heed_tensor) { return heed_nn_decoder(g, 0, &config, nullptr, nullptr, nullptr, 0); });
-  mistaken(HEED_INVALID_ARGUMENT, "family is 'mamba'; gemma3, gpt2, ", [&](heed_graph* g, heed_tensor ids) {
+  mistaken(HEED_INVALID_ARGUMENT, "family is 'mamba'; ", [&](heed_graph* g, heed_tensor ids) {
     heed_decoder_config wrong = config;
     wrong.family = "mamba";
     return heed_nn_decoder(g, ids, &wrong, nullptr, nullptr, nullptr, 0);

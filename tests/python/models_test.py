@@ -88,7 +88,7 @@ def test_decoders_that_are_refused(cpu, folder):  # noqa: F811
     g = heed.Graph()
     ids = g.input("ids", [1, 3], "i32")
     config = config_of("llama")
-    with pytest.raises(heed.Error, match="family is 'bert'; gemma3, gpt2, llama, "):
+    with pytest.raises(heed.Error, match="family is 'bert'; .*llama"):
         heed.nn.decoder(ids, heed.DecoderConfig("bert", layers=1, width=8, heads=2, vocabulary=9, positions=9))
     for kind, call in ((heed.Status.NOT_FOUND, lambda: heed.DecoderModel("/nonexistent.gguf")),
                        (heed.Status.INVALID_FILE, lambda: heed.DecoderConfig.parse("{")),
