@@ -1,5 +1,7 @@
 #include "io/mapped_file.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <utility>
 
@@ -58,11 +60,13 @@ void MappedFile::release(std::span<const std::byte> some) const {
   const std::less_equal<const std::byte*> not_behind;
   const std::byte* const end = some.data() + some.size();
   if (!mapped_ || !not_behind(bytes_.data(), some.data()) || !not_behind(end, bytes_.data() + bytes_.size())) return;
-  // Only whole pages can be given back; nobody writes to them, so that nothing is lost.
-  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  const auto first = static_cast<size_t>(some.data() - bytes_.data()), last = first + some.size();
-  const size_t from = align_up(first, page), to = last / page * page;
-  if (from < to) (void)::madvise(const_cast<std::byte*>(bytes_.data()) + from, to - from, MADV_DONTNEED);
+  // All pages around it, too: the system may map two megabytes at one access, and so map again what was given back before. Nobody writes
+  // to pages, so that what is needed of them is read again.
+  constexpr size_t kMapped = 2u << 20;
+  const auto address = [](const std::byte* at) { return reinterpret_cast<uintptr_t>(at); };
+  const uintptr_t from = std::max(address(bytes_.data()), address(some.data()) / kMapped * kMapped);
+  const uintptr_t to = std::min(address(bytes_.data()) + bytes_.size(), align_up<uintptr_t>(address(end), kMapped));
+  if (from < to) (void)::madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
 }
 
 Status MappedFile::open(const std::string& path, const Log& log, MappedFile* file) {
