@@ -105,6 +105,10 @@ endif()
 if(HEED_CPU)
   heed_layer(cpu FAST ROOMS attention device gemm ops reproducible simd SEES base graph LIBRARIES heed::highway)
 endif()
+if(TARGET heed_cpu)
+  # With CMAKE_UNITY_BUILD these are compiled one by one all the same: a file for several instruction sets includes itself once for each.
+  set_target_properties(heed_cpu PROPERTIES UNITY_BUILD OFF)
+endif()
 if(HEED_CPU AND MINGW AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # Windows aligns stacks to 16 bytes, and GCC takes spilled vectors there to lie on 32 or 64.
   target_compile_options(heed_cpu PRIVATE -Wa,-muse-unaligned-vector-move)
@@ -167,6 +171,8 @@ endif()
 if(HEED_VULKAN)
   find_path(HEED_VULKAN_INCLUDE vulkan/vulkan_core.h REQUIRED)
   heed_layer(kernels FAST ROOMS attention choose matmul rows SEES base graph LIBRARIES ZLIB::ZLIB)
+  # Headers that it shares with GLSL have no guard.
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/kernels/loops.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   include(${PROJECT_SOURCE_DIR}/shaders/shaders.cmake)  # embeds the committed SPIR-V: heed_embed_shaders
   get_target_property(is_taken heed_kernels IMPORTED)
   if(is_taken)

@@ -63,7 +63,7 @@ quietly() {
 }
 generator=()
 if [[ ! -f $build/CMakeCache.txt ]]; then
-  generator=(-G Ninja)
+  generator=(-G Ninja -DCMAKE_UNITY_BUILD=ON)
   echo "building heed, some minutes the first time ..."
 fi
 quietly configure cmake -S "$root" -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release \

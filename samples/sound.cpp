@@ -12,16 +12,15 @@ namespace {
 
 constexpr int kRate = heed::kSpeechRate, kLeastRate = 1000, kMostRate = 768000, kMostChannels = 256;
 
-struct CloseFile {
-  void operator()(SNDFILE* file) const { sf_close(file); }
-};
-struct CloseConverter {
-  void operator()(SRC_STATE* state) const { src_delete(state); }
-};
-
 }  // namespace
 
 struct Sound::Reader {
+  struct CloseFile {
+    void operator()(SNDFILE* file) const { sf_close(file); }
+  };
+  struct CloseConverter {
+    void operator()(SRC_STATE* state) const { src_delete(state); }
+  };
   std::string path;
   std::unique_ptr<SNDFILE, CloseFile> file;
   SF_INFO info = {};

@@ -25,7 +25,7 @@ TIMEFORMAT="%U %S ${output:-?}"
 SCRIPT
 chmod +x "$folder/timed"
 
-cmake -S "$root" -B "$folder/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DHEED_BUILD_TESTS=ON -DHEED_BUILD_SAMPLES=ON \
+cmake -S "$root" -B "$folder/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON -DHEED_BUILD_TESTS=ON -DHEED_BUILD_SAMPLES=ON \
   -DCMAKE_CXX_COMPILER_LAUNCHER="$folder/timed" -DCMAKE_CXX_LINKER_LAUNCHER="$folder/timed" "$@" >"$folder/log"
 cmake --build "$folder/build" --parallel "${HEED_BUILD_TIME_JOBS:-$(nproc)}" >>"$folder/log" || { tail -n 20 "$folder/log" >&2; exit 1; }
 

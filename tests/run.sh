@@ -38,7 +38,7 @@ quietly() {
 tests/drivers/install.sh "$packages"
 mkdir -p "$build"
 generator=()
-[[ -f $build/CMakeCache.txt ]] || generator=(-G Ninja)
+[[ -f $build/CMakeCache.txt ]] || generator=(-G Ninja -DCMAKE_UNITY_BUILD=ON)
 quietly configure cmake -S "$root" -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DHEED_WERROR=ON -DHEED_BUILD_TESTS=ON \
   -DHEED_BUILD_SAMPLES=ON
 if [[ ${1:-} == --list ]]; then

@@ -115,10 +115,8 @@ void backward(CaseGraph& c) {
   c.differentiate(y, c.input("dy", {batch, heads, m, d}), {{"dq", q}, {"dk", k}, {"dv", v}});
 }
 
-constexpr CasePlans kBoth = CasePlans::Both;
-
 // clang-format off: it would give each field a line.
-constexpr OpCase kCases[] = {
+constexpr OpCase kAttentionCases[] = {
     {.op = "softmax", .build = plain_softmax, .plans = kBoth, .self_test = {{kM, kN}}, .floor = {{2, 1000000}}},
     {.op = "softmax", .build = masked_softmax, .label = "masked", .plans = kBoth, .self_test = {{2, 3, kM, kN}},
      .compilers = {{1, 1, 512, 512}}, .floor = {{2, 2, 50000, 5}}},
@@ -164,6 +162,6 @@ constexpr OpCase kCases[] = {
 
 }  // namespace
 
-std::span<const OpCase> attention_cases() { return kCases; }
+std::span<const OpCase> attention_cases() { return kAttentionCases; }
 
 }  // namespace heed

@@ -4,8 +4,6 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kVocabulary = 30522;
-
 void add(CaseGraph& c) {
   const Tensor x = c.x();
   c.output(c.graph.add(x, c.row("b", x)));
@@ -173,10 +171,8 @@ void bounded_sum(CaseGraph& c) {
   c.output("y", c.graph.clamp(c.graph.add(c.graph.scale(x, 0.5f), y), -1.0f, 1.0f));
 }
 
-constexpr CasePlans kBoth = CasePlans::Both;
-
 // clang-format off: it would give each field a line.
-constexpr OpCase kCases[] = {
+constexpr OpCase kElementCases[] = {
     {.op = "elementwise", .build = add, .label = "add", .plans = kBoth, .self_test = {{kM, kN}},
      .compilers = {{512, 768}}},
     {.op = "elementwise", .build = add_whole, .label = "add", .compilers = {{512, 768}}, .bench = {{512, 3072}}},
@@ -227,6 +223,6 @@ constexpr OpCase kCases[] = {
 
 }  // namespace
 
-std::span<const OpCase> element_cases() { return kCases; }
+std::span<const OpCase> element_cases() { return kElementCases; }
 
 }  // namespace heed

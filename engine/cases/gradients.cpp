@@ -126,10 +126,8 @@ void of_slice(CaseGraph& c) {
   c.differentiate(y, up(c, y), {{"y", x}});
 }
 
-constexpr CasePlans kBoth = CasePlans::Both;
-
 // clang-format off: it would give each field a line.
-constexpr OpCase kCases[] = {
+constexpr OpCase kGradientCases[] = {
     {.op = "elementwise", .build = of_activations, .label = "gradient", .plans = kBoth, .self_test = {{kM, kN}}},
     {.op = "elementwise", .build = of_gelu, .label = "gradient of gelu", .compilers = {{512, 768}}},
     {.op = "reduce", .build = of_broadcasts, .label = "gradient of add", .plans = kBoth, .self_test = {{kM, kN}}},
@@ -160,6 +158,6 @@ constexpr OpCase kCases[] = {
 
 }  // namespace
 
-std::span<const OpCase> gradient_cases() { return kCases; }
+std::span<const OpCase> gradient_cases() { return kGradientCases; }
 
 }  // namespace heed

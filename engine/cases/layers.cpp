@@ -18,10 +18,10 @@ void layer(CaseGraph& c) {
   c.output(g.layernorm(g.add(g.reshape(g.transpose(mixed, 1, 2), {2, m, kWidth}), x), {}, {}, 1e-5f));
 }
 
-constexpr OpCase kCases[] = {{.op = "layer", .build = layer, .self_test = {{kM}}}};
+constexpr OpCase kLayerCases[] = {{.op = "layer", .build = layer, .self_test = {{kM}}}};
 
 }  // namespace
 
-std::span<const OpCase> layer_cases() { return kCases; }
+std::span<const OpCase> layer_cases() { return kLayerCases; }
 
 }  // namespace heed

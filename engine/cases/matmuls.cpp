@@ -17,15 +17,15 @@ void matmul_batches(CaseGraph& c) {
 }
 
 // With what is fused into the store.
-enum Epilogue { kBias = 1, kGelu = 2, kDropout = 4, kResidual = 8 };
+enum Epilogue { kAddsBias = 1, kGelu = 2, kDropsOut = 4, kResidual = 8 };
 template <int kParts>
 void linear(CaseGraph& c) {
   Graph& g = c.graph;
   const Dim m = c.size(0), n = c.size(1), k = c.size(2);
   const Tensor x = c.input("x", {m, k}), w = c.weight("w", {n, k});
-  Tensor y = g.linear(x, w, (kParts & kBias) != 0 ? c.weight("b", {n}) : Tensor{});
+  Tensor y = g.linear(x, w, (kParts & kAddsBias) != 0 ? c.weight("b", {n}) : Tensor{});
   if ((kParts & kGelu) != 0) y = g.activation(y, Activation::GeluErf);
-  if ((kParts & kDropout) != 0) y = g.dropout(y, 0.1f);
+  if ((kParts & kDropsOut) != 0) y = g.dropout(y, 0.1f);
   if ((kParts & kResidual) != 0) y = g.add(y, c.input("residual", {m, n}));
   c.output(y);
 }
@@ -90,10 +90,8 @@ void deep_quantized_weights(CaseGraph& c) {
   }
 }
 
-constexpr CasePlans kBoth = CasePlans::Both;
-
 // clang-format off: it would give each field a line.
-constexpr OpCase kCases[] = {
+constexpr OpCase kMatmulCases[] = {
     {.op = "matmul", .build = matmul<false>, .plans = kBoth, .self_test = {{kM, kN, 37}},
      .compilers = {{1, 512, 4096, 4}, {512, 512, 64, 4}},
      .floor = {{65, 70, 33, 3}, {1, 3072, 768}, {2, 2, 4, 100000}, {5000000, 3, 2}}},
@@ -115,10 +113,10 @@ constexpr OpCase kCases[] = {
     {.op = "matmul", .build = linear<0>, .label = "linear",
      .compilers = {{1, 4096, 4096}, {8, 4096, 4096}, {64, 768, 768}, {4096, 4096, 4096}},
      .bench = {{1, 3072, 768}, {128, 768, 768}, {512, 3072, 768}, {512, 768, 3072}}},
-    {.op = "matmul", .build = linear<kBias | kResidual>, .label = "bias residual", .compilers = {{512, 768, 3072}}},
-    {.op = "matmul", .build = linear<kBias | kDropout | kResidual>, .label = "dropout", .training = true,
+    {.op = "matmul", .build = linear<kAddsBias | kResidual>, .label = "bias residual", .compilers = {{512, 768, 3072}}},
+    {.op = "matmul", .build = linear<kAddsBias | kDropsOut | kResidual>, .label = "dropout", .training = true,
      .compilers = {{512, 768, 3072}}},
-    {.op = "matmul", .build = linear<kBias | kGelu>, .label = "gelu", .compilers = {{512, 3072, 768}}},
+    {.op = "matmul", .build = linear<kAddsBias | kGelu>, .label = "gelu", .compilers = {{512, 3072, 768}}},
     {.op = "matmul", .build = linear_by<DType::BF16>, .label = "bf16", .one_type = true,
      .compilers = {{1, 4096, 4096}, {8, 4096, 4096}, {512, 4096, 4096}}},
     {.op = "matmul", .build = linear_by<DType::Q8_0>, .label = "q8_0", .one_type = true,
@@ -137,6 +135,6 @@ constexpr OpCase kCases[] = {
 
 }  // namespace
 
-std::span<const OpCase> matmul_cases() { return kCases; }
+std::span<const OpCase> matmul_cases() { return kMatmulCases; }
 
 }  // namespace heed

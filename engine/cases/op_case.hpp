@@ -63,6 +63,8 @@ class CaseGraph {
 
 // How the self-test compiles a case.
 enum class CasePlans : uint8_t { Usual, Both, Reproducible, Emulated, Rounded };
+inline constexpr CasePlans kBoth = CasePlans::Both;
+inline constexpr int64_t kVocabulary = 30522;  // of BERT
 
 struct OpCase {
   const char* op;  // the name of the pass that is tested, or of what the case computes

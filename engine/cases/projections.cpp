@@ -114,7 +114,7 @@ void into_caches(CaseGraph& c) {
 }
 
 // clang-format off: it would give each field a line.
-constexpr OpCase kCases[] = {
+constexpr OpCase kProjectionCases[] = {
     {.op = "projection", .build = few<DType::F32>, .self_test = {{}}},
     // The CPU may round rows to bf16 where weights are of bf16, but never to f16.
     {.op = "projection", .build = few<DType::F16>, .one_type = true, .self_test = {{}}},
@@ -141,6 +141,6 @@ constexpr OpCase kCases[] = {
 
 }  // namespace
 
-std::span<const OpCase> projection_cases() { return kCases; }
+std::span<const OpCase> projection_cases() { return kProjectionCases; }
 
 }  // namespace heed

@@ -6,8 +6,6 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kVocabulary = 30522;
-
 void layernorm(CaseGraph& c) {
   const Tensor x = c.x();
   c.output(c.graph.layernorm(x, c.row("gamma", x), c.row("beta", x), 1e-5f));
@@ -131,10 +129,8 @@ void seeded_sample(CaseGraph& c) {
                                   .seeds = c.ids("s", {c.size(0), c.size(1)}, 1000)}));
 }
 
-constexpr CasePlans kBoth = CasePlans::Both;
-
 // clang-format off: it would give each field a line.
-constexpr OpCase kCases[] = {
+constexpr OpCase kRowCases[] = {
     {.op = "layernorm", .build = residual_layernorm, .label = "residual", .plans = kBoth, .self_test = {{kM, kN}},
      .compilers = {{512, 768}}, .floor = {{70001, 300}}},
     {.op = "layernorm", .build = layernorm, .compilers = {{512, 24}, {512, 200}, {512, 768}, {512, 4096}},
@@ -184,6 +180,6 @@ constexpr OpCase kCases[] = {
 
 }  // namespace
 
-std::span<const OpCase> row_cases() { return kCases; }
+std::span<const OpCase> row_cases() { return kRowCases; }
 
 }  // namespace heed

@@ -52,10 +52,8 @@ void update(CaseGraph& c) {
   for (const char* name : {"w", "m", "v", "g", "u", "n"}) c.output((std::string(name) + ".out").c_str(), state(name));
 }
 
-constexpr CasePlans kBoth = CasePlans::Both;
-
 // clang-format off: it would give each field a line.
-constexpr OpCase kCases[] = {
+constexpr OpCase kUpdateCases[] = {
     {.op = "gradient_norm", .build = gradient_norm, .one_type = true, .plans = kBoth, .self_test = {{9001}},
      .compilers = {{4194304}}, .floor = {{5000000}}},
     {.op = "update", .build = update, .one_type = true, .plans = kBoth, .self_test = {{1301}},
@@ -65,6 +63,6 @@ constexpr OpCase kCases[] = {
 
 }  // namespace
 
-std::span<const OpCase> update_cases() { return kCases; }
+std::span<const OpCase> update_cases() { return kUpdateCases; }
 
 }  // namespace heed

@@ -14,13 +14,13 @@ namespace {
 
 constexpr uint32_t kVersion = 6;
 // The fewest bytes of a tensor (a length, a letter and its end, the number of dims, a type, a number of bytes) and of an alias.
-constexpr uint64_t kLeastTensor = 2 + 2 + 1 + 1 + 4, kLeastAlias = 2 * (2 + 2);
+constexpr uint64_t kLeastVariable = 2 + 2 + 1 + 1 + 4, kLeastAlias = 2 * (2 + 2);
 
 struct TypeFacts {
   const char* name;
   int64_t bytes;
 };
-constexpr TypeFacts kTypes[] = {{"f32", 4}, {"i8", 1}, {"i16", 2}, {"i32", 4}, {"f16", 2}, {"bf16", 2}};
+constexpr TypeFacts kStoredTypes[] = {{"f32", 4}, {"i8", 1}, {"i16", 2}, {"i32", 4}, {"f16", 2}, {"bf16", 2}};
 
 template <class Named>
 const Named* sort_and_find_twice(std::vector<Named>* list) {
@@ -32,7 +32,7 @@ const Named* sort_and_find_twice(std::vector<Named>* list) {
 
 }  // namespace
 
-const char* CTranslate2::name_of(Type type) { return kTypes[static_cast<size_t>(type)].name; }
+const char* CTranslate2::name_of(Type type) { return kStoredTypes[static_cast<size_t>(type)].name; }
 
 // Walks over the bytes of a file once. Each step answers Ok or logs why not.
 class CTranslate2Parser {
@@ -95,7 +95,7 @@ class CTranslate2Parser {
   Status read_entries() {
     uint32_t count = 0;
     if (!take(&count)) return invalid("ends before its tensors");
-    if (count > left() / kLeastTensor)
+    if (count > left() / kLeastVariable)
       return invalid(format("%u tensors do not fit the %llu bytes left", count, wide(left())));
     file_.entries_.resize(count);
     for (CTranslate2::Entry& entry : file_.entries_) {
@@ -123,12 +123,12 @@ class CTranslate2Parser {
     }
     uint32_t bytes = 0;
     if (!take(&type) || !take(&bytes)) return in_tensor(entry->name, "the file ends before its type");
-    if (type >= std::size(kTypes)) return in_tensor(entry->name, format("its type %u is not known", type));
+    if (type >= std::size(kStoredTypes)) return in_tensor(entry->name, format("its type %u is not known", type));
     entry->type = static_cast<CTranslate2::Type>(type);
-    fits = checked_mul(needed, kTypes[type].bytes, &needed) && fits;
+    fits = checked_mul(needed, kStoredTypes[type].bytes, &needed) && fits;
     if (!fits || needed != bytes)
       return in_tensor(entry->name, format("%u bytes, its shape %s of %s has others", bytes,
-                                           shape_text(entry->shape).c_str(), kTypes[type].name));
+                                           shape_text(entry->shape).c_str(), kStoredTypes[type].name));
     if (bytes > left()) return in_tensor(entry->name, format("%u bytes, the file has %llu left", bytes, wide(left())));
     entry->data = bytes_.subspan(at_, bytes);
     at_ += bytes;

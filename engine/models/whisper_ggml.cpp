@@ -15,7 +15,7 @@ namespace heed::models {
 
 namespace {
 
-constexpr PartModule kModules[] = {
+constexpr PartModule kGgmlModules[] = {
     {"self_attention.layer_norm", {"attn_ln"}},
     {"self_attention.linear_0", {"attn.query", "attn.key", "attn.value"}},
     {"self_attention.linear_1", {"attn.out"}},
@@ -27,12 +27,12 @@ constexpr PartModule kModules[] = {
     {"ffn.linear_0", {"mlp.0"}},
     {"ffn.linear_1", {"mlp.2"}},
 };
-constexpr PartNames kNames = {.tokens = "decoder.token_embedding.weight",
-                              .positions = ".positional_embedding",
-                              .encoder_norm = "encoder.ln_post",
-                              .decoder_norm = "decoder.ln",
-                              .layers = ".blocks.",
-                              .modules = kModules};
+constexpr PartNames kGgmlNames = {.tokens = "decoder.token_embedding.weight",
+                                  .positions = ".positional_embedding",
+                                  .encoder_norm = "encoder.ln_post",
+                                  .decoder_norm = "decoder.ln",
+                                  .layers = ".blocks.",
+                                  .modules = kGgmlModules};
 
 // The languages in the order of their tokens. Files have the first 99 or all.
 constexpr std::string_view kLanguages[] = {
@@ -145,7 +145,7 @@ class GgmlLoader : WhisperLoader {
       if (is_column) tensor.shape = tensor.shape.first(1);
       stored.push_back(tensor);
     }
-    return find_parts(stored, ggml_.name(), kNames, "", [](std::string_view) { return false; });
+    return find_parts(stored, ggml_.name(), kGgmlNames, "", [](std::string_view) { return false; });
   }
 
   // --- Tokens

@@ -14,7 +14,7 @@ namespace heed::models {
 
 namespace {
 
-constexpr PartModule kModules[] = {
+constexpr PartModule kHuggingFaceModules[] = {
     {"self_attention.layer_norm", {"self_attn_layer_norm"}},
     {"self_attention.linear_0", {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"}},
     {"self_attention.linear_1", {"self_attn.out_proj"}},
@@ -27,12 +27,12 @@ constexpr PartModule kModules[] = {
     {"ffn.linear_1", {"fc2"}},
 };
 
-constexpr PartNames kNames = {.tokens = "decoder.embed_tokens.weight",
-                              .positions = ".embed_positions.weight",
-                              .encoder_norm = "encoder.layer_norm",
-                              .decoder_norm = "decoder.layer_norm",
-                              .layers = ".layers.",
-                              .modules = kModules};
+constexpr PartNames kHuggingFaceNames = {.tokens = "decoder.embed_tokens.weight",
+                                         .positions = ".embed_positions.weight",
+                                         .encoder_norm = "encoder.layer_norm",
+                                         .decoder_norm = "decoder.layer_norm",
+                                         .layers = ".layers.",
+                                         .modules = kHuggingFaceModules};
 
 class HuggingFaceLoader : WhisperLoader {
  public:
@@ -86,7 +86,7 @@ class HuggingFaceLoader : WhisperLoader {
     const auto is_bare = [](const Stored& one) { return one.name == "encoder.conv1.weight"; };
     const char* wrapper = std::any_of(stored.begin(), stored.end(), is_bare) ? "" : "model.";
     // Logits are products with the table of tokens, which some files have a second time.
-    return find_parts(stored, "the checkpoint", kNames, wrapper,
+    return find_parts(stored, "the checkpoint", kHuggingFaceNames, wrapper,
                       [](std::string_view name) { return name == "proj_out.weight"; });
   }
 

@@ -138,10 +138,10 @@ void rotary(Call& call) {
   if (!call.failed()) call.give(is_flat ? reshaped(call, g.transpose(y, 1, 2), dims) : y, call.type(0));
 }
 
-constexpr Operator kOperators[] = {{"Attention", attention}, {"RotaryEmbedding", rotary}};
+constexpr Operator kAttentionOperators[] = {{"Attention", attention}, {"RotaryEmbedding", rotary}};
 
 }  // namespace
 
-std::span<const Operator> attention_operators() { return kOperators; }
+std::span<const Operator> attention_operators() { return kAttentionOperators; }
 
 }  // namespace heed::onnx

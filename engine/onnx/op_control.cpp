@@ -27,10 +27,10 @@ void choose(Call& call) {
   for (const Value& value : call.importer().run_graph(*branch->graph, call.scope())) call.give(value);
 }
 
-constexpr Operator kOperators[] = {{"Dropout", dropout}, {"Identity", identity}, {"If", choose}};
+constexpr Operator kControlOperators[] = {{"Dropout", dropout}, {"Identity", identity}, {"If", choose}};
 
 }  // namespace
 
-std::span<const Operator> control_operators() { return kOperators; }
+std::span<const Operator> control_operators() { return kControlOperators; }
 
 }  // namespace heed::onnx

@@ -297,7 +297,7 @@ void ceil(Call& call) {
   one(call, [](Graph& g, Tensor x) { return g.neg(g.floor(g.neg(x))); });
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kElementOperators[] = {
     {"Abs", function<&Graph::abs>},
     {"Acosh", acosh},
     {"Add", arithmetic<&Graph::add>},
@@ -364,6 +364,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> element_operators() { return kOperators; }
+std::span<const Operator> element_operators() { return kElementOperators; }
 
 }  // namespace heed::onnx

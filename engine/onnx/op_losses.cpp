@@ -33,10 +33,11 @@ void loss(Call& call) {
   if (call.node.outputs.size() > 1) call.give(g.permute(made.log_probabilities, second), call.type(0));
 }
 
-constexpr Operator kOperators[] = {{"NegativeLogLikelihoodLoss", loss<true>}, {"SoftmaxCrossEntropyLoss", loss<false>}};
+constexpr Operator kLossOperators[] = {{"NegativeLogLikelihoodLoss", loss<true>},
+                                       {"SoftmaxCrossEntropyLoss", loss<false>}};
 
 }  // namespace
 
-std::span<const Operator> loss_operators() { return kOperators; }
+std::span<const Operator> loss_operators() { return kLossOperators; }
 
 }  // namespace heed::onnx

@@ -125,7 +125,7 @@ void constant(Call& call) {
   }
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kMadeOperators[] = {
     {"Constant", constant},
     {"ConstantOfShape", constant_of_shape},
     {"Range", range},
@@ -134,6 +134,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> made_operators() { return kOperators; }
+std::span<const Operator> made_operators() { return kMadeOperators; }
 
 }  // namespace heed::onnx

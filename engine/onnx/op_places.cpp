@@ -212,7 +212,7 @@ void one_hot(Call& call) {
   if (!call.failed()) call.give(axis == rank ? y : g.permute(y, order), type);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kPlaceOperators[] = {
     {"Gather", gather},        {"GatherElements", gather_elements},
     {"OneHot", one_hot},       {"ScatterElements", scatter_elements},
     {"ScatterND", scatter_nd},
@@ -220,6 +220,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> place_operators() { return kOperators; }
+std::span<const Operator> place_operators() { return kPlaceOperators; }
 
 }  // namespace heed::onnx

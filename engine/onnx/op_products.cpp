@@ -167,10 +167,10 @@ void einsum(Call& call) {
   if (!call.failed()) call.give(order.size() < 2 ? made : g.permute(made, order), call.type(0), order.empty());
 }
 
-constexpr Operator kOperators[] = {{"Einsum", einsum}, {"Gemm", gemm}, {"MatMul", matmul}};
+constexpr Operator kProductOperators[] = {{"Einsum", einsum}, {"Gemm", gemm}, {"MatMul", matmul}};
 
 }  // namespace
 
-std::span<const Operator> product_operators() { return kOperators; }
+std::span<const Operator> product_operators() { return kProductOperators; }
 
 }  // namespace heed::onnx

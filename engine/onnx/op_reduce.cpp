@@ -77,7 +77,7 @@ void top_k(Call& call) {
   call.give(made.indices, ElementType::I64);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kReduceOperators[] = {
     {"ArgMax", index<&Graph::argmax>},
     {"ArgMin", index<&Graph::argmin>},
     {"CumSum", cumsum},
@@ -96,6 +96,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> reduce_operators() { return kOperators; }
+std::span<const Operator> reduce_operators() { return kReduceOperators; }
 
 }  // namespace heed::onnx

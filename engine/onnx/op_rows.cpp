@@ -161,7 +161,7 @@ void lpnorm(Call& call) {
   call.give(g.where(is_zero, zero, g.div(x, g.where(is_zero, g.number(1.0), length))), call.type(0));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kRowOperators[] = {
     {"BatchNormalization", batchnorm},
     {"GroupNormalization", groupnorm},
     {"Hardmax", hardmax},
@@ -176,6 +176,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> row_operators() { return kOperators; }
+std::span<const Operator> row_operators() { return kRowOperators; }
 
 }  // namespace heed::onnx

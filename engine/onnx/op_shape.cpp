@@ -303,7 +303,7 @@ void space_to_depth(Call& call) {
   call.give(g.reshape(cut, {d[0], d[1].value * size * size, h, w}), call.type(0));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kShapeOperators[] = {
     {"DepthToSpace", depth_to_space},
     {"Expand", expand},
     {"Flatten", flatten},
@@ -320,6 +320,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> shape_operators() { return kOperators; }
+std::span<const Operator> shape_operators() { return kShapeOperators; }
 
 }  // namespace heed::onnx

@@ -247,7 +247,7 @@ void slice(Call& call) {
   call.give(x, call.type(0));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kSliceOperators[] = {
     {"Concat", concat},
     {"Slice", slice},
     {"Split", split},
@@ -255,6 +255,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> slice_operators() { return kOperators; }
+std::span<const Operator> slice_operators() { return kSliceOperators; }
 
 }  // namespace heed::onnx

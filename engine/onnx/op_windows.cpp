@@ -125,7 +125,7 @@ void global_pool(Call& call) {
   if (!call.failed()) call.give(axes.empty() ? x : call.g.reduce(x, kind, axes, true), call.type(0));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kWindowOperators[] = {
     {"AveragePool", pool<Reduction::Mean>},
     {"Conv", conv},
     {"GlobalAveragePool", global_pool<Reduction::Mean>},
@@ -136,6 +136,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> window_operators() { return kOperators; }
+std::span<const Operator> window_operators() { return kWindowOperators; }
 
 }  // namespace heed::onnx

@@ -8,8 +8,7 @@
 namespace heed::train {
 namespace {
 
-using Attrs = ElementwiseAttrs;
-using Kind = Attrs::Operand;
+using Kind = ElementwiseAttrs::Operand;
 
 // The gradients of a function's operands a, b and c. An invalid one is 0 everywhere. The function's result is y, whose gradient is g.
 struct Passed {
@@ -88,16 +87,16 @@ Passed pass_back(Backflow& flow, Function function, const Of& of_a, const Of& of
 // A program, seen as the graph calls that it stands for.
 class Steps {
  public:
-  Steps(Backflow& flow, const Node& node) : flow_(flow), node_(node), attrs_(node.as<Attrs>()) {
+  Steps(Backflow& flow, const Node& node) : flow_(flow), node_(node), attrs_(node.as<ElementwiseAttrs>()) {
     for (size_t i = 0; i < attrs_.count; ++i)
       values_[i] = i + 1 < attrs_.count ? computed(attrs_.steps[i]) : node.outputs[0];
   }
 
   void pass_back_from(Tensor upstream) {
-    std::array<Tensor, Attrs::kSteps> flows{};
+    std::array<Tensor, ElementwiseAttrs::kSteps> flows{};
     flows[attrs_.count - 1u] = upstream;
     for (size_t i = attrs_.count; i-- > 0;) {
-      const Attrs::Step& step = attrs_.steps[i];
+      const ElementwiseAttrs::Step& step = attrs_.steps[i];
       if (!flows[i].valid() || !is_wanted(step) || step.domain != Domain::Float) continue;
       const auto& of = step.operands;
       const int count = info_of(step.function).operands;
@@ -105,7 +104,7 @@ class Steps {
                                       count > 2 && is_wanted(of[2]), values_[i], flows[i]);
       for (int k = 0; k < count; ++k) {
         const Tensor g = k == 0 ? passed.a : k == 1 ? passed.b : passed.c;
-        const Attrs::Operand operand = of[static_cast<size_t>(k)];
+        const ElementwiseAttrs::Operand operand = of[static_cast<size_t>(k)];
         if (!g.valid() || !is_wanted(operand)) continue;
         if (operand.is(Kind::Input)) flow_.add(node_.inputs[operand.index()], g);
         if (!operand.is(Kind::Step)) continue;
@@ -116,23 +115,23 @@ class Steps {
   }
 
  private:
-  bool is_wanted(Attrs::Operand x) const {
+  bool is_wanted(ElementwiseAttrs::Operand x) const {
     if (x.is(Kind::Input)) return flow_.wants(node_.inputs[x.index()]);
     return x.is(Kind::Step) && is_wanted(attrs_.steps[x.index()]);
   }
-  bool is_wanted(const Attrs::Step& step) const {
+  bool is_wanted(const ElementwiseAttrs::Step& step) const {
     bool wanted = false;
     for (int k = 0; k < info_of(step.function).operands; ++k)
       wanted = wanted || is_wanted(step.operands[static_cast<size_t>(k)]);
     return wanted;
   }
 
-  Of seen(Attrs::Operand x, const Attrs::Step& step) {
+  Of seen(ElementwiseAttrs::Operand x, const ElementwiseAttrs::Step& step) {
     Of of{value(x, step), {}, is_wanted(x)};
     if (x.is(Kind::Scalar)) of.value = std::bit_cast<float>(attrs_.scalars[x.index()]);
     return of;
   }
-  Tensor value(Attrs::Operand x, const Attrs::Step& step) {
+  Tensor value(ElementwiseAttrs::Operand x, const ElementwiseAttrs::Step& step) {
     if (x.is(Kind::Input)) return node_.inputs[x.index()];
     if (x.is(Kind::Step)) return values_[x.index()];
     const uint32_t bits = attrs_.scalars[x.index()];
@@ -140,7 +139,7 @@ class Steps {
     return flow_.graph().number(static_cast<int32_t>(bits), step.domain == Domain::Whole ? DType::I32 : DType::U8);
   }
 
-  Tensor computed(const Attrs::Step& step) {
+  Tensor computed(const ElementwiseAttrs::Step& step) {
     std::array<Tensor, 3> operands{};
     const auto count = static_cast<size_t>(info_of(step.function).operands);
     for (size_t k = 0; k < count; ++k) operands[k] = value(step.operands[k], step);
@@ -149,14 +148,14 @@ class Steps {
 
   Backflow& flow_;
   const Node node_;
-  const Attrs attrs_;
-  std::array<Tensor, Attrs::kSteps> values_{};
+  const ElementwiseAttrs attrs_;
+  std::array<Tensor, ElementwiseAttrs::kSteps> values_{};
 };
 
 }  // namespace
 
 void elementwise_rule(Backflow& flow, const Node& node) {
-  const auto& attrs = node.as<Attrs>();
+  const auto& attrs = node.as<ElementwiseAttrs>();
   for (size_t i = 0; i < attrs.count; ++i)
     if (backward_activation_of(attrs.steps[i].function) != Activation::None)
       return flow.refuse(node, "of an activation's gradient has none itself");

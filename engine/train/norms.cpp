@@ -4,12 +4,12 @@
 namespace heed::train {
 namespace {
 
-using Kind = NormBackwardAttrs::Kind;
+using NormKind = NormBackwardAttrs::Kind;
 
-void norm_rule(Backflow& flow, const Node& node, Kind kind) {
+void norm_rule(Backflow& flow, const Node& node, NormKind kind) {
   const Tensor x = node.inputs[in::kX], upstream = flow.upstream(node.outputs[0]);
-  const Tensor gamma = kind == Kind::L2 ? Tensor{} : node.inputs[in::kGamma];
-  const Tensor beta = kind == Kind::Layer ? node.inputs[in::kBeta] : Tensor{};
+  const Tensor gamma = kind == NormKind::L2 ? Tensor{} : node.inputs[in::kGamma];
+  const Tensor beta = kind == NormKind::Layer ? node.inputs[in::kBeta] : Tensor{};
   const float eps = node.as<NormAttrs>().eps;
   if (!flow.wants(x) && !flow.wants(gamma)) return flow.add(beta, upstream);
   const detail::NormGradients made =
@@ -21,8 +21,8 @@ void norm_rule(Backflow& flow, const Node& node, Kind kind) {
 
 }  // namespace
 
-void layernorm_rule(Backflow& flow, const Node& node) { norm_rule(flow, node, Kind::Layer); }
-void rmsnorm_rule(Backflow& flow, const Node& node) { norm_rule(flow, node, Kind::Rms); }
-void l2_normalize_rule(Backflow& flow, const Node& node) { norm_rule(flow, node, Kind::L2); }
+void layernorm_rule(Backflow& flow, const Node& node) { norm_rule(flow, node, NormKind::Layer); }
+void rmsnorm_rule(Backflow& flow, const Node& node) { norm_rule(flow, node, NormKind::Rms); }
+void l2_normalize_rule(Backflow& flow, const Node& node) { norm_rule(flow, node, NormKind::L2); }
 
 }  // namespace heed::train

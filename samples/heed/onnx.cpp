@@ -21,7 +21,7 @@ using Arrays = std::map<std::string, NumpyArray>;
 constexpr double kAbsolute = 1e-4, kRelative = 1e-4;
 constexpr int64_t kLargest = 128;  // of dims that neither the command nor a file of arrays gives
 
-std::string text_of(const OnnxTensor& tensor) {
+std::string shape_text_of(const OnnxTensor& tensor) {
   std::string text = tensor.name + " " + to_string(tensor.dtype) + " [";
   for (const OnnxDim& dim : tensor.dims)
     text += (text.back() == '[' ? "" : ", ") + (dim.symbol.empty() ? std::to_string(dim.size) : dim.symbol);
@@ -132,8 +132,8 @@ class Command {
   }
 
   void describe() const {
-    for (const OnnxTensor& input : model_.inputs()) std::printf("input      %s\n", text_of(input).c_str());
-    for (const OnnxTensor& output : model_.outputs()) std::printf("output     %s\n", text_of(output).c_str());
+    for (const OnnxTensor& input : model_.inputs()) std::printf("input      %s\n", shape_text_of(input).c_str());
+    for (const OnnxTensor& output : model_.outputs()) std::printf("output     %s\n", shape_text_of(output).c_str());
     for (const OnnxState& state : model_.states())
       std::printf("state      %s, %s\n", std::string(state.past).c_str(), std::string(state.present).c_str());
     const auto operators = model_.operators();

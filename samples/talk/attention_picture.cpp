@@ -17,7 +17,7 @@ using samples::Color, samples::fill_rectangle, samples::text_width, samples::use
 constexpr double kPixels = 2, kMargin = 30, kRow = 13, kGap = 14, kLabelRoom = 30;
 constexpr double kMostWidth = 1560;  // wider grids go on below
 constexpr double kSlant = 55;        // degrees
-constexpr Color kPaper{252, 252, 250}, kInk{32, 34, 40}, kGrey{120, 124, 132};
+constexpr Color kPaper{252, 252, 250}, kInk{32, 34, 40}, kGreyInk{120, 124, 132};
 
 // The root makes small weights visible: a hundredth is a tenth of the scale.
 Color color_of(double weight) { return viridis(std::sqrt(std::max(weight, 0.0))); }
@@ -78,7 +78,7 @@ class Painter {
     use_font(c_, 19, true);
     write(c_, picture_.title, kMargin, kMargin + 16);
     use_font(c_, 11.5);
-    use(c_, kGrey);
+    use(c_, kGreyInk);
     write(c_, picture_.subtitle, kMargin, kMargin + 36);
     legend();
     sentence();
@@ -123,7 +123,7 @@ class Painter {
       use_font(c_, 9);
       use(c_, kInk);
       write(c_, "mean " + percent(fan.mean), x + w / 2, y + 37, 0.5);
-      use(c_, kGrey);
+      use(c_, kGreyInk);
       write(c_, std::to_string(fan.layer + 1) + "." + std::to_string(fan.head + 1) + ": " + percent(fan.weight),
             x + w / 2, y + 48, 0.5);
     }
@@ -135,11 +135,11 @@ class Painter {
     for (int i = 0; i < kSteps; ++i)
       fill_rectangle(c_, x + i * w / kSteps, y, w / kSteps + 0.3, 10, viridis((i + 0.5) / kSteps));
     use_font(c_, 9);
-    use(c_, kGrey);
+    use(c_, kGreyInk);
     for (const double weight : {0.0, 0.05, 0.2, 0.5, 1.0}) {
       const double at = x + std::sqrt(weight) * w;
-      fill_rectangle(c_, at - 0.4, y + 10, 0.8, 3, kGrey);
-      use(c_, kGrey);
+      fill_rectangle(c_, at - 0.4, y + 10, 0.8, 3, kGreyInk);
+      use(c_, kGreyInk);
       write(c_, std::to_string(std::lround(100 * weight)) + " %", at, y + 23, 0.5);
     }
   }
@@ -164,7 +164,7 @@ class Painter {
     cairo_set_antialias(c_, CAIRO_ANTIALIAS_DEFAULT);
     if (head % per_band_ != 0) return;
     use_font(c_, 9);
-    use(c_, kGrey);
+    use(c_, kGreyInk);
     for (size_t layer = 0; layer < picture_.layers; ++layer)
       write(c_, std::to_string(layer + 1), x - 7, y + (static_cast<double>(layer) + 0.72) * kRow, 1);
     write(c_, "layer", x - 7, y - 6, 1);

@@ -29,7 +29,7 @@ std::string number(double value) {
   return text;
 }
 
-struct Layout {
+struct HeatmapLayout {
   double cell = 0;      // side of a cell
   double label = 0;     // font size of the words
   double x = 0, y = 0;  // the corner of the large matrix
@@ -48,8 +48,8 @@ double widest(cairo_t* c, const std::vector<std::string>& words) {
   return width;
 }
 
-Layout lay_out(cairo_t* c, const Picture& picture) {
-  Layout l;
+HeatmapLayout lay_out(cairo_t* c, const Picture& picture) {
+  HeatmapLayout l;
   l.rows = static_cast<int>(picture.rows.size());
   l.columns = static_cast<int>(picture.columns.size());
   const int most = std::max(l.rows, l.columns);
@@ -108,7 +108,7 @@ void matrix(cairo_t* c, const Picture& picture, const std::vector<float>& weight
   cairo_set_antialias(c, CAIRO_ANTIALIAS_DEFAULT);
 }
 
-void values(cairo_t* c, const Picture& picture, const Layout& l) {
+void values(cairo_t* c, const Picture& picture, const HeatmapLayout& l) {
   if (l.cell < 30) return;
   use_font(c, std::min(l.cell * 0.27, 12.0));
   for (size_t row = 0; row < picture.rows.size(); ++row)
@@ -121,7 +121,7 @@ void values(cairo_t* c, const Picture& picture, const Layout& l) {
     }
 }
 
-void labels(cairo_t* c, const Picture& picture, const Layout& l) {
+void labels(cairo_t* c, const Picture& picture, const HeatmapLayout& l) {
   use_font(c, l.label);
   use(c, kInk);
   for (size_t row = 0; row < picture.rows.size(); ++row)
@@ -136,7 +136,7 @@ void labels(cairo_t* c, const Picture& picture, const Layout& l) {
   samples::write_rising(c, kQueries, kMargin + 4, l.y + l.room, 90);
 }
 
-void color_bar(cairo_t* c, const Picture& picture, const Layout& l) {
+void color_bar(cairo_t* c, const Picture& picture, const HeatmapLayout& l) {
   constexpr int kSteps = 128;
   const double x = l.x + l.w + 20, w = 13, h = std::min(l.h, 260.0), y = l.y + (l.h - h);
   for (int i = 0; i < kSteps; ++i)
@@ -151,7 +151,7 @@ void color_bar(cairo_t* c, const Picture& picture, const Layout& l) {
   }
 }
 
-void heads(cairo_t* c, const Picture& picture, const Layout& l) {
+void heads(cairo_t* c, const Picture& picture, const HeatmapLayout& l) {
   for (size_t i = 0; i < picture.heads.size(); ++i) {
     const double pitch = (l.width - 2 * kMargin + kGap) / kHeadsPerRow;
     const double x = kMargin + static_cast<double>(i % kHeadsPerRow) * pitch;
@@ -163,7 +163,7 @@ void heads(cairo_t* c, const Picture& picture, const Layout& l) {
   }
 }
 
-void draw(cairo_t* c, const Picture& picture, const Layout& l) {
+void draw(cairo_t* c, const Picture& picture, const HeatmapLayout& l) {
   use(c, kPaper);
   cairo_paint(c);
   use(c, kInk);
@@ -182,7 +182,7 @@ void draw(cairo_t* c, const Picture& picture, const Layout& l) {
 }  // namespace
 
 bool write_png(const Picture& picture, const std::string& path, std::string* error) {
-  const Layout layout = lay_out(samples::Page::ruler().context(), picture);
+  const HeatmapLayout layout = lay_out(samples::Page::ruler().context(), picture);
   const samples::Page page(layout.width, layout.height, kPixels);
   draw(page.context(), picture, layout);
   return page.write_png(path, error);

@@ -36,7 +36,7 @@ heed_test(sanitize.tour LABELS all sanitize COST 20 COUNTED NEEDS sanitize.build
 # third of them is enough here.
 set(tsan ${PROJECT_SOURCE_DIR}/build-tsan)
 heed_build(tsan ${tsan} TARGETS heed_cpu_tests LABELS all tsan COST 130 OPTIONS -DCMAKE_BUILD_TYPE=RelWithDebInfo -DHEED_WERROR=OFF
-  -DHEED_VULKAN=OFF -DHEED_BUILD_SAMPLES=OFF "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1" -DHEED_SANITIZE=thread)
+  -DCMAKE_UNITY_BUILD=ON -DHEED_VULKAN=OFF -DHEED_BUILD_SAMPLES=OFF "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1" -DHEED_SANITIZE=thread)
 heed_catch_test(tsan.tests system "[cpu]" PROGRAM ${tsan}/tests/heed_cpu_tests LABELS all tsan COST 30 NEEDS tsan.build
   SET HEED_TEST_EVERY=3)
 

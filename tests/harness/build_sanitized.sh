@@ -14,6 +14,6 @@ else  # sanitizers make GCC 12 warn of its own library
   compiler=(-DHEED_WERROR=OFF)
   echo "SKIPPED: clang++ or its sanitizers are not installed, so nothing was compiled by Clang"
 fi
-cmake -S "$root" -B "$folder" -G Ninja "${compiler[@]}" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DHEED_PRECOMPILE=OFF \
+cmake -S "$root" -B "$folder" -G Ninja "${compiler[@]}" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DHEED_PRECOMPILE=OFF -DCMAKE_UNITY_BUILD=ON \
   -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O0 -g1" -DHEED_SANITIZE=address,undefined -DHEED_TESTS_OF="$build"
 cmake --build "$folder" --target heed_tests heed_c_tests tour

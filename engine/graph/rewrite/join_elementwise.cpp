@@ -8,8 +8,6 @@
 namespace heed::detail {
 namespace {
 
-using Attrs = ElementwiseAttrs;
-
 class Joining {
  public:
   explicit Joining(GraphData* graph) : graph_(*graph), build_(*graph, "join"), gone_(graph->nodes.size(), false) {}
@@ -22,7 +20,7 @@ class Joining {
       if (!gone_[n]) kept.push_back(std::move(graph_.nodes[n]));
     graph_.nodes = std::move(kept);
     for (Node& node : graph_.nodes)
-      if (node.op == Op::Elementwise) node.as<Attrs>().rank = merged_rank(node);
+      if (node.op == Op::Elementwise) node.as<ElementwiseAttrs>().rank = merged_rank(node);
   }
 
  private:
@@ -69,48 +67,52 @@ class Joining {
     if (!build_.same_shape(middle, result) || !may_pass(middle.dtype, result.dtype)) return std::nullopt;
     Node joined = second;
     joined.inputs = first.inputs;
-    std::array<Attrs::Operand, Attrs::kInputs> places{};
+    std::array<ElementwiseAttrs::Operand, ElementwiseAttrs::kInputs> places{};
     size_t count = first.input_count();
     for (size_t i = 0; i < second.input_count(); ++i) {
       if (i == position) continue;
       const auto begin = joined.inputs.begin(), end = begin + static_cast<ptrdiff_t>(count);
       const auto at = static_cast<size_t>(std::find(begin, end, second.inputs[i]) - begin);
       if (at == count) {
-        if (count == Attrs::kInputs) return std::nullopt;
+        if (count == ElementwiseAttrs::kInputs) return std::nullopt;
         joined.inputs[count++] = second.inputs[i];
       }
-      places[i] = Attrs::input(static_cast<int>(at));
+      places[i] = ElementwiseAttrs::input(static_cast<int>(at));
     }
-    std::optional<Attrs> program = appended(first.as<Attrs>(), second.as<Attrs>(), position, places);
+    std::optional<ElementwiseAttrs> program =
+        appended(first.as<ElementwiseAttrs>(), second.as<ElementwiseAttrs>(), position, places);
     if (!program) return std::nullopt;
     joined.attrs = *program;
     joined.label = first.label + '+' + second.label.substr(second.label.rfind('.') + 1);
     const size_t rank = merged_rank(joined);
-    if (rank - 1 + rank * (count + 1) + program->scalar_count > Attrs::kWords) return std::nullopt;
+    if (rank - 1 + rank * (count + 1) + program->scalar_count > ElementwiseAttrs::kWords) return std::nullopt;
     return joined;
   }
 
   // The steps of both, where the second reads the result of the first as its input `position`, and others at `places`.
-  static std::optional<Attrs> appended(const Attrs& first, const Attrs& second, size_t position,
-                                       const std::array<Attrs::Operand, Attrs::kInputs>& places) {
-    Attrs program = first;
+  static std::optional<ElementwiseAttrs> appended(
+      const ElementwiseAttrs& first, const ElementwiseAttrs& second, size_t position,
+      const std::array<ElementwiseAttrs::Operand, ElementwiseAttrs::kInputs>& places) {
+    ElementwiseAttrs program = first;
     // Copies leave nothing to compute.
     if (second.is_copy()) return program;
-    if (first.is_copy()) program = Attrs::empty();
+    if (first.is_copy()) program = ElementwiseAttrs::empty();
     const int before = program.count;
-    if (before + second.count > Attrs::kSteps) return std::nullopt;
-    const Attrs::Operand middle = before == 0 ? Attrs::input(0) : Attrs::step(before - 1);
+    if (before + second.count > ElementwiseAttrs::kSteps) return std::nullopt;
+    const ElementwiseAttrs::Operand middle =
+        before == 0 ? ElementwiseAttrs::input(0) : ElementwiseAttrs::step(before - 1);
     for (int i = 0; i < second.count; ++i) {
-      const Attrs::Step& step = second.steps[static_cast<size_t>(i)];
-      std::array<Attrs::Operand, 3> operands{};
+      const ElementwiseAttrs::Step& step = second.steps[static_cast<size_t>(i)];
+      std::array<ElementwiseAttrs::Operand, 3> operands{};
       for (size_t k = 0; k < static_cast<size_t>(info_of(step.function).operands); ++k) {
-        const Attrs::Operand from = step.operands[k];
-        if (from.is(Attrs::Operand::Input)) operands[k] = from.index() == position ? middle : places[from.index()];
-        if (from.is(Attrs::Operand::Step)) operands[k] = Attrs::step(before + from.index());
-        if (!from.is(Attrs::Operand::Scalar)) continue;
+        const ElementwiseAttrs::Operand from = step.operands[k];
+        if (from.is(ElementwiseAttrs::Operand::Input))
+          operands[k] = from.index() == position ? middle : places[from.index()];
+        if (from.is(ElementwiseAttrs::Operand::Step)) operands[k] = ElementwiseAttrs::step(before + from.index());
+        if (!from.is(ElementwiseAttrs::Operand::Scalar)) continue;
         const uint32_t bits = second.scalars[from.index()];
         const auto end = program.scalars.begin() + program.scalar_count;
-        if (program.scalar_count == Attrs::kScalars && std::find(program.scalars.begin(), end, bits) == end)
+        if (program.scalar_count == ElementwiseAttrs::kScalars && std::find(program.scalars.begin(), end, bits) == end)
           return std::nullopt;
         operands[k] = program.scalar_bits(bits);
       }
@@ -122,13 +124,13 @@ class Joining {
   uint8_t merged_rank(const Node& node) {
     const TensorInfo out = build_.info(node.outputs[0]);
     const size_t count = node.input_count();
-    std::array<SizeId, Attrs::kInputs + 1> inner{};
+    std::array<SizeId, ElementwiseAttrs::kInputs + 1> inner{};
     SizeId length = -1;  // of the dims merged last; none yet
     uint8_t rank = 0;
     for (int i = 0; i < out.rank; ++i) {
       const SizeId dim = build_.dim_from_end(out, i);
       if (graph_.sizes.is_constant(dim, 1)) continue;
-      std::array<SizeId, Attrs::kInputs + 1> strides{};
+      std::array<SizeId, ElementwiseAttrs::kInputs + 1> strides{};
       for (size_t v = 0; v <= count; ++v)
         strides[v] = stride_of(build_.info(v < count ? node.inputs[v] : node.outputs[0]), i);
       bool merges = length >= 0;

@@ -27,9 +27,9 @@ double compute(Activation kind, double x) {
   }
 }
 
-class Recognition {
+class ActivationRecognition {
  public:
-  explicit Recognition(GraphData* graph) : graph_(*graph), build_(*graph, "recognize"), flow_(*graph) {}
+  explicit ActivationRecognition(GraphData* graph) : graph_(*graph), build_(*graph, "recognize"), flow_(*graph) {}
 
   void run() {
     for (Node& node : graph_.nodes) {
@@ -123,7 +123,7 @@ class Recognition {
 }  // namespace
 
 void recognize_activations(GraphData* graph) {
-  Recognition(graph).run();
+  ActivationRecognition(graph).run();
   remove_dead_nodes(graph);
 }
 

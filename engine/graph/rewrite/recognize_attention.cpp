@@ -69,9 +69,9 @@ struct Split {
   friend bool operator==(const Split&, const Split&) = default;
 };
 
-class Recognition {
+class AttentionRecognition {
  public:
-  explicit Recognition(GraphData* graph)
+  explicit AttentionRecognition(GraphData* graph)
       : graph_(*graph),
         build_(*graph, "attention"),
         flow_(*graph),
@@ -526,7 +526,7 @@ class Recognition {
 }  // namespace
 
 void recognize_attention(GraphData* graph) {
-  Recognition(graph).run();
+  AttentionRecognition(graph).run();
   remove_dead_nodes(graph);
 }
 

@@ -11,10 +11,10 @@ namespace heed::detail {
 namespace {
 
 // Nodes of a formula at most; the longest that was met has 12, with casts.
-constexpr size_t kMostNodes = 20;
+constexpr size_t kMostNormNodes = 20;
 constexpr int64_t kMostColumns = 1 << 16;
 // Between a formula, whose constants were rounded to F32, and a norm.
-constexpr double kTolerance = 2e-6;
+constexpr double kNormTolerance = 2e-6;
 
 // A row of a tensor, or the one number that all its elements share.
 using Row = std::vector<double>;
@@ -95,7 +95,7 @@ class RowFormula {
 
   // Adds a node if there is room.
   void visit(const Node& node) {
-    if (nodes_.size() < kMostNodes && std::find(nodes_.begin(), nodes_.end(), &node) == nodes_.end())
+    if (nodes_.size() < kMostNormNodes && std::find(nodes_.begin(), nodes_.end(), &node) == nodes_.end())
       nodes_.push_back(&node);
   }
 
@@ -206,9 +206,9 @@ Row norm_of(Op op, const Row& x, double eps) {
   return row;
 }
 
-class Recognition {
+class NormRecognition {
  public:
-  explicit Recognition(GraphData* graph) : graph_(*graph), build_(*graph, "recognize"), flow_(*graph) {}
+  explicit NormRecognition(GraphData* graph) : graph_(*graph), build_(*graph, "recognize"), flow_(*graph) {}
 
   void run() {
     // The last node of a norm comes first, and what it went through is dead then.
@@ -281,7 +281,7 @@ class Recognition {
         bool fits = true;
         for (size_t i = 0; i < value.size() && fits; ++i) {
           const double wanted = plain[i] * at(factor, i) + at(addend, i);
-          fits = std::abs(value[i] - wanted) <= kTolerance * (1.0 + std::abs(wanted));
+          fits = std::abs(value[i] - wanted) <= kNormTolerance * (1.0 + std::abs(wanted));
         }
         if (fits) return Norm{op, x, tensor(gamma), tensor(beta), eps};
       }
@@ -332,7 +332,7 @@ class Recognition {
 }  // namespace
 
 void recognize_norms(GraphData* graph) {
-  Recognition(graph).run();
+  NormRecognition(graph).run();
   remove_dead_nodes(graph);
 }
 

@@ -14,7 +14,7 @@ namespace heed::detail {
 namespace {
 
 // Nodes of a formula at most; the longest that was met has 9.
-constexpr size_t kMostNodes = 16;
+constexpr size_t kMostRotaryNodes = 16;
 constexpr int64_t kMostChannels = 1024;
 
 // An element of each row of a tensor: in the first row it lies `at` units behind the first element that was met of its storage.
@@ -34,9 +34,9 @@ struct Term {
   std::optional<Element> x, by;
 };
 using Sum = std::vector<Term>;
-using Row = std::vector<Sum>;  // or one sum that all elements share
+using SumRow = std::vector<Sum>;  // or one sum that all elements share
 
-const Sum& at(const Row& row, size_t i) { return row[row.size() == 1 ? 0 : i]; }
+const Sum& at(const SumRow& row, size_t i) { return row[row.size() == 1 ? 0 : i]; }
 
 std::optional<Sum> product(const Sum& a, const Sum& b) {
   if (a.size() != 1 && b.size() != 1) return std::nullopt;
@@ -107,7 +107,7 @@ class RowSums {
   // Storages that may be x.
   const std::vector<uint32_t>& storages() const { return storages_; }
 
-  std::optional<Row> sums_of(uint32_t x) {
+  std::optional<SumRow> sums_of(uint32_t x) {
     x_ = x;
     used_.clear();
     find_holders();
@@ -122,7 +122,7 @@ class RowSums {
 
  private:
   void visit(const Node& node) {
-    if (nodes_.size() < kMostNodes && std::find(nodes_.begin(), nodes_.end(), &node) == nodes_.end())
+    if (nodes_.size() < kMostRotaryNodes && std::find(nodes_.begin(), nodes_.end(), &node) == nodes_.end())
       nodes_.push_back(&node);
   }
 
@@ -168,44 +168,44 @@ class RowSums {
   }
 
   // A tensor as an operand of a node whose result has this shape.
-  std::optional<Row> row_of(Tensor tensor, const TensorInfo& shape) {
+  std::optional<SumRow> row_of(Tensor tensor, const TensorInfo& shape) {
     const TensorInfo info = build_.info(tensor);
     if (info.dtype != shape_.dtype || build_.is_state(info.storage)) return std::nullopt;
     if (info.storage == x_ || !holds_x(tensor)) return leaf(info, shape);
     const Node* before = inside(tensor);
     if (before == nullptr || !build_.same_shape(info, shape)) return std::nullopt;
-    std::optional<Row> row = row_of(*before);
+    std::optional<SumRow> row = row_of(*before);
     if (!row || static_cast<int64_t>(row->size()) != length_of(info)) return std::nullopt;
     return row;
   }
 
-  std::optional<Row> row_of(const Node& node) {
+  std::optional<SumRow> row_of(const Node& node) {
     const TensorInfo shape = build_.info(node.outputs[0]);
     if (!has_rows(shape) || length_of(shape) == 0) return std::nullopt;
     if (std::find(used_.begin(), used_.end(), &node) == used_.end()) used_.push_back(&node);
     return node.op == Op::Concat ? joined(node, shape) : computed(node, shape);
   }
 
-  std::optional<Row> computed(const Node& node, const TensorInfo& shape) {
+  std::optional<SumRow> computed(const Node& node, const TensorInfo& shape) {
     const auto& attrs = node.as<ElementwiseAttrs>();
     const auto n = static_cast<size_t>(length_of(shape));
-    std::vector<Row> results;
+    std::vector<SumRow> results;
     for (size_t i = 0; i < attrs.count; ++i) {
       const ElementwiseAttrs::Step& step = attrs.steps[i];
-      std::array<Row, 2> operands = {Row{{}}, Row{{}}};
+      std::array<SumRow, 2> operands = {SumRow{{}}, SumRow{{}}};
       for (size_t k = 0; k < static_cast<size_t>(info_of(step.function).operands); ++k) {
         const ElementwiseAttrs::Operand from = step.operands[k];
-        std::optional<Row> row;
+        std::optional<SumRow> row;
         if (from.is(ElementwiseAttrs::Operand::Step))
           row = results[from.index()];
         else if (from.is(ElementwiseAttrs::Operand::Input))
           row = row_of(node.inputs[from.index()], shape);
         else
-          row = Row{{Term{static_cast<double>(std::bit_cast<float>(attrs.scalars[from.index()])), {}, {}}}};
+          row = SumRow{{Term{static_cast<double>(std::bit_cast<float>(attrs.scalars[from.index()])), {}, {}}}};
         if (!row) return std::nullopt;
         operands[k] = std::move(*row);
       }
-      Row& result = results.emplace_back();
+      SumRow& result = results.emplace_back();
       for (size_t c = 0; c < n; ++c) {
         std::optional<Sum> sum = sum_at(step.function, at(operands[0], c), at(operands[1], c));
         if (!sum) return std::nullopt;
@@ -215,21 +215,21 @@ class RowSums {
     return results.back();
   }
 
-  std::optional<Row> joined(const Node& node, const TensorInfo& shape) {
+  std::optional<SumRow> joined(const Node& node, const TensorInfo& shape) {
     const int axis = node.as<ConcatAttrs>().axis;
     if (axis < rows_) return std::nullopt;
     const auto outer = static_cast<size_t>(count_of(shape, rows_, axis));
-    std::vector<Row> parts;
+    std::vector<SumRow> parts;
     for (const Tensor input : node.inputs) {
       if (!input.valid()) continue;
       const TensorInfo info = build_.info(input);
-      std::optional<Row> part = has_rows(info) && length_of(info) > 0 ? row_of(input, info) : std::nullopt;
+      std::optional<SumRow> part = has_rows(info) && length_of(info) > 0 ? row_of(input, info) : std::nullopt;
       if (!part) return std::nullopt;
       parts.push_back(std::move(*part));
     }
-    Row row;
+    SumRow row;
     for (size_t o = 0; o < outer; ++o)
-      for (const Row& part : parts) {
+      for (const SumRow& part : parts) {
         const auto begin = part.begin() + static_cast<std::ptrdiff_t>(o * (part.size() / outer));
         row.insert(row.end(), begin, begin + static_cast<std::ptrdiff_t>(part.size() / outer));
       }
@@ -237,7 +237,7 @@ class RowSums {
   }
 
   // Elements of a tensor that is no part of the formula, broadcast to the shape.
-  std::optional<Row> leaf(const TensorInfo& info, const TensorInfo& shape) {
+  std::optional<SumRow> leaf(const TensorInfo& info, const TensorInfo& shape) {
     SizeTable& sizes = build_.data().sizes;
     Element first;
     first.storage = info.storage;
@@ -265,7 +265,7 @@ class RowSums {
     }
     const bool is_x = info.storage == x_;
     if (is_x && !has_rows(info)) return std::nullopt;
-    Row row;
+    SumRow row;
     for (int64_t i = 0; i < length_of(shape); ++i) {
       Element element = first;
       int64_t rest = i;
@@ -343,7 +343,7 @@ Turned terms_of(const Sum& sum, double sign) {
 }
 
 // Finds how `row` rotates x, or nothing if its pairs are not of this kind.
-std::optional<Turning> turning_of(const Row& row, RotaryPairs pairs) {
+std::optional<Turning> turning_of(const SumRow& row, RotaryPairs pairs) {
   Turning turning;
   turning.pairs = pairs;
   const auto sum = [&](int64_t i) -> const Sum& { return row[static_cast<size_t>(i)]; };
@@ -398,9 +398,9 @@ std::optional<Turning> turning_of(const Row& row, RotaryPairs pairs) {
   return std::nullopt;
 }
 
-class Recognition {
+class RotaryRecognition {
  public:
-  explicit Recognition(GraphData* graph) : graph_(*graph), build_(*graph, "recognize"), flow_(*graph) {}
+  explicit RotaryRecognition(GraphData* graph) : graph_(*graph), build_(*graph, "recognize"), flow_(*graph) {}
 
   void run() {
     // The last node of a formula comes first, and what it went through is dead then.
@@ -423,7 +423,7 @@ class Recognition {
     RowSums formula(graph_, flow_, build_, *node, rows);
     if (!formula.collect()) return false;
     for (const uint32_t x : formula.storages()) {
-      const std::optional<Row> row = formula.sums_of(x);
+      const std::optional<SumRow> row = formula.sums_of(x);
       if (!row) continue;
       for (const RotaryPairs pairs : {RotaryPairs::Halves, RotaryPairs::Adjacent}) {
         const std::optional<Turning> turning = turning_of(*row, pairs);
@@ -499,7 +499,7 @@ class Recognition {
 }  // namespace
 
 void recognize_rotary(GraphData* graph) {
-  Recognition(graph).run();
+  RotaryRecognition(graph).run();
   remove_dead_nodes(graph);
 }
 

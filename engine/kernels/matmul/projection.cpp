@@ -146,7 +146,7 @@ void add(const Select& select, const Candidate& candidate) {
 struct RowStrides {
   int64_t b = 0, s = 0;
 };
-RowStrides strides_of(const View& rows) {
+RowStrides row_strides_of(const View& rows) {
   return {rows.rank > 2 ? rows.stride[rows.rank - 3] : 0, rows.stride[rows.rank - 2]};
 }
 
@@ -215,7 +215,7 @@ void emit_projection(const Emit& emit) {
   p.offset[0] = u32(x.offset);
   p.rows = u32(x.elements() / x.dim[x.rank - 1]);
   p.tokens = u32(x.dim[x.rank - 2]);
-  p.x_b = u32(strides_of(x).b), p.x_s = u32(strides_of(x).s);
+  p.x_b = u32(row_strides_of(x).b), p.x_s = u32(row_strides_of(x).s);
   const uint64_t begin = span_of_weights(emit.schedule, emit.node).begin;
   p.gamma = start_of(emit, in::kProjectionGamma, begin);
   const uint32_t kernel = choose(emit.kernels, problem_of(x));
@@ -229,8 +229,8 @@ void emit_projection(const Emit& emit) {
     const View out = resolve(emit.schedule, emit.node.outputs[i], emit.values);
     const bool apart = (attrs.apart >> i & 1) != 0;
     p.offset[4 + i] = u32(out.offset);
-    p.out_b[i] = u32(apart ? out.stride[0] : strides_of(out).b);
-    p.out_s[i] = u32(strides_of(out).s);
+    p.out_b[i] = u32(apart ? out.stride[0] : row_strides_of(out).b);
+    p.out_s[i] = u32(row_strides_of(out).s);
     p.out_head[i] = u32(apart ? out.stride[1] : attrs.head);
   }
   p.tiles = u32(tiles);

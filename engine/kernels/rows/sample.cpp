@@ -17,7 +17,7 @@ uint32_t most_walks(uint32_t index_bits) {
 constexpr uint32_t kManyInvocations = 512;
 constexpr int64_t kLongRow = 4096;
 
-constexpr const char* kWhy = "a workgroup per row; whole numbers decide";
+constexpr const char* kWhySample = "a workgroup per row; whole numbers decide";
 
 static_assert(sizeof(SampleSettings) == HEED_SAMPLE_WORDS * 4 &&
               offsetof(SampleSettings, top_k) == HEED_SAMPLE_TOP_K * 4 &&
@@ -41,7 +41,7 @@ Status select_sample(const Select& select) {
       pick_storage(select, x.dtype, {KernelId::SampleF32, KernelId::SampleF16, KernelId::SampleBf16}, &id);
   if (status != Status::Ok) return status;
   const int64_t longest = select.max_of(x.dims[static_cast<size_t>(x.rank - 1)]);
-  KernelUse& use = add_kernel(select, id, {invocations_of(select, longest), 1, 1}, kWhy);
+  KernelUse& use = add_kernel(select, id, {invocations_of(select, longest), 1, 1}, kWhySample);
   use.key.set(SampleConstants::BIAS, select.has(in::kSampleBias));
   use.key.set(SampleConstants::PREVIOUS, select.has(in::kPrevious));
   use.key.set(SampleConstants::COUNTS, select.has(in::kCounts));
