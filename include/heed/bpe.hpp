@@ -34,6 +34,7 @@ class Gguf;
 // The numbers are those of GGUF's tokenizer.ggml.token_type.
 enum class TokenType : uint8_t { Normal = 1, Unknown = 2, Control = 3, UserDefined = 4, Unused = 5, Byte = 6 };
 
+// How a vocabulary cuts a text into tokens.
 enum class BpeKind : uint8_t {
   ByteLevel,      // text is split into words, and a word is merged from its bytes, each written as a letter as in GPT-2
   SentencePiece,  // spaces become U+2581, all of a text is merged from its characters, unknown ones become byte tokens
@@ -60,6 +61,7 @@ struct BpeVocabulary {
   bool compose = false;       // text is brought to Unicode's form NFC first
 };
 
+// How Bpe::encode reads a text.
 struct BpeOptions {
   // Control and Unknown tokens that are written in the text become these tokens. Leave it off for what players write, or use
   // TextPart. UserDefined tokens always become tokens.
@@ -74,6 +76,7 @@ struct TextPart {
   bool read_special = false;
 };
 
+// How Bpe::decode and BpeStream write tokens as text.
 struct DecodeOptions {
   bool show_special = false;  // write Control and Unknown tokens, which else give nothing
   // The first id begins a text, so that the space which space_prefix put there is left out.
@@ -83,6 +86,7 @@ struct DecodeOptions {
 // A cheap handle: copies share the vocabulary. Several threads may make const calls.
 class HEED_API Bpe {
  public:
+  // What is larger than these is refused: InvalidFile for files, InvalidArgument for texts.
   static constexpr uint64_t kMaxFileBytes = 64u << 20;
   static constexpr size_t kMaxTokens = 1u << 24;
   static constexpr size_t kMaxTokenBytes = 4096;
@@ -136,6 +140,7 @@ class HEED_API Bpe {
 //   stream.finish(&more);
 class HEED_API BpeStream {
  public:
+  // Begins a text. Keeps the tokenizer alive.
   explicit BpeStream(Bpe bpe, const DecodeOptions& options = {});
   // Appends the characters that this token completes, perhaps none. IndexOutOfRange: `id` is no token; nothing changed.
   // InvalidArgument: the tokenizer is not valid.

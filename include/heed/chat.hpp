@@ -38,6 +38,7 @@ struct ChatMessage {
   std::string_view role, content;
 };
 
+// What ChatTemplate::render makes of messages.
 struct ChatOptions {
   bool generation_prompt = true;        // end with what begins an answer, where the family has such a thing
   std::string_view bos = {}, eos = {};  // the texts of these tokens; ChatML needs neither
@@ -54,8 +55,10 @@ struct ChatPart {
 // Views, for Bpe::encode. They live as long as the parts.
 HEED_API std::vector<TextPart> text_parts(std::span<const ChatPart> parts);
 
+// A family of chat templates and its variant: turns messages into the text that a model was trained with. A plain value.
 class HEED_API ChatTemplate {
  public:
+  // Templates that are longer than this are InvalidFile.
   static constexpr size_t kMaxBytes = 1u << 20;
 
   // The family's plain form, without a default system message. Of a name that is none of chat_families(), valid() is false.
@@ -73,6 +76,7 @@ class HEED_API ChatTemplate {
   Status render(std::span<const ChatMessage> messages, const ChatOptions& options, const Log& log,
                 std::string* text) const;
 
+  // One of chat_families().
   std::string_view family() const;
   // What the template says where no system message is given; "" for nothing.
   const std::string& default_system() const { return variant_.default_system; }

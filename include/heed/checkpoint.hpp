@@ -18,6 +18,7 @@ namespace heed {
 // Owns the mapped files. Move-only. Views that it returns point into it, and are valid while it lives.
 class HEED_API Checkpoint {
  public:
+  // Checkpoints of more files than this, or with a larger index, are InvalidFile.
   static constexpr size_t kMaxShards = 1000;
   static constexpr uint64_t kMaxIndexBytes = 64u << 20;
 

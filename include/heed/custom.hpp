@@ -61,6 +61,7 @@ struct CustomWord {
   bool is_size = false;
 
   constexpr CustomWord() = default;
+  // A number as the shader reads it, or a size whose value each run fills in.
   template <std::integral T>
   constexpr CustomWord(T value) : bits(static_cast<uint32_t>(value)) {}
   constexpr CustomWord(float value) : bits(std::bit_cast<uint32_t>(value)) {}
@@ -73,6 +74,7 @@ struct CustomGroups {
   uint32_t each = 1;
 };
 
+// The shape and type of an output of a pass.
 struct CustomOutput {
   Shape shape;
   DType dtype = DType::F32;

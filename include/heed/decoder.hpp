@@ -54,6 +54,7 @@ struct DecoderConfig {
   bool in_out = true;  // gpt2: matrices are stored as [in, out]; false: as [out, in], as in GGUF files
 };
 
+// What nn::decoder computes, and in which types.
 struct DecoderOptions {
   nn::Cache cache = {};     // capacity 0: every run has all tokens
   bool all_logits = false;  // of each token, not only of the last one of a run
@@ -70,6 +71,7 @@ struct DecoderOptions {
   std::string_view prefix = {};
 };
 
+// What nn::decoder gives.
 struct DecoderResult {
   Tensor hidden;  // [B, S, width], after the last norm
   Tensor logits;  // [B, 1, vocabulary], or [B, S, vocabulary] with all_logits

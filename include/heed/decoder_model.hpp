@@ -56,6 +56,7 @@ class HEED_API DecoderModel {
   static Status open(Gguf file, const Log& log, DecoderModel* model);
 
   bool valid() const { return contents_ != nullptr; }
+  // The network's numbers, as the files give them.
   const DecoderConfig& config() const;
   // Its metadata has the tokenizer and the chat template. Null if the model is a folder.
   const Gguf* gguf() const;

@@ -39,8 +39,10 @@ struct ParallelFor {
   void (*start)(void* user, void (*task)(void* context), void* context) = nullptr;
 };
 
+// What sort of device it is, as the driver says.
 enum class DeviceKind : uint8_t { Cpu, DiscreteGpu, IntegratedGpu, VirtualGpu, SoftwareGpu, OtherGpu };
 
+// One device of this machine, and what heed can do with it.
 struct DeviceInfo {
   DeviceKind kind = DeviceKind::Cpu;
   std::string word;    // one word, unique on this machine: "cpu", "vulkan:llvmpipe", "vulkan:llvmpipe#2"
@@ -53,6 +55,7 @@ struct DeviceInfo {
   std::vector<std::pair<std::string, std::string>> limits;
 };
 
+// Which device Device::open takes, and how it works.
 struct DeviceOptions {
   // "" is the best device: GPUs come first, then the CPU device, then software drivers. "cpu" is the CPU device, a
   // number is an index into Device::list, and any other text is a part of DeviceInfo::word or name, in upper or lower
@@ -95,11 +98,13 @@ struct UploadProgress {
 struct UploadRelease {
   void (*callback)(void* user, std::span<const std::byte> data) = nullptr;
   void* user = nullptr;
+  // Calls the callback, if there is one.
   void operator()(const HostTensor& tensor) const {
     if (callback != nullptr) callback(user, tensor.data);
   }
 };
 
+// In which types Device::upload stores tensors.
 struct UploadOptions {
   // If keep_dtype is false, floating-point and quantized tensors are converted to `dtype`: F32, F16 or BF16.
   bool keep_dtype = true;
@@ -137,6 +142,7 @@ class HEED_API Weights {
 // again.
 enum class PipelineCreation : uint8_t { Now, Deferred, Background };
 
+// What Device::compile makes of a graph. The defaults suit a program that runs a trained network.
 struct CompileOptions {
   bool training = false;    // dropout acts; without it, dropout leaves no dispatch in the plan
   bool timestamps = false;  // measure GPU time per pass (Plan::timings, vulkan::record_some)
@@ -201,6 +207,8 @@ struct CompileOptions {
 // compiles may run beside each other.
 class HEED_API Device {
  public:
+  // Opens the device that the options select, the best one by default. NotFound: none matches. Unsupported: it cannot be used; the
+  // message has DeviceInfo::reason. On failure *device is unchanged.
   static Status open(const DeviceOptions& options, Device* device);
   // Lists every device of this machine, the CPU last. Without Vulkan, that is the CPU alone.
   static Status list(const DeviceOptions& options, std::vector<DeviceInfo>* devices);

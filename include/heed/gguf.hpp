@@ -35,6 +35,7 @@ namespace heed {
 // are valid while it lives, also after a move. Nobody may shorten the file meanwhile.
 class HEED_API Gguf {
  public:
+  // Files with more dims than this, or longer names, are InvalidFile.
   static constexpr size_t kMaxDims = 4;
   static constexpr uint64_t kMaxNameBytes = 65535;  // of a key, or of a tensor's name
 
@@ -44,7 +45,9 @@ class HEED_API Gguf {
   // A view of one value, or of none. Texts are bytes of the file, which nobody checked to be UTF-8.
   class HEED_API Value {
    public:
+    // False: the file has no such key.
     bool there() const { return data_ != nullptr; }
+    // The type of the value, of which U8 stands for none.
     ValueType type() const { return type_; }
     // Of an array; its elements are never arrays. A value that is no array has 0 of them.
     ValueType element_type() const { return element_; }
@@ -72,6 +75,7 @@ class HEED_API Gguf {
     const std::byte* data_ = nullptr;  // the first byte of the value, or of an array's first element
   };
 
+  // A key and its value.
   struct Field {
     std::string_view name;
     Value value;

@@ -117,9 +117,11 @@ struct GlmTensor {
   size_t rank = 0;
   std::span<const std::byte> data;
 
+  // A view of it, valid while this and the range are.
   HostTensor tensor() const { return {name, dtype, std::span(shape).first(rank), data}; }
 };
 
+// Makes one. The range must outlive it.
 template <std::ranges::contiguous_range R>
 GlmTensor glm_tensor(std::string_view name, const R& range) {
   using Packed = detail::GlmPacked<std::ranges::range_value_t<R>>;

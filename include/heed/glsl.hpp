@@ -22,6 +22,7 @@ struct GlslDefine {
   std::string_view value = {};
 };
 
+// How compile_glsl compiles.
 struct GlslOptions {
   std::string_view name = "shader.comp";  // for messages
   std::span<const GlslDefine> defines = {};

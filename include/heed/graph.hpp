@@ -37,6 +37,7 @@ struct CustomPass;
 // The id of one value in one graph. Using it with another graph is a mistake that compile may not notice.
 struct Tensor {
   uint32_t id = UINT32_MAX;
+  // False: a call that failed gave it, or none did.
   constexpr bool valid() const { return id != UINT32_MAX; }
   friend constexpr bool operator==(Tensor, Tensor) = default;
 };
@@ -50,10 +51,12 @@ enum class Causal : uint8_t { None, TopLeft, BottomRight };
 
 // A boolean mask always states what it means: nonzero leaves the key out, or nonzero keeps it. Its element type is U8.
 struct Mask {
+  // What an element that is not 0 means.
   enum class Meaning : uint8_t { Exclude, Keep };
   Tensor tensor;
   Meaning meaning = Meaning::Exclude;
 };
+// Masks that leave out, or keep, what is not 0.
 constexpr Mask exclude(Tensor nonzero_is_left_out) { return {nonzero_is_left_out, Mask::Meaning::Exclude}; }
 constexpr Mask keep(Tensor nonzero_is_kept) { return {nonzero_is_kept, Mask::Meaning::Keep}; }
 
@@ -74,6 +77,7 @@ struct Conv2dOptions {
   WindowOptions columns = {};  // across, along axis 2
 };
 
+// How Graph::matmul reads its operands.
 struct MatmulOptions {
   bool transpose_a = false;  // a is [..., K, M]
   bool transpose_b = false;  // b is [..., N, K]
@@ -139,6 +143,7 @@ struct AttentionOptions {
 // again; or what lies at the other end.
 enum class Padding : uint8_t { Constant, Reflect, Edge, Wrap };
 
+// What Graph::pad adds.
 struct PadOptions {
   Padding mode = Padding::Constant;  // what the further elements are
   double value = 0.0;  // for Constant; rounded to x's type if that is a float, else a whole number that the type has
@@ -153,6 +158,7 @@ enum class RotaryPairs : uint8_t { Adjacent, Halves };
 // positions, leaves those that turn more than `high` times as they are, and blends both for pairs between, linearly in
 // the number of turns.
 struct RotaryScaling {
+  // See above.
   enum class Kind : uint8_t { None, Linear, Llama3 };
   Kind kind = Kind::None;
   float factor = 1.0f;
@@ -160,6 +166,7 @@ struct RotaryScaling {
   int64_t trained_length = 8192;
 };
 
+// How Graph::rotary turns the pairs of a row.
 struct RotaryOptions {
   RotaryPairs pairs = RotaryPairs::Halves;
   int64_t width = 0;      // even; the first elements of a row turn, the others stay. 0: all of them
@@ -210,6 +217,7 @@ struct SampleOptions {
 // range.
 HEED_API Status sample_words(const SampleOptions& options, SampleWords* words);
 
+// What Graph::attention gives.
 struct AttentionResult {
   Tensor output;   // [B, H, S_q, d_v]
   Tensor weights;  // [B, H, S_q, S_kv] before dropout; invalid unless return_weights
@@ -221,21 +229,25 @@ struct AttentionResult {
   Tensor scores;  // [B, H, S_q, S_kv] of the queries' type; invalid unless return_scores
 };
 
+// What Graph::top_k gives.
 struct TopKResult {
   Tensor values;   // of x's type; the shape of x, with k along the axis
   Tensor indices;  // I32, of the same shape
 };
 
+// A weight that a graph asks for.
 struct WeightInfo {
   std::string_view name;  // valid until the graph changes
   Shape shape;            // of constants
   DType dtype = DType::F32;
 };
 
+// What Graph::custom gives.
 struct CustomResult {
   std::array<Tensor, 2> outputs;  // those that the pass does not have are invalid
 };
 
+// Operations on tensors. A value: copies are graphs of their own.
 class HEED_API Graph {
  public:
   Graph();

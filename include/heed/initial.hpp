@@ -28,6 +28,7 @@ namespace heed::train {
 // gain of sqrt(1/6).
 enum class Initial : uint8_t { Zeros, Ones, Normal, XavierUniform, XavierNormal, KaimingUniform, KaimingNormal };
 
+// How initial_values draws a weight.
 struct InitialOptions {
   Initial kind = Initial::Normal;
   float mean = 0.0f;       // of Normal

@@ -35,6 +35,7 @@
 
 namespace heed::train {
 
+// Which weights get an adapter, and of which size.
 struct LoraOptions {
   int64_t rank = 8;
   float alpha = 16.0f;
@@ -59,16 +60,20 @@ struct LoraMatrix {
 // Views, which live as long as the matrices.
 HEED_API std::vector<HostTensor> host_tensors(std::span<const LoraMatrix> matrices);
 
+// Adapters beside the weights of a graph (Hu et al. 2021, arXiv:2106.09685). A plain value, which knows no device.
 class HEED_API Lora {
  public:
+  // Takes the options; choose() checks them.
   explicit Lora(LoraOptions options = {}) : options_(std::move(options)) {}
 
+  // One weight that has an adapter: A is [rank, in], B is [out, rank].
   struct Adapter {
     std::string module;  // NAME; its weight is "NAME.weight"
     int64_t in = 0, out = 0;
     bool in_out = false;  // the weight is stored as [in, out], as GPT-2's are
   };
 
+  // The options, and the adapters in the order of the graph's weights; none before choose().
   const LoraOptions& options() const { return options_; }
   std::span<const Adapter> adapters() const { return adapters_; }
 

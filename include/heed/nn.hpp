@@ -68,8 +68,11 @@ struct AttentionNames {
   std::string_view q_norm = {}, k_norm = {};
 };
 
+// One weight holds queries, keys and values: the names that self_attention has by default.
 inline constexpr AttentionNames kFusedQkv = {.qkv = "wqkv", .out = "wo"};
+// One weight holds keys and values: the names that cross_attention has by default.
 inline constexpr AttentionNames kFusedKv = {.q = "wq", .kv = "wkv", .out = "wo"};
+// Queries, keys and values have a weight each: the names that attention has by default.
 inline constexpr AttentionNames kSeparate = {.q = "w_q", .k = "w_k", .v = "w_v", .out = "w_o"};
 // torch.nn.MultiheadAttention with equal widths: in_proj_weight [3C, C], in_proj_bias, out_proj.
 inline constexpr AttentionNames kTorchMultihead = {.qkv = "in_proj_", .out = "out_proj"};
@@ -106,6 +109,7 @@ struct Cache {
   CacheTokens tokens = {};
 };
 
+// The heads of an attention layer, its weights' names, masks and cache.
 struct MultiHeadOptions {
   int64_t heads = 1;
   int64_t kv_heads = 0;   // number of key and value heads, which divides `heads` (grouped queries); 0: heads
@@ -168,8 +172,10 @@ HEED_API AttentionResult single_head(Graph& g, Tensor query, Tensor key, Tensor 
 // arXiv:2002.04745); it does not normalize keys and values that are another tensor than the query.
 enum class NormPlacement : uint8_t { Post, Pre };
 
+// LayerNorm subtracts the mean and has a bias; RmsNorm does neither.
 enum class NormKind : uint8_t { Layer, Rms };
 
+// Which norm a block has, and where.
 struct NormOptions {
   NormPlacement placement = NormPlacement::Post;
   float eps = 1e-5f;  // added to the variance
@@ -188,6 +194,7 @@ HEED_API Tensor attention_block(Graph& g, Tensor query, Tensor key, Tensor value
                                 const AttentionBlockNames& names, const MultiHeadOptions& options,
                                 const NormOptions& norm = {});
 
+// The two linear layers of a feed-forward block, and what is between them.
 struct FeedForwardOptions {
   int64_t hidden = 0;  // 0: four times the width of x
   Activation activation = Activation::Relu;
@@ -220,6 +227,7 @@ HEED_API Tensor feed_forward_block(Graph& g, Tensor x, std::string_view prefix, 
 // Default names are those of torch.nn.TransformerEncoderLayer and torch.nn.TransformerDecoderLayer. Attentions inside
 // layers have the default names kTorchMultihead.
 
+// One layer of an encoder: self-attention, then feed-forward.
 struct EncoderLayerOptions {
   MultiHeadOptions attention = {};
   FeedForwardOptions feed_forward = {};
@@ -246,6 +254,7 @@ HEED_API Tensor encoder_layer(Graph& g, Tensor x, std::string_view prefix, const
 HEED_API Tensor decoder_layer(Graph& g, Tensor x, Tensor memory, std::string_view prefix,
                               const DecoderLayerOptions& options);
 
+// How many layers a stack has, and what comes behind the last one.
 struct StackOptions {
   int layers = 1;  // at most kMaxLayers
   // If set, a norm of this name, of the layers' kind, follows the last layer, as is usual with pre-norm layers.
@@ -266,6 +275,7 @@ HEED_API Tensor decoder_stack(Graph& g, Tensor x, Tensor memory, std::string_vie
 // where none does.
 enum class LossReduction : uint8_t { None, Sum, Mean };
 
+// Which labels count how much in nn::cross_entropy.
 struct CrossEntropyOptions {
   Tensor class_weights = {};  // [V]: multiply the loss of each label; F32, F16 or BF16, computed in F32
   // A label that is left out, as all are that are no index of the vocabulary: its loss and its weight are 0.
@@ -276,6 +286,7 @@ struct CrossEntropyOptions {
   bool of_log_probabilities = false;  // `logits` are log-probabilities, used as they are (torch.nn.functional.nll_loss)
 };
 
+// What nn::cross_entropy gives.
 struct CrossEntropyResult {
   Tensor loss;               // F32: the labels' shape, or [1] if reduced
   Tensor log_probabilities;  // log_softmax of the logits; costs a pass if it is used
@@ -288,6 +299,7 @@ HEED_API CrossEntropyResult cross_entropy(Graph& g, Tensor logits, Tensor labels
 
 // --- Encoder-decoder transformer --------------------------------------------------------------------------------
 
+// The parts of an encoder-decoder transformer.
 struct TransformerOptions {
   EncoderLayerOptions encoder = {};
   DecoderLayerOptions decoder = {};
@@ -302,6 +314,7 @@ struct TransformerOptions {
   std::optional<DType> out_weight_dtype = {};          // the type of its matrix; default: that of `target`
 };
 
+// What nn::transformer gives.
 struct TransformerResult {
   Tensor encoded;        // [B, S, C]
   Tensor decoded;        // [B, T, C]

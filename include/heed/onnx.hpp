@@ -27,6 +27,7 @@
 
 namespace heed {
 
+// A dim of an input or output: a constant, or an extent.
 struct OnnxDim {
   std::string symbol;  // an extent's name; empty: a constant
   int64_t size = 0;    // of a constant
@@ -51,6 +52,7 @@ struct OnnxState {
   std::string_view past, present;
 };
 
+// How large the dims of a file can be, and what stays on the device.
 struct OnnxOptions {
   std::span<const OnnxExtent> extents = {};
   int64_t largest = 0;                     // of all others; 0: each must be among `extents`
@@ -84,6 +86,7 @@ class HEED_API OnnxModel {
   static Status parse(std::span<const std::byte> bytes, std::string_view name, const Log& log, OnnxModel* model);
 
   bool valid() const { return contents_ != nullptr; }
+  // In the order of the file; views that are valid while the model is.
   std::span<const OnnxTensor> inputs() const;
   std::span<const OnnxTensor> outputs() const;
   // The operators that the file uses, each once, and how often: ("MatMul", 24).

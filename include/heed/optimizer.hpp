@@ -40,6 +40,7 @@ namespace heed::train {
 // Sgd: with momentum and weight decay as torch.optim.SGD has them.
 enum class UpdateRule : uint8_t { AdamW, Sgd };
 
+// How an Optimizer changes weights.
 struct OptimizerOptions {
   UpdateRule rule = UpdateRule::AdamW;
   bool momentum = true;   // of Sgd; without it there are no moments
@@ -63,6 +64,7 @@ struct StepNumbers {
   float max_norm =
       0.0f;  // gradients of a larger norm are scaled down, as torch.nn.utils.clip_grad_norm_ does; 0: none are
 };
+// StepNumbers as a run is given them.
 inline constexpr int kStepWords = 16;
 using StepWords = std::array<float, kStepWords>;
 // A row of Optimizer::settings. InvalidArgument if a number is outside its range: betas are 0 or more and below 1 (beta1 above 0
@@ -85,13 +87,17 @@ struct LossScale {
   float scale = 65536.0f;
   float least = 1.0f, most = 16777216.0f;
   int64_t grow_after = 2000, good = 0;
+  // Changes the scale by what a run reported.
   HEED_API void update(const StepReport& report);
 };
 
+// Weights and their moments in a State, and the passes that change them. A plain value, which knows no device.
 class HEED_API Optimizer {
  public:
+  // Groups are 0 .. kMostGroups - 1.
   static constexpr int kMostGroups = 8;
 
+  // Takes the options; nothing is declared yet.
   explicit Optimizer(OptimizerOptions options = {}) : options_(std::move(options)) {}
 
   // Declares a weight, before any other call. InvalidArgument: the name is there already, the shape has no elements or the group is
@@ -101,6 +107,7 @@ class HEED_API Optimizer {
   // in group 1. InvalidArgument if one was declared already.
   Status add_weights(const Graph& g);
 
+  // A weight that was declared.
   struct Parameter {
     std::string name;
     std::vector<int64_t> shape;

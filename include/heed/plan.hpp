@@ -44,6 +44,7 @@ struct HostBuffer {
   std::optional<DType> dtype = {};  // the element type, where it is known exactly: bindings of other languages set it
 
   HostBuffer() = default;
+  // A view of the range, which must stay until the run has ended.
   template <std::ranges::contiguous_range R>
   HostBuffer(std::string_view buffer_name, R&& range)
       : name(buffer_name),
@@ -62,6 +63,7 @@ struct ExtentValue {
   int64_t value = 0;
 };
 
+// What a run is given beside its buffers and extents.
 struct RunOptions {
   uint32_t seed = 0;  // the key of sample, and of dropout in training plans
   // Vulkan: how long the GPU may take from the submission on; 0: ten minutes. If it takes longer, the device counts as
@@ -94,6 +96,7 @@ struct PipelineInfo {
   bool ready = false;  // it exists, perhaps because another plan needed it
 };
 
+// How long a pass took.
 struct PassTime {
   double milliseconds = 0;
 };
@@ -216,6 +219,7 @@ class HEED_API Plan {
   // NotFound, InvalidArgument: as run has them. On failure *dims is unchanged.
   Status find_dims(std::string_view name, std::span<const ExtentValue> extents, std::vector<int64_t>* dims) const;
 
+  // The passes in their order, each with its kernel and the reason for it.
   std::vector<PassInfo> passes() const;
   // The times of the passes in the last finished run, in the order of passes(), by the GPU's timestamps on Vulkan and
   // by a clock on the CPU. Unsupported unless the plan was compiled with timestamps. InvalidArgument until the first run,

@@ -16,6 +16,7 @@
 
 namespace heed {
 
+// The fingerprint of an operation's results on a device.
 struct OperationBits {
   std::string operation;  // "softmax", ...
   uint64_t bits = 0;      // a fingerprint of all results of its probes

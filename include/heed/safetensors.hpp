@@ -29,10 +29,13 @@ namespace heed {
 // are valid while it lives. Nobody may shorten the file meanwhile.
 class HEED_API SafeTensors {
  public:
+  // The types that a file can hold.
   enum class Type : uint8_t { F32, F16, BF16, I32, I64, U8, Bool };
+  // Files with more dims than this, or a longer header, are InvalidFile.
   static constexpr int kMaxDims = 8;
   static constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 
+  // One tensor of the file.
   struct Entry {
     std::string name;
     Type type = Type::F32;

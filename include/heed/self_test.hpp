@@ -25,6 +25,7 @@
 
 namespace heed {
 
+// What the self-test found of a kernel.
 enum class SelfTestVerdict : uint8_t {
   Passed,
   Wrong,     // differs from the CPU by more than rounding explains
@@ -34,12 +35,14 @@ enum class SelfTestVerdict : uint8_t {
 };
 HEED_API const char* to_string(SelfTestVerdict verdict);  // "passed", "wrong", ...
 
+// How long self_test waits.
 struct SelfTestOptions {
   // The limit for one run of one kernel, at least 1. A run takes microseconds on a GPU, but a software driver on a busy
   // processor may need seconds to translate the kernel.
   uint32_t time_limit_ms = 10000;
 };
 
+// The result for one kernel.
 struct KernelTest {
   std::string kernel;  // as in PassInfo::kernel
   SelfTestVerdict verdict = SelfTestVerdict::Unused;
@@ -48,6 +51,7 @@ struct KernelTest {
   std::string detail;  // what went wrong, or empty
 };
 
+// The results for all kernels of a device.
 struct SelfTestReport {
   std::vector<KernelTest> kernels;  // all kernels of heed, sorted by name
   double milliseconds = 0;

@@ -35,6 +35,7 @@ namespace heed {
 
 inline constexpr int kSpeechRate = 16000;  // samples a second
 
+// In which types a recognizer keeps its weights and caches.
 struct SpeechRecognizerOptions {
   // Storage of matrices: F32, F16 or BF16, or Q8_0, to which they are rounded (convolutions and positions stay as they are). Default:
   // as in the file.
@@ -47,6 +48,7 @@ struct SpeechRecognizerOptions {
   Log log = {};  // of the streams, too
 };
 
+// What becomes of the speech.
 enum class SpeechTask : uint8_t {
   Transcribe,
   Translate,  // to English; only models of several languages can
@@ -91,6 +93,7 @@ struct SpeechWord {
   std::vector<float> attention;
 };
 
+// A stretch of speech, such as a sentence.
 struct SpeechSegment {
   double begin = 0, end = 0;  // seconds since the stream began
   std::string text;           // UTF-8, usually with a space at its front
@@ -102,6 +105,7 @@ struct SpeechSegment {
   std::vector<SpeechWord> words;  // if SpeechOptions::words
 };
 
+// All that was heard in a sound.
 struct SpeechText {
   std::vector<SpeechSegment> segments;
   std::string text() const;  // of all segments, as they follow each other

@@ -14,6 +14,7 @@
 
 namespace heed {
 
+// How a call ended. The text that belongs to a failure is last_message().
 enum class [[nodiscard]] Status : uint8_t {
   Ok,
   InvalidArgument,   // a parameter is outside its documented range
@@ -39,6 +40,7 @@ enum class [[nodiscard]] Status : uint8_t {
 // The enumerator's name, e.g. "ShapeMismatch". Never null; static storage.
 HEED_API const char* to_string(Status status);
 
+// How much a message matters.
 enum class LogLevel : uint8_t { Debug, Info, Warning, Error };
 
 // The message of the last failure on this thread: operation, names, both values. "" if none has failed. Never null; valid

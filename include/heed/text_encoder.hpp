@@ -21,6 +21,7 @@
 
 namespace heed {
 
+// In which types and sizes a TextEncoder works.
 struct TextEncoderOptions {
   DType dtype = DType::F32;  // F32, or F16 or BF16 where the device can
   // Storage of matrices and tables; default: dtype. If dtype is F32, this may be F16 or BF16, which takes half the
@@ -51,6 +52,7 @@ struct EncodeProgress {
   void* user = nullptr;
 };
 
+// The attention weights of one text.
 struct TextAttention {
   std::vector<std::string> tokens;  // S words and pieces, with [CLS] and [SEP]
   int64_t layers = 0, heads = 0;
@@ -72,6 +74,7 @@ class HEED_API TextEncoder {
                      TextEncoder* encoder);
 
   bool valid() const { return plan_.valid(); }
+  // What was read of the model's files, and the sizes that the plan was compiled for.
   const BertConfig& config() const { return config_; }
   const WordPiece& tokenizer() const { return tokenizer_; }
   int64_t width() const { return config_.width; }

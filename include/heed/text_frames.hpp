@@ -29,6 +29,7 @@ struct TextMemory {
 // How many bytes that takes; range.offset is a multiple of 4.
 HEED_API uint64_t text_memory_bytes(const TextGenerator& model);
 
+// What a call of record_step has recorded.
 struct TextPart {
   bool recorded = false;    // false: no conversation answers, or each has a piece that poll() is to give first
   bool complete = false;    // the step's last part is recorded

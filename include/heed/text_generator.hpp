@@ -54,6 +54,7 @@ struct TextSampling {
   uint32_t seed = 0;                // of the draws
 };
 
+// How much memory a language model and its conversations take, and in which types it computes.
 struct TextGeneratorOptions {
   // The most tokens of a conversation. 0: as many as the model was trained with, at most 4096. Each conversation takes memory
   // for all of them from its beginning (TextGenerator::conversation_bytes).
@@ -82,6 +83,7 @@ struct TextGeneratorOptions {
   Log log = {};  // of the conversations, too
 };
 
+// How a conversation begins, draws tokens and ends its answers.
 struct TextConversationOptions {
   std::string system = {};  // the first message; "": none, or the one that the template then makes up
   TextSampling sampling = {};
@@ -100,6 +102,7 @@ struct TextConversationOptions {
   std::string_view date = {};  // see ChatOptions; read by TextGenerator::begin
 };
 
+// Why an answer ended.
 enum class TextEnd : uint8_t {
   None,         // the answer goes on
   EndOfTurn,    // the model ended it

@@ -42,6 +42,7 @@ struct WordPieceOptions {
 // A cheap handle: copies share the vocabulary. Several threads may make const calls.
 class HEED_API WordPiece {
  public:
+  // Files that are larger than this, or have more tokens, are InvalidFile.
   static constexpr uint64_t kMaxFileBytes = 64u << 20;
   static constexpr size_t kMaxTokens = 1u << 24;
 

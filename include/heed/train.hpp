@@ -29,6 +29,7 @@ struct Upstream {
   Tensor gradient;  // of the shape and type of `output`; invalid: 1, and `output` must be one number
 };
 
+// What gradients keeps in memory.
 struct GradientOptions {
   // Layers whose activations are computed again on the way back instead of kept (Chen et al. 2016, arXiv:1604.06174). A layer is all
   // that the graph has from the first to the last operation whose label is NAME.i or begins with "NAME.i.", for one number i;

@@ -25,6 +25,7 @@
 
 namespace heed {
 
+// How long tune may take.
 struct TuningOptions {
   // At least 1. Sizes that are not measured within this time keep the estimates' choice. One attention, and one product
   // of each storage type that the device computes on and of each option of TunedProduct, are always measured.
@@ -56,6 +57,7 @@ struct TunedAttention : Tuned {
   int64_t queries = 0, keys = 0, heads = 0, head_size = 0;
 };
 
+// What tune measured.
 struct TuningReport {
   std::vector<TunedProduct> products;
   std::vector<TunedAttention> attentions;

@@ -47,6 +47,7 @@ constexpr TypeBlock block_of(DType dtype) {
   }
   return {};
 }
+// Whether elements share scales in blocks.
 constexpr bool is_quantized(DType dtype) { return block_of(dtype).elements > 1; }
 
 // Bytes of one element. 0 for quantized types, of whose elements none has bytes of its own.
@@ -61,6 +62,7 @@ constexpr uint64_t bytes_of(DType dtype, uint64_t elements) {
 
 HEED_API const char* to_string(DType dtype);  // "f32", "f16", "bf16", "i32", "u8", "q8_0", ..., "q6_k"
 
+// The most axes of a Shape.
 inline constexpr int kMaxRank = 6;
 
 // One dimension: a constant, or a number of one Graph that each run gives (made by Graph::extent and position, by arithmetic on them,
@@ -70,8 +72,10 @@ struct Dim {
   int32_t expr = -1;  // < 0: constant; otherwise an index private to the graph
 
   constexpr Dim() = default;
+  // A constant.
   template <std::integral T>
   constexpr Dim(T constant) : value(static_cast<int64_t>(constant)) {}
+  // False: each run gives it, or computes it.
   constexpr bool is_constant() const { return expr < 0; }
   friend constexpr bool operator==(const Dim&, const Dim&) = default;
 };
@@ -82,14 +86,18 @@ struct Shape {
   int rank = 0;
 
   constexpr Shape() = default;
+  // The dims, outermost first. More than kMaxRank make it invalid.
   constexpr Shape(std::initializer_list<Dim> list) {
     for (const Dim& d : list) push_back(d);
   }
+  // Adds an inner dim. One too many makes the shape invalid.
   constexpr void push_back(const Dim& d) {
     if (rank < kMaxRank) dims[static_cast<size_t>(rank)] = d;
     ++rank;
   }
+  // Whether it has at most kMaxRank dims.
   constexpr bool valid() const { return rank >= 0 && rank <= kMaxRank; }
+  // Dim i, from 0 at the outermost, below `rank`.
   constexpr const Dim& operator[](int i) const { return dims[static_cast<size_t>(i)]; }
   constexpr Dim& operator[](int i) { return dims[static_cast<size_t>(i)]; }
 };

@@ -114,6 +114,7 @@ struct Buffer {
   VkDeviceSize bytes = VK_WHOLE_SIZE;
 };
 
+// What a recording is given.
 struct RecordInfo {
   std::span<const Buffer> buffers = {};
   std::span<const ExtentValue> extents = {};  // every extent once; a position that is not given is 0

@@ -17,6 +17,7 @@ namespace heed::vulkan {
 // How far a run is. A plain value that may be copied. A run may go on from an earlier copy if the command buffers that
 // were recorded since are never submitted. A Cursor{} begins a new run.
 struct Cursor {
+  // Whether a part of the run was recorded, and whether all of it was.
   bool begun() const { return run != 0; }
   bool done() const { return at_end; }
 

@@ -27,6 +27,7 @@ enum class MemoryUse : uint8_t {
   Shared,     // used in place by both: device-local and cached; only where there is no other copy to save
 };
 
+// What heed wants of the host's allocator.
 struct MemoryRequest {
   // The requirements of the buffer that will be bound. memoryTypeBits leaves out types that heed cannot use: protected,
   // lazily allocated, with too small a heap, or without a required property. For memory that the host writes, size and
@@ -38,6 +39,7 @@ struct MemoryRequest {
   const char* name = "";             // "scratch", "weights", ...; static text
 };
 
+// What the host's allocator gave.
 struct MemoryBlock {
   VkDeviceMemory memory = VK_NULL_HANDLE;
   VkDeviceSize offset = 0;   // a multiple of requirements.alignment

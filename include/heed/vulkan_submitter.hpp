@@ -17,6 +17,7 @@
 
 namespace heed::vulkan {
 
+// How a Submitter works beside the host's own submissions.
 struct SubmitterOptions {
   // How many recordings may be in flight at once; at least 1. Plans need as many CompileOptions::record_slots.
   uint32_t slots = 2;

@@ -43,7 +43,7 @@ class Conv2dOptions:
 
 @dataclass
 class MatmulOptions:
-    """Options of matmul.
+    """How Graph.matmul reads its operands.
 
     - transpose_a: a is [..., K, M].
     - transpose_b: b is [..., N, K].
@@ -138,7 +138,7 @@ class AttentionOptions:
 
 @dataclass
 class PadOptions:
-    """Options of pad.
+    """What Graph.pad adds.
 
     - mode: one of "constant", "reflect", "edge", "wrap". What the further elements are.
     - value: for Constant; rounded to x's type if that is a float, else a whole number that the type has."""
@@ -171,7 +171,7 @@ class RotaryScaling:
 
 @dataclass
 class RotaryOptions:
-    """Options of rotary.
+    """How Graph.rotary turns the pairs of a row.
 
     - pairs: one of "adjacent", "halves".
     - width: even; the first elements of a row turn, the others stay. 0: all of them.
@@ -321,7 +321,7 @@ class Cache:
 
 @dataclass
 class MultiHeadOptions:
-    """Options of multi_head.
+    """The heads of an attention layer, its weights' names, masks and cache.
 
     - kv_heads: number of key and value heads, which divides `heads` (grouped queries); 0: heads.
     - d_k: width of one head's queries and keys; 0: width of the query input / heads.
@@ -389,7 +389,7 @@ class MultiHeadOptions:
 
 @dataclass
 class NormOptions:
-    """Options of norm.
+    """Which norm a block has, and where.
 
     - placement: one of "post", "pre".
     - eps: added to the variance.
@@ -418,7 +418,7 @@ class AttentionBlockNames:
 
 @dataclass
 class FeedForwardOptions:
-    """Options of feed_forward.
+    """The two linear layers of a feed-forward block, and what is between them.
 
     - hidden: 0: four times the width of x.
     - activation: one of "none", "relu", "gelu_erf", "gelu_tanh", "silu", "tanh".
@@ -463,7 +463,7 @@ class FeedForwardBlockNames:
 
 @dataclass
 class EncoderLayerOptions:
-    """Options of encoder_layer.
+    """One layer of an encoder: self-attention, then feed-forward.
 
     - attention: MultiHeadOptions.
     - feed_forward: FeedForwardOptions.
@@ -509,7 +509,7 @@ class DecoderLayerOptions:
 
 @dataclass
 class StackOptions:
-    """Options of stack.
+    """How many layers a stack has, and what comes behind the last one.
 
     - layers: at most kMaxLayers.
     - final_norm: If set, a norm of this name, of the layers' kind, follows the last layer, as is usual with pre-norm layers."""
@@ -523,7 +523,7 @@ class StackOptions:
 
 @dataclass
 class CrossEntropyOptions:
-    """Options of cross_entropy.
+    """Which labels count how much in nn.cross_entropy.
 
     - class_weights: [V]: multiply the loss of each label; f32, f16 or bf16, computed in f32.
     - ignored: A label that is left out, as all are that are no index of the vocabulary: its loss and its weight are 0.
@@ -545,7 +545,7 @@ class CrossEntropyOptions:
 
 @dataclass
 class TransformerOptions:
-    """Options of transformer.
+    """The parts of an encoder-decoder transformer.
 
     - encoder: EncoderLayerOptions.
     - decoder: DecoderLayerOptions.
@@ -579,7 +579,7 @@ class TransformerOptions:
 
 @dataclass
 class DeviceOptions:
-    """Options of device.
+    """Which device Device.open takes, and how it works.
 
     - select: "" is the best device: GPUs come first, then the CPU device, then software drivers. "cpu" is the CPU device, a number
     is an index into Device.list, and any other text is a part of DeviceInfo.word or name, in upper or lower case; the first device
@@ -607,7 +607,7 @@ class DeviceOptions:
 
 @dataclass
 class UploadOptions:
-    """Options of upload.
+    """In which types Device.upload stores tensors.
 
     - only_matrices: Only tensors of rank 2 and more are converted to `dtype`; others (biases, factors of norms) become f32. Needs
     keep_dtype to be false."""
@@ -621,7 +621,7 @@ class UploadOptions:
 
 @dataclass
 class CompileOptions:
-    """Options of compile.
+    """What Device.compile makes of a graph. The defaults suit a program that runs a trained network.
 
     - training: dropout acts; without it, dropout leaves no dispatch in the plan.
     - timestamps: measure GPU time per pass (Plan.timings, vulkan.record_some)
@@ -691,7 +691,7 @@ class CompileOptions:
 
 @dataclass
 class GradientOptions:
-    """Options of gradient.
+    """What gradients keeps in memory.
 
     - remat: Layers whose activations are computed again on the way back instead of kept (Chen et al. 2016, arXiv:1604.06174). A
     layer is all that the graph has from the first to the last operation whose label is NAME.i or begins with "NAME.i.", for one
@@ -708,7 +708,7 @@ class GradientOptions:
 
 @dataclass
 class OptimizerOptions:
-    """Options of optimizer.
+    """How an Optimizer changes weights.
 
     - rule: one of "adamw", "sgd".
     - momentum: of Sgd; without it there are no moments.
@@ -774,7 +774,7 @@ class LossScale:
 
 @dataclass
 class InitialOptions:
-    """Options of initial.
+    """How initial_values draws a weight.
 
     - kind: one of "zeros", "ones", "normal", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal".
     - mean: of Normal.
@@ -828,7 +828,7 @@ class BertConfig:
 
 @dataclass
 class BertOptions:
-    """Options of bert.
+    """What nn.bert computes, and in which types.
 
     - dtype: f32, f16 or bf16: storage of the weights and of all results.
     - weight_dtype: Storage of matrices and tables: f16 or bf16 if `dtype` is f32. Default: `dtype`. Upload the weights with
@@ -903,7 +903,7 @@ class DecoderConfig:
 
 @dataclass
 class DecoderOptions:
-    """Options of decoder.
+    """What nn.decoder computes, and in which types.
 
     - cache: capacity 0: every run has all tokens.
     - all_logits: of each token, not only of the last one of a run.
@@ -929,7 +929,7 @@ class DecoderOptions:
 
 @dataclass
 class TextEncoderOptions:
-    """Options of text_encoder.
+    """In which types and sizes a TextEncoder works.
 
     - dtype: f32, or f16 or bf16 where the device can.
     - weight_dtype: Storage of matrices and tables; default: dtype. If dtype is f32, this may be f16 or bf16, which takes half the
@@ -980,7 +980,7 @@ class TextSampling:
 
 @dataclass
 class TextGeneratorOptions:
-    """Options of text_generator.
+    """How much memory a language model and its conversations take, and in which types it computes.
 
     - context: The most tokens of a conversation. 0: as many as the model was trained with, at most 4096. Each conversation takes
     memory for all of them from its beginning (TextGenerator.conversation_bytes).
@@ -1013,7 +1013,7 @@ class TextGeneratorOptions:
 
 @dataclass
 class TextConversationOptions:
-    """Options of text_conversation.
+    """How a conversation begins, draws tokens and ends its answers.
 
     - system: the first message; "": none, or the one that the template then makes up.
     - sampling: TextSampling.
@@ -1044,7 +1044,7 @@ class TextConversationOptions:
 
 @dataclass
 class SpeechRecognizerOptions:
-    """Options of speech_recognizer.
+    """In which types a recognizer keeps its weights and caches.
 
     - weight_dtype: Storage of matrices: f32, f16 or bf16, or Q8_0, to which they are rounded (convolutions and positions stay as
     they are). Default: as in the file.
@@ -1106,7 +1106,7 @@ class SpeechOptions:
 
 
 class AttentionResult(NamedTuple):
-    """What attention gives.
+    """What Graph.attention gives.
 
     - output: [B, H, S_q, d_v].
     - weights: [B, H, S_q, S_kv] before dropout; None unless return_weights.
@@ -1123,7 +1123,7 @@ class AttentionResult(NamedTuple):
 
 
 class TopKResult(NamedTuple):
-    """What top_k gives.
+    """What Graph.top_k gives.
 
     - values: of x's type; the shape of x, with k along the axis.
     - indices: i32, of the same shape."""
@@ -1133,7 +1133,7 @@ class TopKResult(NamedTuple):
 
 
 class CrossEntropyResult(NamedTuple):
-    """What cross_entropy gives.
+    """What nn.cross_entropy gives.
 
     - loss: f32: the labels' shape, or [1] if reduced.
     - log_probabilities: log_softmax of the logits; costs a pass if it is used."""
@@ -1143,7 +1143,7 @@ class CrossEntropyResult(NamedTuple):
 
 
 class TransformerResult(NamedTuple):
-    """What transformer gives.
+    """What nn.transformer gives.
 
     - encoded: [B, S, C].
     - decoded: [B, T, C].
@@ -1158,10 +1158,13 @@ class TransformerResult(NamedTuple):
     weights: Tuple[Optional[Tensor], ...]
 
 
+# One weight holds queries, keys and values: the names that self_attention has by default.
 FUSED_QKV = AttentionNames(qkv="wqkv", out="wo")
 
+# One weight holds keys and values: the names that cross_attention has by default.
 FUSED_KV = AttentionNames(q="wq", kv="wkv", out="wo")
 
+# Queries, keys and values have a weight each: the names that attention has by default.
 SEPARATE = AttentionNames(q="w_q", k="w_k", v="w_v", out="w_o")
 
 # torch.nn.MultiheadAttention with equal widths: in_proj_weight [3C, C], in_proj_bias, out_proj.

@@ -35,6 +35,7 @@ enum {
   HEED_Q6_K = 12,
 };
 
+// How a call ended. The text that belongs to a failure is last_message().
 typedef int32_t heed_status;
 enum {
   HEED_OK = 0,
@@ -58,6 +59,7 @@ enum {
   HEED_FILE_ERROR = 18,    // a file cannot be written: the disk is full, or the folder is not there
 };
 
+// How much a message matters.
 typedef int32_t heed_log_level;
 enum {
   HEED_LOG_DEBUG = 0,
@@ -87,6 +89,7 @@ enum {
   HEED_CAUSAL_BOTTOM_RIGHT = 2,
 };
 
+// What an element that is not 0 means.
 typedef int32_t heed_mask_meaning;
 enum {
   HEED_MASK_EXCLUDE = 0,
@@ -135,6 +138,7 @@ enum {
   HEED_ROTARY_HALVES = 1,
 };
 
+// See above.
 typedef int32_t heed_rotary_scaling_kind;
 enum {
   HEED_ROTARY_SCALING_NONE = 0,
@@ -150,6 +154,7 @@ enum {
   HEED_NORM_PRE = 1,
 };
 
+// LayerNorm subtracts the mean and has a bias; RmsNorm does neither.
 typedef int32_t heed_norm_kind;
 enum {
   HEED_NORM_LAYER = 0,
@@ -165,6 +170,7 @@ enum {
   HEED_LOSS_REDUCTION_MEAN = 2,
 };
 
+// What sort of device it is, as the driver says.
 typedef int32_t heed_device_kind;
 enum {
   HEED_DEVICE_CPU = 0,
@@ -190,6 +196,7 @@ enum {
   HEED_PIPELINES_BACKGROUND = 2,
 };
 
+// What the self-test found of a kernel.
 typedef int32_t heed_self_test_verdict;
 enum {
   HEED_SELF_TEST_PASSED = 0,
@@ -238,6 +245,7 @@ enum {
   HEED_OVERFLOW_STOP = 1,  // the answer ends, with HEED_END_CONTEXT_FULL
 };
 
+// Why an answer ended.
 typedef int32_t heed_text_end;
 enum {
   HEED_END_NONE = 0,          // the answer goes on
@@ -250,6 +258,7 @@ enum {
   HEED_END_NO_TOKEN = 7,      // no token of the model can go on as the grammar wants, and the answer is incomplete
 };
 
+// What becomes of the speech.
 typedef int32_t heed_speech_task;
 enum {
   HEED_SPEECH_TASK_TRANSCRIBE = 0,

@@ -53,6 +53,7 @@ enum {
   HEED_META_TEXT = 4,
   HEED_META_ARRAY = 5
 };
+// A key of a file's metadata and its value, by kind.
 typedef struct heed_meta {
   size_t size;
   const char* name;

@@ -24,6 +24,7 @@
 extern "C" {
 #endif
 
+// An empty graph.
 HEED_API heed_status heed_graph_create(heed_graph** graph);
 // Another graph with the same contents. Tensors and sizes of one are those of the other, too.
 HEED_API heed_status heed_graph_clone(heed_graph* graph, heed_graph** copy);
@@ -91,6 +92,7 @@ typedef struct heed_custom_groups {
   uint32_t each;     // 0: 1
   int32_t reserved;  // 0
 } heed_custom_groups;
+// The shape and type of an output of a pass.
 typedef struct heed_custom_output {
   const heed_dim* shape;
   size_t rank;
@@ -106,6 +108,7 @@ typedef struct heed_custom_buffer {
   heed_dtype dtype;
   int32_t reserved;
 } heed_custom_buffer;
+// What a pass is given on the CPU device. Valid during the call.
 typedef struct heed_custom_call {
   const heed_custom_buffer* inputs;
   size_t input_count;
@@ -126,6 +129,7 @@ typedef struct heed_custom_gradient_call {
   heed_tensor* gradients;  // for each input its gradient, of its shape, for the function to set; 0: zeros
 } heed_custom_gradient_call;
 
+// A pass of the host's own; <heed/custom.hpp> tells more of each member.
 typedef struct heed_custom_pass {
   size_t size;
   const char* name;       // label of the pass

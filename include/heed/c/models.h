@@ -17,6 +17,7 @@ HEED_API heed_status heed_decoder_config_read(heed_checkpoint* checkpoint, heed_
 HEED_API heed_status heed_decoder_config_parse(const char* json, const char* name, const heed_log* log,
                                                heed_decoder_config* config);
 
+// What heed_nn_decoder gives.
 typedef struct heed_decoder_result {
   heed_tensor hidden;  // [B, S, width], after the last norm
   heed_tensor logits;  // [B, 1, vocabulary], or [B, S, vocabulary] with all_logits
@@ -56,6 +57,7 @@ HEED_API heed_status heed_bert_config_parse(const char* json, const char* name, 
 HEED_API heed_status heed_bert_upload(heed_checkpoint* checkpoint, const heed_bert_config* config, heed_device* device,
                                       const heed_upload_options* options, heed_weights** weights);
 
+// What heed_nn_bert gives.
 typedef struct heed_bert_result {
   heed_tensor tokens;  // [B, S, width], after the last layer
   heed_tensor pooled;  // [B, width]; 0 unless asked for

@@ -27,6 +27,7 @@ HEED_API heed_status heed_onnx_model_destroy(heed_onnx_model* model);
 
 // --- What the file holds; texts and arrays are valid until the model is destroyed ------------------------------------------
 
+// An input or output of the file.
 typedef struct heed_onnx_tensor {
   size_t size;  // sizeof(heed_onnx_tensor)
   const char* name;
@@ -68,6 +69,7 @@ typedef struct heed_onnx_extent {
   int64_t largest;
 } heed_onnx_extent;
 
+// How large the dims of a file can be, and what stays on the device.
 typedef struct heed_onnx_options {
   size_t size;  // sizeof(heed_onnx_options)
   const heed_onnx_extent* extents;

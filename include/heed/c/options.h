@@ -37,6 +37,7 @@ typedef struct heed_conv2d_options {
 } heed_conv2d_options;
 HEED_API heed_status heed_conv2d_options_init(heed_conv2d_options* options);
 
+// How heed_graph_matmul reads its operands.
 typedef struct heed_matmul_options {
   size_t size;          // set by heed_matmul_options_init
   int32_t transpose_a;  // a is [..., K, M]
@@ -105,6 +106,7 @@ typedef struct heed_attention_options {
 } heed_attention_options;
 HEED_API heed_status heed_attention_options_init(heed_attention_options* options);
 
+// What heed_graph_pad adds.
 typedef struct heed_pad_options {
   size_t size;        // set by heed_pad_options_init
   heed_padding mode;  // what the further elements are
@@ -126,6 +128,7 @@ typedef struct heed_rotary_scaling {
 } heed_rotary_scaling;
 HEED_API heed_status heed_rotary_scaling_init(heed_rotary_scaling* options);
 
+// How heed_graph_rotary turns the pairs of a row.
 typedef struct heed_rotary_options {
   size_t size;  // set by heed_rotary_options_init
   heed_rotary_pairs pairs;
@@ -233,6 +236,7 @@ typedef struct heed_cache {
 } heed_cache;
 HEED_API heed_status heed_cache_init(heed_cache* options);
 
+// The heads of an attention layer, its weights' names, masks and cache.
 typedef struct heed_multi_head_options {
   size_t size;  // set by heed_multi_head_options_init
   int64_t heads;
@@ -273,6 +277,7 @@ typedef struct heed_multi_head_options {
 } heed_multi_head_options;
 HEED_API heed_status heed_multi_head_options_init(heed_multi_head_options* options);
 
+// Which norm a block has, and where.
 typedef struct heed_norm_options {
   size_t size;  // set by heed_norm_options_init
   heed_norm_placement placement;
@@ -289,6 +294,7 @@ typedef struct heed_attention_block_names {
 } heed_attention_block_names;
 HEED_API heed_status heed_attention_block_names_init(heed_attention_block_names* options);
 
+// The two linear layers of a feed-forward block, and what is between them.
 typedef struct heed_feed_forward_options {
   size_t size;     // set by heed_feed_forward_options_init
   int64_t hidden;  // 0: four times the width of x
@@ -314,6 +320,7 @@ typedef struct heed_feed_forward_block_names {
 } heed_feed_forward_block_names;
 HEED_API heed_status heed_feed_forward_block_names_init(heed_feed_forward_block_names* options);
 
+// One layer of an encoder: self-attention, then feed-forward.
 typedef struct heed_encoder_layer_options {
   size_t size;  // set by heed_encoder_layer_options_init
   heed_multi_head_options attention;
@@ -337,6 +344,7 @@ typedef struct heed_decoder_layer_options {
 } heed_decoder_layer_options;
 HEED_API heed_status heed_decoder_layer_options_init(heed_decoder_layer_options* options);
 
+// How many layers a stack has, and what comes behind the last one.
 typedef struct heed_stack_options {
   size_t size;     // set by heed_stack_options_init
   int32_t layers;  // at most kMaxLayers
@@ -345,6 +353,7 @@ typedef struct heed_stack_options {
 } heed_stack_options;
 HEED_API heed_status heed_stack_options_init(heed_stack_options* options);
 
+// Which labels count how much in heed_nn_cross_entropy.
 typedef struct heed_cross_entropy_options {
   size_t size;                // set by heed_cross_entropy_options_init
   heed_tensor class_weights;  // [V]: multiply the loss of each label; F32, F16 or BF16, computed in F32
@@ -358,6 +367,7 @@ typedef struct heed_cross_entropy_options {
 } heed_cross_entropy_options;
 HEED_API heed_status heed_cross_entropy_options_init(heed_cross_entropy_options* options);
 
+// The parts of an encoder-decoder transformer.
 typedef struct heed_transformer_options {
   size_t size;  // set by heed_transformer_options_init
   heed_encoder_layer_options encoder;
@@ -374,6 +384,7 @@ typedef struct heed_transformer_options {
 } heed_transformer_options;
 HEED_API heed_status heed_transformer_options_init(heed_transformer_options* options);
 
+// Which device heed_device_open takes, and how it works.
 typedef struct heed_device_options {
   size_t size;  // set by heed_device_options_init
   // "" is the best device: GPUs come first, then the CPU device, then software drivers. "cpu" is the CPU device, a
@@ -401,6 +412,7 @@ typedef struct heed_device_options {
 } heed_device_options;
 HEED_API heed_status heed_device_options_init(heed_device_options* options);
 
+// In which types heed_device_upload stores tensors.
 typedef struct heed_upload_options {
   size_t size;  // set by heed_upload_options_init
   // Floating-point and quantized tensors are converted to it: F32, F16 or BF16. HEED_DTYPE_DEFAULT: none are.
@@ -415,6 +427,7 @@ typedef struct heed_upload_options {
 } heed_upload_options;
 HEED_API heed_status heed_upload_options_init(heed_upload_options* options);
 
+// What heed_device_compile makes of a graph. The defaults suit a program that runs a trained network.
 typedef struct heed_compile_options {
   size_t size;         // set by heed_compile_options_init
   int32_t training;    // dropout acts; without it, dropout leaves no dispatch in the plan
@@ -479,6 +492,7 @@ typedef struct heed_compile_options {
 } heed_compile_options;
 HEED_API heed_status heed_compile_options_init(heed_compile_options* options);
 
+// What gradients keeps in memory.
 typedef struct heed_gradient_options {
   size_t size;  // set by heed_gradient_options_init
   // Layers whose activations are computed again on the way back instead of kept (Chen et al. 2016, arXiv:1604.06174). A
@@ -492,6 +506,7 @@ typedef struct heed_gradient_options {
 } heed_gradient_options;
 HEED_API heed_status heed_gradient_options_init(heed_gradient_options* options);
 
+// How an Optimizer changes weights.
 typedef struct heed_optimizer_options {
   size_t size;  // set by heed_optimizer_options_init
   heed_update_rule rule;
@@ -532,6 +547,7 @@ typedef struct heed_loss_scale {
 } heed_loss_scale;
 HEED_API heed_status heed_loss_scale_init(heed_loss_scale* options);
 
+// How initial_values draws a weight.
 typedef struct heed_initial_options {
   size_t size;  // set by heed_initial_options_init
   heed_initial kind;
@@ -559,6 +575,7 @@ typedef struct heed_bert_config {
 } heed_bert_config;
 HEED_API heed_status heed_bert_config_init(heed_bert_config* options);
 
+// What heed_nn_bert computes, and in which types.
 typedef struct heed_bert_options {
   size_t size;       // set by heed_bert_options_init
   heed_dtype dtype;  // F32, F16 or BF16: storage of the weights and of all results
@@ -606,6 +623,7 @@ typedef struct heed_decoder_config {
 } heed_decoder_config;
 HEED_API heed_status heed_decoder_config_init(heed_decoder_config* options);
 
+// What heed_nn_decoder computes, and in which types.
 typedef struct heed_decoder_options {
   size_t size;         // set by heed_decoder_options_init
   heed_cache cache;    // capacity 0: every run has all tokens
@@ -625,6 +643,7 @@ typedef struct heed_decoder_options {
 } heed_decoder_options;
 HEED_API heed_status heed_decoder_options_init(heed_decoder_options* options);
 
+// In which types and sizes a TextEncoder works.
 typedef struct heed_text_encoder_options {
   size_t size;       // set by heed_text_encoder_options_init
   heed_dtype dtype;  // F32, or F16 or BF16 where the device can
@@ -658,6 +677,7 @@ typedef struct heed_text_sampling {
 } heed_text_sampling;
 HEED_API heed_status heed_text_sampling_init(heed_text_sampling* options);
 
+// How much memory a language model and its conversations take, and in which types it computes.
 typedef struct heed_text_generator_options {
   size_t size;  // set by heed_text_generator_options_init
   // The most tokens of a conversation. 0: as many as the model was trained with, at most 4096. Each conversation takes
@@ -688,6 +708,7 @@ typedef struct heed_text_generator_options {
 } heed_text_generator_options;
 HEED_API heed_status heed_text_generator_options_init(heed_text_generator_options* options);
 
+// How a conversation begins, draws tokens and ends its answers.
 typedef struct heed_conversation_options {
   size_t size;         // set by heed_conversation_options_init
   const char* system;  // the first message; "": none, or the one that the template then makes up
@@ -709,6 +730,7 @@ typedef struct heed_conversation_options {
 } heed_conversation_options;
 HEED_API heed_status heed_conversation_options_init(heed_conversation_options* options);
 
+// In which types a recognizer keeps its weights and caches.
 typedef struct heed_speech_recognizer_options {
   size_t size;  // set by heed_speech_recognizer_options_init
   // Storage of matrices: F32, F16 or BF16, or Q8_0, to which they are rounded (convolutions and positions stay as they
@@ -757,6 +779,7 @@ typedef struct heed_speech_options {
 } heed_speech_options;
 HEED_API heed_status heed_speech_options_init(heed_speech_options* options);
 
+// What heed_graph_attention gives.
 typedef struct heed_attention_result {
   heed_tensor output;   // [B, H, S_q, d_v]
   heed_tensor weights;  // [B, H, S_q, S_kv] before dropout; invalid unless return_weights
@@ -769,16 +792,19 @@ typedef struct heed_attention_result {
   heed_tensor scores;  // [B, H, S_q, S_kv] of the queries' type; invalid unless return_scores
 } heed_attention_result;
 
+// What heed_graph_top_k gives.
 typedef struct heed_top_k_result {
   heed_tensor values;   // of x's type; the shape of x, with k along the axis
   heed_tensor indices;  // I32, of the same shape
 } heed_top_k_result;
 
+// What heed_nn_cross_entropy gives.
 typedef struct heed_cross_entropy_result {
   heed_tensor loss;               // F32: the labels' shape, or [1] if reduced
   heed_tensor log_probabilities;  // log_softmax of the logits; costs a pass if it is used
 } heed_cross_entropy_result;
 
+// What heed_nn_transformer gives.
 typedef struct heed_transformer_result {
   heed_tensor encoded;        // [B, S, C]
   heed_tensor decoded;        // [B, T, C]
@@ -786,10 +812,13 @@ typedef struct heed_transformer_result {
   heed_tensor probabilities;  // softmax of the logits
 } heed_transformer_result;
 
+// One weight holds queries, keys and values: the names that self_attention has by default.
 HEED_API const heed_attention_names* heed_nn_fused_qkv(void);
 
+// One weight holds keys and values: the names that cross_attention has by default.
 HEED_API const heed_attention_names* heed_nn_fused_kv(void);
 
+// Queries, keys and values have a weight each: the names that attention has by default.
 HEED_API const heed_attention_names* heed_nn_separate(void);
 
 // torch.nn.MultiheadAttention with equal widths: in_proj_weight [3C, C], in_proj_bias, out_proj.

@@ -21,6 +21,7 @@ typedef struct heed_input {
   heed_dtype dtype;  // DTypeMismatch if the graph has another one; HEED_DTYPE_DEFAULT: not checked
   int32_t reserved;  // 0
 } heed_input;
+// Host memory for a named output; see heed_input.
 typedef struct heed_output {
   const char* name;
   void* data;
@@ -29,6 +30,7 @@ typedef struct heed_output {
   int32_t reserved;  // 0
 } heed_output;
 
+// What a run is given.
 typedef struct heed_run_info {
   size_t size;
   const heed_input* inputs;  // every input of the graph once, and nothing else

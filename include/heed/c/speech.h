@@ -38,6 +38,7 @@ HEED_API heed_status heed_speech_recognizer_open(heed_device* device, const char
                                                  heed_speech_recognizer** recognizer);
 HEED_API heed_status heed_speech_recognizer_destroy(heed_speech_recognizer* recognizer);
 
+// What was read of the model's files.
 typedef struct heed_speech_recognizer_info {
   size_t size;
   int64_t window_samples;        // sound is heard in windows of so many samples
@@ -68,6 +69,7 @@ typedef struct heed_speech_word {
   int32_t reserved;
 } heed_speech_word;
 
+// A stretch of speech, such as a sentence.
 typedef struct heed_speech_segment {
   double begin, end;   // seconds since the stream began
   const char* text;    // usually with a space at its front

@@ -55,6 +55,7 @@ HEED_API heed_status heed_text_encoder_open(heed_device* device, const char* fol
                                             const heed_text_encoder_options* options, heed_text_encoder** encoder);
 HEED_API heed_status heed_text_encoder_destroy(heed_text_encoder* encoder);
 
+// What was read of the model's files.
 typedef struct heed_text_encoder_info {
   size_t size;
   int64_t width;  // of a vector
@@ -69,6 +70,7 @@ HEED_API heed_status heed_text_encoder_get_info(heed_text_encoder* encoder, heed
 HEED_API heed_status heed_text_encoder_plan(heed_text_encoder* encoder, heed_plan** plan);
 HEED_API heed_status heed_text_encoder_weights(heed_text_encoder* encoder, heed_weights** weights);
 
+// What heed_text_encoder_encode tells while it works.
 typedef struct heed_encode_options {
   size_t size;
   // Called on this thread while it works, with the number of texts that are done; anything but 0 stops. NULL: none.
@@ -97,6 +99,7 @@ HEED_API heed_status heed_text_generator_open(heed_device* device, const char* p
                                               heed_text_generator** generator);
 HEED_API heed_status heed_text_generator_destroy(heed_text_generator* generator);
 
+// What was read of the model's files, and what a conversation takes.
 typedef struct heed_text_generator_info {
   size_t size;
   int64_t context;
@@ -105,6 +108,7 @@ typedef struct heed_text_generator_info {
   int32_t has_chat;             // 1: its chat template is known, so that heed_conversation_say works
 } heed_text_generator_info;
 HEED_API heed_status heed_text_generator_get_info(heed_text_generator* generator, heed_text_generator_info* info);
+// The network's numbers, as the files give them.
 HEED_API heed_status heed_text_generator_config(heed_text_generator* generator, heed_decoder_config* config);
 // Handles of its parts; destroy them as others.
 HEED_API heed_status heed_text_generator_tokenizer(heed_text_generator* generator, heed_tokenizer** tokenizer);

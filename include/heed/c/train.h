@@ -63,6 +63,7 @@ HEED_API heed_status heed_loss_scale_update(heed_loss_scale* loss, const heed_st
 HEED_API heed_status heed_initial_values(const heed_initial_options* options, const int64_t* shape, size_t rank,
                                          float* values, size_t count);
 
+// An optimizer without weights. `options` may be NULL.
 HEED_API heed_status heed_optimizer_create(const heed_optimizer_options* options, heed_optimizer** optimizer);
 HEED_API heed_status heed_optimizer_destroy(heed_optimizer* optimizer);
 

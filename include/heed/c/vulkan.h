@@ -18,6 +18,7 @@ extern "C" {
 
 // --- The host's device and memory -----------------------------------------------------------------------------
 
+// What heed wants of the host's allocator.
 typedef struct heed_memory_request {
   size_t size;
   uint64_t bytes;  // VkMemoryRequirements of the buffer that will be bound
@@ -28,6 +29,7 @@ typedef struct heed_memory_request {
   uint32_t required, preferred;  // VkMemoryPropertyFlags
   int32_t use;                   // HEED_MEMORY_*
 } heed_memory_request;
+// What the host's allocator gave.
 typedef struct heed_memory_block {
   uint64_t memory;  // VkDeviceMemory
   uint64_t offset;  // a multiple of the alignment
@@ -100,6 +102,7 @@ typedef struct heed_buffer_needs {
   uint32_t preferred;         // VkMemoryPropertyFlags
   uint32_t reserved;
 } heed_buffer_needs;
+// A part of a host's buffer.
 typedef struct heed_buffer_range {
   uint64_t buffer;  // VkBuffer
   uint64_t offset;
@@ -121,6 +124,7 @@ HEED_API heed_status heed_device_upload_at(heed_device* device, const heed_host_
                                            const heed_upload_options* options, const heed_buffer_range* range,
                                            void* mapped, heed_weights** weights);
 
+// A memory heap, and how much of it is in use.
 typedef struct heed_heap_budget {
   uint64_t bytes;   // the size of the heap
   uint64_t budget;  // how much of it this process may use now
@@ -141,6 +145,7 @@ typedef struct heed_buffer {
   uint64_t offset;  // a multiple of the element size, or of 4 for U8
   uint64_t bytes;   // to the end of the tensor, rounded up to 4 bytes; or HEED_WHOLE_SIZE
 } heed_buffer;
+// What a recording is given.
 typedef struct heed_record_info {
   size_t size;
   const heed_buffer* buffers;  // every input and output once
@@ -186,6 +191,7 @@ typedef struct heed_cursor {
 // the last, `info` must stay the same, and nobody else may use the plan's scratch.
 HEED_API heed_status heed_plan_record_some(heed_plan* plan, void* command_buffer, const heed_record_info* info,
                                            double budget_ms, heed_cursor* cursor);
+// What is known of the time of a run before it is recorded.
 typedef struct heed_estimate {
   size_t size;
   double milliseconds;  // of the rest of the run
@@ -204,6 +210,7 @@ HEED_API heed_status heed_state_record_copy(heed_state* state, heed_state* from,
 
 // --- Submitting for hosts that have no command buffer to give; see <heed/vulkan_submitter.hpp> --------------------------
 
+// How a submitter works beside the host's own submissions.
 typedef struct heed_submitter_options {
   size_t size;          // set by heed_submitter_options_init
   uint32_t slots;       // how many recordings may be in flight at once, at least 1; plans need as many record_slots
@@ -230,7 +237,9 @@ HEED_API heed_status heed_submitter_wait(heed_submitter* submitter, uint32_t slo
 
 // --- Steps of a language model inside frames; see <heed/text_frames.hpp> ------------------------------------------
 
+// How many bytes a step takes of the host's memory.
 HEED_API heed_status heed_text_generator_memory_bytes(heed_text_generator* generator, uint64_t* bytes);
+// What a call has recorded.
 typedef struct heed_text_part {
   size_t size;
   double milliseconds;  // heed's estimate for this part
@@ -246,6 +255,7 @@ HEED_API heed_status heed_text_generator_finish_step(heed_text_generator* genera
 
 // --- Steps of a speech recognizer inside frames; see <heed/speech_frames.hpp> ---------------------------------------
 
+// How many bytes a step takes of the host's memory; more when a stream with words has begun.
 HEED_API heed_status heed_speech_recognizer_memory_bytes(heed_speech_recognizer* recognizer, uint64_t* bytes);
 // As heed_text_generator_record_step. A window of sound is one step, and so is each token.
 HEED_API heed_status heed_speech_recognizer_record_step(heed_speech_recognizer* recognizer, void* command_buffer,
