@@ -10,14 +10,15 @@
 #   install.sh cross     samples, and the compilers for Windows and 64-bit Arm
 #   install.sh windows   samples, and what builds and runs the tests for Windows
 #   install.sh python    samples, and what builds and tests the wheel for Python; PyTorch and matplotlib beside it
+#   install.sh manual    what writes and checks the manual (engine/manual)
 #   install.sh roots     what makes clean roots of Debian
 # Elsewhere it lists what to install and succeeds, since CMake knows best whether something is missing.
 set -euo pipefail
 
 set_name=${1:-samples}
 case $set_name in
-  samples | tests | all-tests | search | talk | listen | swarm | python | cross | windows | roots) ;;
-  *) echo "usage: install.sh samples|tests|all-tests|search|talk|listen|swarm|python|cross|windows|roots" >&2; exit 2 ;;
+  samples | tests | all-tests | search | talk | listen | swarm | python | cross | windows | manual | roots) ;;
+  *) echo "usage: install.sh samples|tests|all-tests|search|talk|listen|swarm|python|cross|windows|manual|roots" >&2; exit 2 ;;
 esac
 
 # tools: command:package, since they may also come from elsewhere. libraries: packages. wishes: packages that are
@@ -53,6 +54,13 @@ fi
 if [[ $set_name == windows ]]; then
   tools+=(x86_64-w64-mingw32-g++-posix:g++-mingw-w64-x86-64-posix wine:wine)
   libraries+=(wine64 libglm-dev xvfb xauth)
+fi
+if [[ $set_name == manual ]]; then
+  tools=() libraries=()
+fi
+if [[ $set_name == manual || $set_name == all-tests ]]; then
+  tools+=(doxygen:doxygen codespell:codespell)
+  python3 -m pip --version >/dev/null 2>&1 || libraries+=(python3-pip)  # which gets pdoc
 fi
 if [[ $set_name == roots ]]; then
   tools=(git:git debootstrap:debootstrap) libraries=()
