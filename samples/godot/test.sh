@@ -52,7 +52,7 @@ if [[ -e $from_pytorch/policy.onnx ]]; then
 else
   echo "SKIPPED: no models that PyTorch exported in ${from_pytorch:-a folder}, so that they are not loaded"
 fi
-sed -n '/^```gdscript$/,/^```$/{/^```/d;p}' "$here/../../include/heed/from_pytorch.md" >"$folder/project/tests/page.gd"
+sed -n '/^```gdscript$/,/^```$/{/^```/d;p}' "$here/../../include/heed/guide/from_onnx.md" >"$folder/project/tests/page.gd"
 cp "$here/demo/policy.onnx" "$folder/project/"
 # Files that are no models: a small one that is cut off in its head, in its middle and near its end, and a folder.
 mkdir -p "$folder/hostile/folder.gguf"

@@ -1,4 +1,4 @@
-"""Runs six models of PyTorch and their ports to heed, and the rows of README.md, on the same random weights and inputs, and says how far
+"""Runs six models of PyTorch and their ports to heed, and the rows of the page From PyTorch, on the same random weights and inputs, and says how far
 the results are apart.
 
     python samples/ports/check.py                        # all, on every device of this machine

@@ -1,4 +1,4 @@
-"""The rows of README.md's tables as a port: both columns are evaluated with the same numbers."""
+"""The rows of the tables of include/heed/guide/from_pytorch.md as a port: both columns are evaluated with the same numbers."""
 
 import pathlib
 import re
@@ -12,7 +12,7 @@ import heed
 from convolution import channels_last
 from port import Port, ready
 
-README = pathlib.Path(__file__).with_name("README.md")
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "include/heed/guide/from_pytorch.md"
 C = 8
 
 
@@ -53,7 +53,7 @@ def weights_of(model):
 
 def code_of_rows():
     """The code in the first two cells of each row."""
-    tables = README.read_text().split("## What each construct becomes")[1].split("## What is no row")[0]
+    tables = PAGE.read_text().split("## What each construct becomes")[1].split("## What is no row")[0]
     for line in re.findall(r"^\| `.*", tables, re.M):
         row = re.fullmatch(r"\| `([^`]+)` \| `([^`]+)` \|[^|]*\|", line)
         if row is None:

@@ -40,14 +40,16 @@ TEST_CASE("C: the page's program says what went wrong", "[c][readme]") {
 }
 #endif
 
-TEST_CASE("C: the page shows the compiled program", "[c][readme]") {
-  const auto read = [](const char* path) {
-    std::ifstream file(heed::test::source_path(path), std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-  };
-  const std::string program = read("tests/c/program.c");
-  CHECK(std::count(program.begin(), program.end(), '\n') <= 64);
-  CHECK_THAT(read("include/heed/c/README.md"), holds("```c\n" + program + "```\n"));
+TEST_CASE("C: the page's program has 64 lines at most", "[c][readme]") {
+  std::ifstream page(heed::test::source_path("include/heed/c/README.md"), std::ios::binary);
+  size_t lines = 0;
+  bool inside = false;
+  for (std::string line; std::getline(page, line);) {
+    if (line == "```c" || (inside && line == "```"))
+      inside = !inside;
+    else if (inside)
+      ++lines;
+  }
+  CHECK(lines > 0);
+  CHECK(lines <= 64);
 }

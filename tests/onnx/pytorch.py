@@ -4,7 +4,7 @@
     pytorch.py FOLDER
 
 NAME.onnx and NAME.npz, for `heed onnx NAME.onnx --check NAME.npz`, and NAME.json of one case, for samples/godot/tests/model.gd: an encoder, a
-small ViT, the policy of samples/godot after one step of training, and what the Python of include/heed/from_pytorch.md writes.
+small ViT, the policy of samples/godot after one step of training, and what the Python of include/heed/guide/from_onnx.md writes.
 """
 import copy
 import json
@@ -100,9 +100,9 @@ def main():
     crowd.train(policy, walks=1, parts=1)
     write(folder, "crowd", policy, [{"agents": crowd.crossing(n)} for n in (9, 40)], "velocity",
           {"agents": {0: "count"}, "velocity": {0: "count"}})
-    page = (ROOT / "include/heed/from_pytorch.md").read_text()
+    page = (ROOT / "include/heed/guide/from_onnx.md").read_text()
     code = re.search(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE).group(1)
-    exec(compile(code.replace('"policy.', f'"{folder}/policy.'), "from_pytorch.md", "exec"), {})
+    exec(compile(code.replace('"policy.', f'"{folder}/policy.'), "from_onnx.md", "exec"), {})
 
 
 if __name__ == "__main__":

@@ -78,8 +78,8 @@ def test_a_policy_on_every_device(device, tmp_path):
 
 
 def test_the_page_for_users_of_pytorch(tmp_path):
-    """The block of include/heed/from_pytorch.md that loads a file."""
-    page = (ROOT / "include" / "heed" / "from_pytorch.md").read_text()
+    """The block of include/heed/guide/from_onnx.md that loads a file."""
+    page = (ROOT / "include/heed/guide/from_onnx.md").read_text()
     code, = [block.split("```")[0] for block in page.split("```python\n")[1:] if "heed.onnx.load" in block.split("```")[0]]
     file = tmp_path / "policy.onnx"
     file.write_bytes(model([node("MatMul", ["agents", "w"], ["velocity"])], [port("agents", FLOAT, "count", 6)],

@@ -9,7 +9,9 @@ import pytest
 import heed
 from conftest import LOADER, ROOT
 
-BLOCKS = [(path, block) for path in ("README.md", "engine/python/README.md", "samples/ports/README.md")
+# Those of from_onnx.md are in onnx_test.py and tests/onnx/pytorch.py, since one writes what the other reads.
+GUIDE = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "include/heed/guide").glob("*.md") if page.stem != "from_onnx")
+BLOCKS = [(path, block) for path in ("README.md", "engine/python/README.md", *GUIDE)
           for block in re.findall(r"```python\n(.*?)```", (ROOT / path).read_text(), re.S)]
 
 

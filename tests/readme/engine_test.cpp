@@ -8,21 +8,27 @@
 using namespace heed;
 using namespace heed::test;
 
-Status first_steps(const vulkan::HostDevice& host, std::span<const HostTensor> tensors, VkCommandBuffer cmd,
-                   VkBuffer agents_buffer, VkBuffer look_buffer, int64_t count, Plan* kept);
-Status load(const vulkan::HostDevice& host, std::span<const HostTensor> tensors, Plan* plan);
-Status frame(const Plan& plan, VkCommandBuffer cmd, VkBuffer agents, VkBuffer items, VkBuffer chosen,
-             int64_t agent_count, int64_t item_count, uint32_t frame_index);
-
-struct Steering {
-  Plan plan;
-  vulkan::Cursor run;
-  uint32_t runs = 0;
-};
-Status load(const vulkan::HostDevice& host, std::string_view file, Steering* steering);
-Status frame(VkCommandBuffer cmd, VkBuffer agents, VkBuffer velocity, int64_t count, Steering* steering);
-
 namespace {
+
+namespace readme {
+// The lines of README.md, with the names that a renderer has.
+Status first_steps(const vulkan::HostDevice& host, std::span<const HostTensor> tensors, VkCommandBuffer cmd,
+                   VkBuffer agents_buffer, VkBuffer look_buffer, int64_t count, Plan* kept) {
+  Device device;
+  Weights weights;
+  Plan plan;
+#include "pages/readme.1.cpp"
+  *kept = plan;  // until the GPU has finished the command buffer
+  return s;
+}
+}  // namespace readme
+namespace first_frame {
+#include "pages/first_frame.1.cpp"
+#include "pages/first_frame.2.cpp"
+}  // namespace first_frame
+namespace from_onnx {
+#include "pages/from_onnx.1.cpp"
+}  // namespace from_onnx
 
 constexpr int64_t kWidth = 64;
 
@@ -60,7 +66,7 @@ TEST_CASE("README: the first steps in an engine", "[readme][vulkan]") {
     Plan kept;
     const VkCommandBuffer commands = host->begin();
     const Status status =
-        first_steps(host->host_device(), tensors.list(), commands, agents.buffer, look.buffer, kCount, &kept);
+        readme::first_steps(host->host_device(), tensors.list(), commands, agents.buffer, look.buffer, kCount, &kept);
     INFO(host->take_log());
     REQUIRE(status == Status::Ok);
     host->end(commands);
@@ -78,39 +84,37 @@ TEST_CASE("README: the first steps in an engine", "[readme][vulkan]") {
 TEST_CASE("README: loading and two frames in an engine", "[readme][vulkan]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
-  Tensors tensors;
-  tensors.add("choose.wq.weight", {kWidth, kWidth}, 1);
-  tensors.add("choose.wq.bias", {kWidth}, 2);
-  tensors.add("choose.wkv.weight", {2 * kWidth, kWidth}, 3);
-  tensors.add("choose.wkv.bias", {2 * kWidth}, 4);
-  tensors.add("choose.wo.weight", {kWidth, kWidth}, 5);
-  tensors.add("choose.wo.bias", {kWidth}, 6);
-  const HostVulkan::Memory agents = host->allocate(256 * kWidth * 4), items = host->allocate(1024 * kWidth * 4),
-                           chosen = host->allocate(256 * kWidth * 4);
+  const vulkan::HostDevice lent = host->host_device();
+  const HostVulkan::Memory agents = host->allocate(256 * kWidth * 4), look = host->allocate(256 * kWidth * 4);
   Graph g;
-  const Tensor from = g.input("agents", {1, g.extent("agents", 256), kWidth});
-  const Tensor to = g.input("items", {1, g.extent("items", 1024), kWidth});
-  g.output("chosen", nn::cross_attention(g, from, to, "choose", {.heads = 4}));
+  g.output("look",
+           nn::self_attention(g, g.input("agents", {1, g.extent("count", 256), kWidth}), "flock", {.heads = 4}));
+  std::vector<std::vector<float>> values;
+  std::vector<std::vector<int64_t>> shapes;
+  std::vector<HostTensor> tensors;
+  REQUIRE(first_frame::random_weights(g, &values, &shapes, &tensors) == Status::Ok);
+  REQUIRE(tensors.size() == 4);
+  const Device cpu = open_cpu();
+  const Plan on_host = compiled(cpu, g, uploaded(cpu, tensors));
   {
-    Plan plan;
-    REQUIRE(load(host->host_device(), tensors.list(), &plan) == Status::Ok);
+    first_frame::Flock flock;
+    REQUIRE(first_frame::load(lent.instance, lent.physical_device, lent.device, lent.queue_family, lent.queue,
+                              &flock) == Status::Ok);
     for (uint32_t index : {0u, 1u}) {
-      const int64_t agent_count = 3 + index, item_count = 17 + 40 * index;
-      const std::vector<float> x = pattern(static_cast<size_t>(agent_count * kWidth), 7 + index);
-      const std::vector<float> y = pattern(static_cast<size_t>(item_count * kWidth), 9 + index);
+      const int64_t count = 3 + 40 * index;
+      const std::vector<float> x = pattern(static_cast<size_t>(count * kWidth), 7 + index);
       fill(agents, x);
-      fill(items, y);
       const VkCommandBuffer commands = host->begin(index);
       const Status status =
-          frame(plan, commands, agents.buffer, items.buffer, chosen.buffer, agent_count, item_count, index);
+          first_frame::frame(flock, commands, host->vk().CmdPipelineBarrier, agents.buffer, look.buffer, count, index);
       INFO(host->take_log());
       REQUIRE(status == Status::Ok);
       host->end(commands);
       host->submit_and_wait(commands);
-      const std::vector<HostBuffer> inputs = {{"agents", x}, {"items", y}};
-      const std::vector<ExtentValue> extents = {{"agents", agent_count}, {"items", item_count}};
-      const std::vector<float> want = on_cpu(g, tensors, inputs, extents, "chosen", x.size());
-      CHECK(difference(reinterpret_cast<const float*>(chosen.mapped), want) == "");
+      std::vector<float> want(x.size());
+      Plan plan = on_host;
+      REQUIRE(plan.run({{"agents", x}, {"look", want}}, {{"count", count}}) == Status::Ok);
+      CHECK(difference(reinterpret_cast<const float*>(look.mapped), want) == "");
     }
   }
 }
@@ -121,12 +125,12 @@ TEST_CASE("README: a policy of PyTorch in the frames of an engine", "[readme][vu
   const Crowd crowd = read_crowd();
   const HostVulkan::Memory agents = host->allocate(256 * 6 * 4), velocity = host->allocate(256 * 2 * 4);
   fill(agents, crowd.agents);
-  Steering steering;
-  REQUIRE(load(host->host_device(), kPolicy, &steering) == Status::Ok);
+  from_onnx::Steering steering;
+  REQUIRE(from_onnx::load(host->host_device(), kPolicy, &steering) == Status::Ok);
   for (uint32_t index = 0; steering.runs < 3 && index < 500; ++index) {
     const VkCommandBuffer commands = host->begin(index % 2);
-    const Status status =
-        frame(commands, agents.buffer, velocity.buffer, static_cast<int64_t>(crowd.agents.size()) / 6, &steering);
+    const Status status = from_onnx::frame(commands, agents.buffer, velocity.buffer,
+                                           static_cast<int64_t>(crowd.agents.size()) / 6, &steering);
     INFO(host->take_log());
     REQUIRE(status == Status::Ok);
     host->end(commands);

@@ -268,7 +268,7 @@ func exported(folder: String) -> void:
 		check(worst <= BOUND, file)
 		model.free()
 
-# The script of include/heed/from_pytorch.md.
+# The script of include/heed/guide/from_onnx.md.
 func page() -> void:
 	var node: Node = load("res://tests/page.gd").new()
 	root.add_child(node)
