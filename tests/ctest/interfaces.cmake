@@ -8,6 +8,9 @@ heed_test(headers.clang LABELS all headers COST 30 COUNTED COMMAND ${tests}/head
 heed_test(headers.generated LABELS quick all headers COST 2 COUNTED COMMAND ${PROJECT_SOURCE_DIR}/engine/c/generate.py --check)
 heed_test(headers.generator LABELS quick all headers COST 5 COUNTED COMMAND ${tests}/c/generator_test.py)
 
+# The manual: public names without documentation, dead links, pages that are too long, and misspelt words in all of the tree.
+heed_test(manual LABELS all COST 15 COUNTED COMMAND ${PROJECT_SOURCE_DIR}/engine/manual/build.sh --check)
+
 # All of the C interface, called rightly and wrongly. What programs in other languages stumble over: declarations of C# and Zig that lay
 # structs out in another way, a shared library that Rust cannot link or call.
 heed_catch_test(c.cpu none "" PROGRAM $<TARGET_FILE:heed_c_tests> LABELS all c COST 10)
