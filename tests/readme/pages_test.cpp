@@ -34,7 +34,7 @@ const std::filesystem::path kRoot = heed::test::source_path("");
 
 // All pages of the repository, relative to its root.
 std::vector<std::filesystem::path> pages() {
-  std::vector<std::filesystem::path> found = {"README.md"};
+  std::vector<std::filesystem::path> found = {"CHANGELOG.md", "CONTRIBUTING.md", "README.md"};
   for (const char* folder : {"engine", "include", "samples", "shaders", "tests"})
     for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot / folder))
       if (entry.path().extension() == ".md") found.push_back(std::filesystem::relative(entry.path(), kRoot));
