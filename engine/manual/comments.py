@@ -13,6 +13,8 @@ import sys
 
 WHOLE = re.compile(r"^( *)// ?(.*)$")
 BEHIND = re.compile(r'^( *[^/ ](?:[^/"]|/(?!/)|"[^"]*")*?)( *)// (.*)$')
+# What may share the comment above its neighbour: functions, constants and aliases. Members of structs are told of by the struct.
+SHARES = re.compile(r"(?!struct |enum |class |typedef )(?:[\w:<>\[\] *&]+\(|(?:static|inline) constexpr |using |#define )")
 # What the same sentence says of every type, so that headers need not.
 CONVENTIONS = [(re.compile(pattern), text) for pattern, text in (
     (r"heed_\w+_destroy\(", "Gives the handle back; NULL does nothing."),
@@ -29,9 +31,9 @@ CONVENTIONS = [(re.compile(pattern), text) for pattern, text in (
 
 
 def plain(text):
-    """Text of which Doxygen takes nothing for a command, but for `code`."""
-    parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if part.startswith("`") else re.sub(r"([\\<>#@%&$*_~|])", r"\\\1", part) for part in parts)
+    """Text of which Doxygen takes nothing for a command or for the end of a sentence, but for `code`."""
+    parts = re.split(r"(`[^`]*`)", text.replace("et al. ", "et al.\0").replace(".. ", "..\0"))
+    return "".join(part if part.startswith("`") else re.sub(r"([\\<>#@%&$*_~|])", r"\\\1", part) for part in parts).replace("\0", "&nbsp;")
 
 
 def block(indent, lines):
@@ -51,92 +53,108 @@ def block(indent, lines):
     return out
 
 
-def indent_of(line):
-    return len(line) - len(line.lstrip(" "))
-
-
 def split_members(code, text):
     """`T a = 1, b = 2;` as two declarations, each with the comment."""
     m = re.match(r"^( +(?:std::)?[\w:<>]+(?: ?\*)? )(\w+(?: = [^,(){}]+| = \{\})?(?:, \w+(?: = [^,(){}]+| = \{\})?)+);$", code)
     return " ".join(f"{m[1] if i == 0 else m[1].strip()} {part}; /**< {text} */" for i, part in enumerate(m[2].split(", "))) if m else None
 
 
-def filtered(name, source):
-    lines, at = source.split("\n"), 0
-    while at < len(lines) and lines[at].startswith("//"):
-        at += 1
-    out, head = lines[:at], [line[2:].removeprefix(" ") for line in lines[:at]]
-    # The comment that later functions share, that of the struct, and whether the next line begins a declaration.
-    run, struct, begins = [], [], True
-    while at < len(lines):
-        line = lines[at]
-        if line.strip() == "private:":
-            while not (lines[at].strip() == "};" and indent_of(lines[at]) < indent_of(line)):
-                out.append("")
-                at += 1
-            line = lines[at]
-        whole, behind = WHOLE.match(line), BEHIND.match(line)
-        if "detail::" in line and line.rstrip().endswith((";", "}", ": impl_(std::move(impl)) {}")) and begins:
-            out.append("")
-            at += 1
-            continue
-        if whole:
-            end = at
-            while end < len(lines) and (m := WHOLE.match(lines[end])) and len(m[1]) == len(whole[1]):
-                end += 1
-            if whole[2].startswith("---"):  # the heading of a section
-                out.append(line)
-                at += 1
-                continue
-            texts = [WHOLE.match(one)[2] for one in lines[at:end]]
-            below = lines[end].strip() if end < len(lines) else ""
-            if below and not below.startswith(("}", "#if", "#endif")):
-                split = split_members(BEHIND.sub(r"\1", lines[end]), plain(" ".join(texts)))
-                if split:
-                    out += [""] * len(texts) + [split]
-                    end += 1
-                else:
-                    out += block(whole[1], texts)
-                    run = [text for text in texts if not text.startswith("  ")]
-            else:
-                out += lines[at:end]
-            at, begins = end, False
-            if split if (below and not below.startswith(("}", "#if", "#endif"))) else False:
-                begins = True
-            continue
-        if behind and not behind[1].lstrip().startswith("}") and re.search(r"[;,{})\w>]$", behind[1]):
-            column, texts, end = len(behind[1]) + len(behind[2]), [behind[3]], at + 1
-            while end < len(lines) and (m := WHOLE.match(lines[end])) and len(m[1]) == column:
-                texts.append(m[2])
-                end += 1
-            split = split_members(behind[1], plain(" ".join(texts)))
-            if split:
-                out += [split] + [""] * (len(texts) - 1)
-            else:
-                out.append(f"{behind[1]}{behind[2]}///< {plain(texts[0])}")
-                out += [f"{' ' * column}///< {plain(text)}" for text in texts[1:]]
-            if begins:
-                run = texts
-            at, begins = end, behind[1].endswith((";", "}"))
-            continue
-        code = line.strip()
-        if not code or code.startswith("}") or code.endswith(":"):
-            run, struct = (struct, []) if code.startswith("}") and indent_of(line) == 0 else ([], struct)
-            begins = True
-        elif begins and (stock := next((text for pattern, text in CONVENTIONS if pattern.search(line)), None)):
+class Header:
+    """One header, whose lines go to `out`."""
+
+    def __init__(self, name, source):
+        self.name, self.lines, self.at, self.out = name, source.split("\n"), 0, []
+        self.run = []  # the comment that later functions share
+        self.struct = []  # that of the struct or enum that is open
+        self.begins = True  # whether the line begins a declaration
+
+    def column_of_comments(self, column):
+        """The lines of a comment from here on that begins in this column."""
+        texts = []
+        while self.at < len(self.lines) and (m := WHOLE.match(self.lines[self.at])) and len(m[1]) == column:
+            texts.append(m[2])
+            self.at += 1
+        return texts
+
+    def above(self, indent):
+        """A comment with lines of its own."""
+        texts = self.column_of_comments(len(indent))
+        below = self.lines[self.at] if self.at < len(self.lines) else ""
+        if not below.strip() or below.strip().startswith(("}", "#if", "#endif")):  # it is about none
+            self.out += [""] * len(texts)
+            return
+        members = split_members(BEHIND.sub(r"\1", below), plain(" ".join(texts)))
+        if members:
+            self.out += [""] * len(texts) + [members]
+            self.at += 1
+        else:
+            self.out += block(indent, texts)
+            self.run = [text for text in texts if not text.startswith("  ")]
+        self.begins = bool(members)
+
+    def behind(self, code, gap, text):
+        """A declaration, or the end of one, with a comment behind it."""
+        column = len(code) + len(gap)
+        self.at += 1
+        texts = [text, *self.column_of_comments(column)]
+        members = split_members(code, plain(" ".join(texts)))
+        if members:
+            self.out += [members] + [""] * (len(texts) - 1)
+        else:
+            self.out.append(f"{code}{gap}///< {plain(texts[0])}")
+            self.out += [f"{' ' * column}///< {plain(text)}" for text in texts[1:]]
+        if self.begins:
+            self.run = texts
+        self.begins = code.endswith((";", "}"))
+
+    def other(self, line):
+        """A line without a comment, which may share one or need none of its own."""
+        code, indented = line.strip(), line.startswith(" ")
+        ends = not code or code.startswith("}") or code.endswith(":")
+        if ends:
+            closes = code.startswith("}") and not indented
+            self.run, self.struct = (self.struct, []) if closes else ([], self.struct)
+        elif self.begins and (stock := next((text for pattern, text in CONVENTIONS if pattern.search(line)), None)):
             line = f"/** {plain(stock)} */ " + line
-        elif begins and run and re.match(r"(?!#(?!define))[#\w:<>\[\] *&]+(\(| = |\{|\d)", code) and not code.startswith(("struct ", "enum ", "class ", "typedef ")):
-            line = f"/** {plain(' '.join(run))} */ " + line
-        if code.endswith((";", "}", "{")):
-            begins = True
-            if code.endswith("{"):
-                struct = run if indent_of(line) == 0 and re.match("(typedef )?(struct|enum)", code) else struct
-                run = []
-        elif code:
-            begins = code.startswith("#") or code.endswith(":")
-        out.append(line)
-        at += 1
-    return "\n".join([*out, f"/// @file {name}", *block("", head), ""])
+        elif self.begins and self.run and SHARES.match(code):
+            line = f"/** {plain(' '.join(self.run))} */ " + line
+        if code.endswith("{"):
+            if not indented and re.match("(typedef )?(struct|enum)", code):
+                self.struct = self.run
+            self.run = []
+        self.begins = ends or code.endswith((";", "}", "{")) or code.startswith("#")
+        self.out.append(line)
+        self.at += 1
+
+    def skip_private(self, line):
+        """Leaves out what follows `private:` in a class."""
+        indent = len(line) - len(line.lstrip())
+        while not re.match(rf" {{0,{indent - 1}}}\}};", self.lines[self.at]):
+            self.out.append("")
+            self.at += 1
+
+    def text(self):
+        while self.lines[self.at].startswith("//"):
+            self.at += 1
+        head = [line[2:].removeprefix(" ") for line in self.lines[:self.at] if line != "// clang-format off"]
+        self.out = self.lines[:self.at]
+        while self.at < len(self.lines):
+            line = self.lines[self.at]
+            if line.strip() == "private:":
+                self.skip_private(line)
+            elif self.begins and "detail::" in line and line.endswith((";", "}")):
+                self.out.append("")
+                self.at += 1
+            elif line.lstrip().startswith("// ---"):  # the heading of a section
+                self.out.append(line)
+                self.at += 1
+            elif m := WHOLE.match(line):
+                self.above(m[1])
+            elif (m := BEHIND.match(line)) and re.search(r"[;,{})\w>]$", m[1]) and not m[1].lstrip().startswith("}"):
+                self.behind(*m.groups())
+            else:
+                self.other(line)
+        return "\n".join([*self.out, f"/// @file {self.name}", *block("", head[2:] if head[0].startswith("Made by ") else head), ""])
 
 
 def main():
@@ -144,7 +162,7 @@ def main():
     for header in [*source.rglob("*.hpp"), *source.rglob("*.h")]:
         path = target / header.relative_to(source)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(filtered(header.name, header.read_text()))
+        path.write_text(Header(header.name, header.read_text()).text())
 
 
 if __name__ == "__main__":
