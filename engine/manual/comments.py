@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes the public headers with their plain // comments as Doxygen wants them.
 
-  comments.py FROM TO    TO: a folder that becomes like FROM
+  comments.py FROM TO    TO: a folder that becomes like FROM. One line per member of a struct of which no comment tells, and exit code 1 if
+                         there is one
 
 The comment at the head of a file is that of the file; one above a declaration or behind it is that of the declaration, and of the functions
 that follow without a blank line or a comment of their own. Indented lines are examples. Every line stays where it is, so that warnings name
@@ -59,6 +60,11 @@ def split_members(code, text):
     return " ".join(f"{m[1] if i == 0 else m[1].strip()} {part}; /**< {text} */" for i, part in enumerate(m[2].split(", "))) if m else None
 
 
+# A member of a struct whose type, or whose name, tells what it is.
+FIELD = re.compile(r"^  (?!using )((?:std::)?\w[\w:]*(?:<.*>)?)[ *&]+(\w+(?:(?: = [^,;]+)?, \w+)*)(?: = .*|\{\})?;$")
+EVIDENT = {"name", "dtype", "shape", "data", "bytes", "user", "milliseconds"}
+
+
 class Header:
     """One header, whose lines go to `out`."""
 
@@ -67,12 +73,16 @@ class Header:
         self.run = []  # the comment that later functions share
         self.struct = []  # that of the struct or enum that is open
         self.begins = True  # whether the line begins a declaration
+        self.opened = 0  # its line
+        self.told = set()  # the words of the comments of a struct and its members
+        self.bare = []  # members of structs of which no comment tells: (line, name)
 
     def column_of_comments(self, column):
         """The lines of a comment from here on that begins in this column."""
         texts = []
         while self.at < len(self.lines) and (m := WHOLE.match(self.lines[self.at])) and len(m[1]) == column:
             texts.append(m[2])
+            self.told.update(re.findall(r"\w+", m[2]))
             self.at += 1
         return texts
 
@@ -97,6 +107,7 @@ class Header:
         column = len(code) + len(gap)
         self.at += 1
         texts = [text, *self.column_of_comments(column)]
+        self.told.update(re.findall(r"\w+", text))
         members = split_members(code, plain(" ".join(texts)))
         if members:
             self.out += [members] + [""] * (len(texts) - 1)
@@ -113,14 +124,19 @@ class Header:
         ends = not code or code.startswith("}") or code.endswith(":")
         if ends:
             closes = code.startswith("}") and not indented
+            if closes:
+                self.bare = [(line, name) for line, name in self.bare if name not in self.told or line < self.opened]
             self.run, self.struct = (self.struct, []) if closes else ([], self.struct)
         elif self.begins and (stock := next((text for pattern, text in CONVENTIONS if pattern.search(line)), None)):
             line = f"/** {plain(stock)} */ " + line
         elif self.begins and self.run and SHARES.match(code):
             line = f"/** {plain(' '.join(self.run))} */ " + line
+        elif self.begins and self.struct and (m := FIELD.match(line)) and not re.match(r"[A-Z]", m[1]):
+            self.bare += [(self.at + 1, name) for name in re.findall(r"(?:^|, )(\w+)", m[2]) if name not in EVIDENT]
         if code.endswith("{"):
             if not indented and re.match("(typedef )?(struct|enum)", code):
-                self.struct = self.run
+                self.struct, self.told, self.opened = self.run, set(), self.at
+                self.told.update(*(re.findall(r"\w+", text) for text in self.run))
             self.run = []
         self.begins = ends or code.endswith((";", "}", "{")) or code.startswith("#")
         self.out.append(line)
@@ -159,11 +175,17 @@ class Header:
 
 def main():
     source, target = map(pathlib.Path, sys.argv[1:])
+    bare = []
     for header in [*source.rglob("*.hpp"), *source.rglob("*.h")]:
         path = target / header.relative_to(source)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(Header(header.name, header.read_text()).text())
+        made = Header(header.name, header.read_text())
+        path.write_text(made.text())
+        if header.suffix == ".hpp":  # members of C's structs are those of C++
+            bare += [f"FAIL {header}:{line}: member {name} has no comment, nor is it in that of its struct" for line, name in made.bare]
+    print(*bare, sep="\n", end="\n" if bare else "")
+    return 1 if bare else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

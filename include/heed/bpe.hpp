@@ -73,7 +73,7 @@ struct BpeOptions {
 // Words go across the borders of parts.
 struct TextPart {
   std::string_view text;
-  bool read_special = false;
+  bool read_special = false;  // see BpeOptions
 };
 
 // How Bpe::decode and BpeStream write tokens as text.

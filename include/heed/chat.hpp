@@ -35,7 +35,7 @@ HEED_API std::vector<std::string_view> chat_families();
 
 // UTF-8. Roles are "system", which must be the first message, "user" and "assistant". ChatML and Llama 3 take any others, too.
 struct ChatMessage {
-  std::string_view role, content;
+  std::string_view role, content;  // who says it, and what
 };
 
 // What ChatTemplate::render makes of messages.
@@ -49,7 +49,7 @@ struct ChatOptions {
 // A piece of the text. Special tokens are read in what the template wrote, never in what a message holds.
 struct ChatPart {
   std::string text;
-  bool read_special = false;
+  bool read_special = false;  // as in TextPart
 };
 
 // Views, for Bpe::encode. They live as long as the parts.

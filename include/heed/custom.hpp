@@ -56,9 +56,9 @@ inline constexpr uint32_t kMaxCustomPushWords = 32;  // the offset of each bindi
 // One word of the push constants: a number, or a size or position of the graph, whose value is that of each
 // run.
 struct CustomWord {
-  Dim size = 0;
-  uint32_t bits = 0;
-  bool is_size = false;
+  Dim size = 0;          // if is_size
+  uint32_t bits = 0;     // else: the word
+  bool is_size = false;  // which of the two counts
 
   constexpr CustomWord() = default;
   // A number as the shader reads it, or a size whose value each run fills in.
@@ -90,8 +90,8 @@ struct CustomBuffer {
 
 // The arguments of the host's function on the CPU device. They are valid during the call.
 struct CustomCall {
-  std::span<const CustomBuffer> inputs, outputs;
-  std::span<const uint32_t> push;  // the words of `push` at this run's sizes
+  std::span<const CustomBuffer> inputs, outputs;  // in the order of the pass
+  std::span<const uint32_t> push;                 // the words of `push` at this run's sizes
 };
 
 // The function is called on the thread that runs the plan. It must neither throw nor call the plan.
@@ -102,12 +102,12 @@ struct CustomFunction {
 
 // The operands of a pass, as its gradient sees them; see CustomGradient.
 struct CustomGradientCall {
-  std::span<const Tensor> inputs, outputs;
-  std::span<const Tensor> upstream;  // for each output its gradient, of its shape and type; invalid: zeros
+  std::span<const Tensor> inputs, outputs;  // of the pass, in their order
+  std::span<const Tensor> upstream;         // for each output its gradient, of its shape and type; invalid: zeros
   // For each input its gradient, of its shape, for the function to set. One that stays invalid is zero. `wanted` says for
   // each input whether anybody asked for it.
   std::span<const bool> wanted;
-  std::span<Tensor> gradients;
+  std::span<Tensor> gradients;  // for the function to set
 };
 
 // The function adds to `g` what gives the gradients of the inputs: further passes of the host's, or any operations. It is
@@ -123,9 +123,9 @@ struct CustomPass {
   // SPIR-V 1.0 to 1.3. compile returns Unsupported on Vulkan if it is empty, or tells its workgroup size by LocalSizeId on a
   // device without maintenance4 (on a host's device: unless the host enabled it).
   std::span<const uint32_t> spirv = {};
-  std::string_view entry_point = "main";
-  std::span<const uint32_t> constants = {};  // specialization constants 0, 1, ...
-  std::span<const CustomWord> push = {};
+  std::string_view entry_point = "main";       // of the SPIR-V
+  std::span<const uint32_t> constants = {};    // specialization constants 0, 1, ...
+  std::span<const CustomWord> push = {};       // at most kMaxCustomPushWords, less an offset for each operand
   std::array<CustomGroups, 3> groups = {};     // x, y, z
   std::span<const CustomOutput> outputs = {};  // at least one
   CustomFunction cpu = {};                     // if null, compile returns Unsupported on the CPU

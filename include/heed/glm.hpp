@@ -114,7 +114,7 @@ struct GlmTensor {
   std::string_view name;
   DType dtype = DType::F32;
   std::array<int64_t, 3> shape{};
-  size_t rank = 0;
+  size_t rank = 0;  // how many of `shape` count
   std::span<const std::byte> data;
 
   // A view of it, valid while this and the range are.

@@ -24,9 +24,9 @@ struct GlslDefine {
 
 // How compile_glsl compiles.
 struct GlslOptions {
-  std::string_view name = "shader.comp";  // for messages
-  std::span<const GlslDefine> defines = {};
-  bool optimize = true;
+  std::string_view name = "shader.comp";     // for messages
+  std::span<const GlslDefine> defines = {};  // as if they stood behind #version
+  bool optimize = true;                      // by SPIRV-Tools; false: kernels that are easier to debug
   Log log = {};
 };
 

@@ -37,8 +37,8 @@ namespace heed::train {
 
 // Which weights get an adapter, and of which size.
 struct LoraOptions {
-  int64_t rank = 8;
-  float alpha = 16.0f;
+  int64_t rank = 8;      // the rows of A and the columns of B
+  float alpha = 16.0f;   // the product of B and A counts alpha / rank times
   float dropout = 0.0f;  // in training plans
   // Weights "NAME.weight" get an adapter where NAME is one of these or ends in "." and one of these.
   std::vector<std::string> modules = {"q_proj", "v_proj"};

@@ -42,8 +42,8 @@ struct OnnxTensor {
 
 // The most that a dim of this name can be.
 struct OnnxExtent {
-  std::string_view symbol;
-  int64_t largest = 0;
+  std::string_view symbol;  // the name, as OnnxDim has it
+  int64_t largest = 0;      // 1 or more
 };
 
 // An input that a run takes as `past`, and an output that it leaves as `present` for the next run. Without `present` runs leave the input as

@@ -36,11 +36,11 @@ struct HostBuffer {
   std::string_view name;
   const void* data = nullptr;
   size_t bytes = 0;
-  size_t element_bytes = 0;  // std::byte has 1
-  bool raw = false;          // std::byte, whose element type is not checked
-  bool is_float = false;     // float, which serves F32 only
-  bool is_integer = false;   // an integer, which never serves F32; integers hold the bits of F16 and BF16
-  bool writable = false;
+  size_t element_bytes = 0;         // std::byte has 1
+  bool raw = false;                 // std::byte, whose element type is not checked
+  bool is_float = false;            // float, which serves F32 only
+  bool is_integer = false;          // an integer, which never serves F32; integers hold the bits of F16 and BF16
+  bool writable = false;            // made from a range that is not const, so that it can be an output
   std::optional<DType> dtype = {};  // the element type, where it is known exactly: bindings of other languages set it
 
   HostBuffer() = default;
@@ -80,7 +80,7 @@ struct PassInfo {
   std::string why;     // the reason for the kernel and its precision
   DType dtype = DType::F32;
   uint32_t dispatches = 0;
-  double flops = 0;
+  double flops = 0;  // multiplications and additions
   // Bytes read and written: every operand once, and what the pass's dispatches leave for each other.
   double bytes = 0;
   // The part of `bytes` that would remain if all passes were fused: outputs of the graph, writes to states, and

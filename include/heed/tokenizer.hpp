@@ -36,7 +36,8 @@ struct WordPieceOptions {
   std::optional<bool> strip_accents = {};  // default: the value of `lowercase`
   int max_word = 100;                      // words of more code points become the unknown token; at most 1000
   std::string prefix = "##";               // marks pieces that continue a word
-  std::string unknown = "[UNK]", cls = "[CLS]", sep = "[SEP]", pad = "[PAD]";
+  std::string unknown = "[UNK]", cls = "[CLS]", sep = "[SEP]",
+              pad = "[PAD]";  // special tokens: of words that are none, in front, behind, padding
 };
 
 // A cheap handle: copies share the vocabulary. Several threads may make const calls.

@@ -35,10 +35,10 @@ struct TuningOptions {
 // The result for one size.
 struct Tuned {
   DType dtype = DType::F32;
-  std::string usual;    // the kernel, and how it cuts the work, that the estimates choose
-  double usual_ms = 0;  // GPU time, median
-  std::string fastest;  // the same as `usual` if nothing is clearly faster
-  double fastest_ms = 0;
+  std::string usual;      // the kernel, and how it cuts the work, that the estimates choose
+  double usual_ms = 0;    // GPU time, median
+  std::string fastest;    // the same as `usual` if nothing is clearly faster
+  double fastest_ms = 0;  // GPU time, median
   uint32_t variants = 0;  // how many kernels and cuts were timed
 };
 
@@ -59,8 +59,8 @@ struct TunedAttention : Tuned {
 
 // What tune measured.
 struct TuningReport {
-  std::vector<TunedProduct> products;
-  std::vector<TunedAttention> attentions;
+  std::vector<TunedProduct> products;      // in the order of measuring
+  std::vector<TunedAttention> attentions;  // likewise
   double milliseconds = 0;
   // The results, a few hundred bytes that name device, driver and heed's kernels.
   std::vector<std::byte> blob;

@@ -116,7 +116,7 @@ struct Buffer {
 
 // What a recording is given.
 struct RecordInfo {
-  std::span<const Buffer> buffers = {};
+  std::span<const Buffer> buffers = {};       // every input and output once
   std::span<const ExtentValue> extents = {};  // every extent once; a position that is not given is 0
   uint32_t seed = 0;                          // the key of sample, and of dropout in training plans
   // 0 .. CompileOptions::record_slots - 1. Recordings that are in flight together need different slots. Before a slot

@@ -146,10 +146,10 @@ HEED_API Status upload(const Device& device, std::span<const HostTensor> tensors
 // and passes over heaps that have too little left; if none has enough, the call fails with OutOfDeviceMemory and both
 // numbers, instead of making the system swap.
 struct HeapBudget {
-  bool device_local = false;
-  uint64_t bytes = 0;   // the size of the heap
-  uint64_t budget = 0;  // how much of it this process may use now
-  uint64_t used = 0;    // how much this process uses, heed and host together
+  bool device_local = false;  // VK_MEMORY_HEAP_DEVICE_LOCAL_BIT: the GPU's own memory
+  uint64_t bytes = 0;         // the size of the heap
+  uint64_t budget = 0;        // how much of it this process may use now
+  uint64_t used = 0;          // how much this process uses, heed and host together
 };
 HEED_API Status memory_budget(const Device& device, std::vector<HeapBudget>* heaps);
 
