@@ -128,6 +128,8 @@ class Site:
             words = page.read_text()
             text += f'<dt><a href="{name_of(page)}">{html.escape(title_of(words))}</a></dt><dd>{opening_of(words)}</dd>\n'
         text += "</dl>\n<h2>Reference</h2>\n<dl class=\"pages\">\n"
+        using = ROOT / "include/heed/README.md"
+        text += f'<dt><a href="{name_of(using)}">{title_of(using.read_text())}</a></dt><dd>which header is for what, how heed is built in, what it does not do</dd>\n'
         text += '<dt><a href="cpp/files.html">C++ and C, by header</a></dt><dd>what each header declares, with shapes, types, owners and errors</dd>\n'
         text += '<dt><a href="cpp/annotated.html">C++ and C, by name</a></dt><dd>all classes and structs</dd>\n'
         text += '<dt><a href="python/heed.html">Python</a></dt><dd>the package <code>heed</code></dd>\n</dl>\n<h2>More</h2>\n<dl class="pages">\n'
