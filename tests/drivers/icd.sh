@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Describes a Vulkan driver of an unpacked Debian to the loader, in a file beside the driver's library, and prints its path.
-#   icd.sh ROOT DRIVER     ROOT as debian_root.sh made it, an absolute path; DRIVER: lvp, radeon, nouveau, asahi, freedreno
+#   icd.sh ROOT DRIVER     ROOT as debian_root.sh made it, an absolute path; DRIVER: lvp, radeon, nouveau, intel, asahi, freedreno
 # Exit code 3: it has no such driver.
 set -euo pipefail
 

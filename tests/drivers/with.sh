@@ -10,6 +10,7 @@
 #   null-tu102|-ga102|-navi21|-navi31|-gfx1201|-m1|-a740
 #                           Mesa 26's driver for a GPU of NVIDIA, AMD, Apple or Qualcomm that need not be there: compiles
 #                           kernels with the compiler for that chip, and runs nothing. COMMAND as for lavapipe-26
+#   null-dg2|-bmg|-tgl      the same for Intel's Arc A770, Arc B580 and Tiger Lake; null_intel.cpp plays the kernel's part
 #   none                    no Vulkan loader at all
 #   system                  whatever the machine has
 # With HEED_CHECK_BOUNDS=1 the layer of lavapipe-26 also checks that shaders read and write within what is bound to them
@@ -30,13 +31,13 @@ use_icd() { export VK_ICD_FILENAMES=$1 VK_DRIVER_FILES=$1; }
 drivers=${HEED_DRIVER_FOLDER:-$here/../../build/drivers}
 
 # Runs a program with the C library, a Vulkan driver and all else of an unpacked Debian 13.
-#   exec_in_debian_13 DRIVER SHIM COMMAND...; SHIM: a library that plays a kernel's part, or nothing
+#   exec_in_debian_13 DRIVER SHIM COMMAND...; SHIM: whose library plays a kernel's part, or nothing
 exec_in_debian_13() {
   local driver=$1 shim=$2 folder loader libraries program icd
   shift 2
   folder=${HEED_DEBIAN_ROOT:-$drivers/debian-13}
   [[ -n ${HEED_DEBIAN_ROOT:-} ]] || "$here/debian_root.sh" "$folder" "trixie trixie-backports" \
-    "mesa-vulkan-drivers mesa-drm-shim libvulkan1 vulkan-validationlayers libstdc++6 libshaderc1"
+    "mesa-vulkan-drivers mesa-drm-shim libvulkan1 vulkan-validationlayers libstdc++6 libshaderc1 linux-libc-dev"
   folder=$(cd "$folder" && pwd)
   icd=$("$here/icd.sh" "$folder" "$driver")
   libraries=${icd%/*}
@@ -44,7 +45,11 @@ exec_in_debian_13() {
   program=$(type -P "$1") || { echo "no program '$1'" >&2; exit 127; }
   shift
   use_icd "$icd"
-  [[ -z $shim ]] || shim=$libraries/lib${shim}_noop_drm_shim.so
+  case $shim in
+    "") ;;
+    intel) shim=$("$here/null_intel.sh" "$folder" "$drivers/null_intel" $HEED_NULL_INTEL) ;;
+    *) shim=$libraries/lib${shim}_noop_drm_shim.so ;;
+  esac
   exec "$loader" --library-path "$libraries" ${shim:+--preload "$shim"} "$program" "$@"
 }
 
@@ -55,6 +60,14 @@ exec_on_lavapipe_26() {
   [[ -z ${HEED_CHECK_BOUNDS:-} ]] ||
     export VK_LAYER_GPUAV_ENABLE=1 VK_LAYER_VALIDATE_CORE=0 VK_LAYER_MESSAGE_ID_FILTER=WARNING-GPU-Assisted-Validation
   exec_in_debian_13 lvp "" "$@"
+}
+
+# exec_on_null_intel DEVICE REVISION GRAPHICS CORES EUS VRAM COMMAND...: see null_intel.cpp.
+exec_on_null_intel() {
+  export HEED_NULL_INTEL="$1 $2 $3 $4 $5 $6" HEED_NULL_INTEL_FOLDER=$drivers/null_intel/$1
+  export INTEL_XE_IGNORE_EXPERIMENTAL_WARNING=1  # that most have another driver of Linux's for GPUs before Xe2
+  shift 6
+  exec_in_debian_13 intel intel "$@"
 }
 
 exec_without_gpu() {
@@ -72,6 +85,9 @@ exec_without_gpu() {
     navi21 | navi31 | gfx1201) AMDGPU_GPU_ID=$chip exec_in_debian_13 radeon amdgpu "$@" ;;
     m1) exec_in_debian_13 asahi asahi "$@" ;;
     a740) FD_GPU_ID=740 exec_in_debian_13 freedreno freedreno "$@" ;;
+    dg2) exec_on_null_intel 0x56a0 8 0 0xffffffff 0xffff 16 "$@" ;;
+    bmg) exec_on_null_intel 0xe20b 4 0x1401 0xfffff 0xff 12 "$@" ;;
+    tgl) exec_on_null_intel 0x9a49 3 0 0x3f 0xffff 0 "$@" ;;
     *) echo "unknown driver 'null-$chip'" >&2; exit 2 ;;
   esac
 }

@@ -6,7 +6,7 @@
 unpack_sid() {
   local folder=${HEED_DRIVER_FOLDER:-$root/build/drivers}/sid
   "$root/tests/drivers/debian_root.sh" "$folder" sid \
-    "mesa-vulkan-drivers mesa-drm-shim libvulkan1 libstdc++6 libggml-dev libggml0-backend-vulkan" || return
+    "mesa-vulkan-drivers mesa-drm-shim libvulkan1 libstdc++6 linux-libc-dev libggml-dev libggml0-backend-vulkan" || return
   HEED_DEBIAN_ROOT=$(cd "$folder" && pwd)
   export HEED_DEBIAN_ROOT
   libraries=$(dirname "$(find "$HEED_DEBIAN_ROOT/usr/lib" -name libvulkan_radeon.so | head -n 1)")

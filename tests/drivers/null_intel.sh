@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Builds null_intel.cpp, which plays Linux's driver for a GPU of Intel's, and makes the few files of such a device; prints the
+# library's path.
+#   null_intel.sh ROOT FOLDER DEVICE REVISION...
+# ROOT: as debian_root.sh made it, with Linux's headers (linux-libc-dev); the library comes into FOLDER, the files into
+# FOLDER/DEVICE. DEVICE and REVISION are ids on PCI. Exit code 3: no compiler for C++ here.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=${1:?usage: null_intel.sh ROOT FOLDER DEVICE REVISION} folder=$2 device=$3 revision=$4
+library=$folder/libnull_intel.so source=$here/null_intel.cpp
+compiler=$(type -P g++ clang++ | head -n 1) || { echo "no C++ compiler to build null_intel with" >&2; exit 3; }
+
+mkdir -p "$folder"
+exec 9>"$folder/lock"  # other tests may want the same now
+flock 9
+if [[ ! $library -nt $source ]]; then
+  "$compiler" -std=c++20 -O1 -Wall -Wextra -fno-exceptions -fno-rtti -fPIC -shared -idirafter "$root/usr/include" "$source" \
+    -o "$library" >&2
+fi
+pci=$folder/$device/sys/dev/char/226:128/device
+if [[ ! -e $pci/subsystem ]]; then
+  mkdir -p "$folder/$device/dev/dri" "$pci/drm/renderD128"
+  : >"$folder/$device/dev/dri/renderD128"
+  echo 0x8086 | tee "$pci/vendor" >"$pci/subsystem_vendor"
+  echo "$device" | tee "$pci/device" >"$pci/subsystem_device"
+  printf '0x%02x\n' "$revision" >"$pci/revision"
+  echo PCI_SLOT_NAME=0000:03:00.0 >"$pci/uevent"
+  ln -s /sys/bus/pci "$pci/subsystem"
+fi
+echo "$library"
