@@ -56,8 +56,8 @@ void main() {
 #ifdef CANON
     values = times(values, factor);
 #else
-    // With eps = 0 a row of zeros stays 0 instead of becoming 0 / 0.
-    [[unroll]] for (uint c = 0u; c < 4u; ++c) values[c] = values[c] == 0.0 ? 0.0 : values[c] / divisor;
+    // With eps = 0 a row of zeros stays 0 instead of becoming 0 / 0. A NaN makes all of its row NaN.
+    values = floatBitsToUint(divisor) == 0u ? vec4(0.0) : values / divisor;
 #endif
     store_result(out_row, p.out_stride[4], i, n, values);
   }

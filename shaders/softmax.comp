@@ -160,11 +160,9 @@ void main() {
     vec4 weights = vec4(0.0);
     if (sum != 0.0 && j < walked) {
       weights = HELD > 0u ? held[g] : weights_of(logits_at(row, j, n), largest);
-#ifdef CANON
-      [[unroll]] for (uint c = 0u; c < 4u; ++c) weights[c] = weights[c] == 0.0 ? 0.0 : times(weights[c], inverse);
-#else
-      weights *= inverse;
-#endif
+      // Hidden keys stay 0 beside a NaN, which makes the sum one.
+      [[unroll]] for (uint c = 0u; c < 4u; ++c)
+        weights[c] = floatBitsToUint(weights[c]) == 0u ? 0.0 : MULTIPLY(weights[c], inverse);
     }
     store_result(out_row, p.out_stride[3], j, n, weights);
   }

@@ -19,6 +19,17 @@ Case rows_case(const Sizes& shape, double magnitude = 1.0, double eps = 1e-12) {
           wide};
 }
 
+Case nan_case() {
+  return {"NaN, and zeros without eps", [](Trial& t) {
+            t.graph.output("y", t.graph.l2_normalize(t.input("x", {3, 4}), 0.0f));
+            Run& run = t.run();
+            run.input("x", values({3, 4}, {NAN, 1, 0, 2, 0, 0, 0, 0, 0, 3, 4, 0}));
+            Array y = values({3, 4}, {NAN, NAN, NAN, NAN, 0, 0, 0, 0, 0, 0.6, 0.8, 0});
+            for (int64_t i = 0; i < y.size(); ++i) y.err(i) = std::isnan(y.at(i)) ? 0.0 : 8.0 * kUnit;
+            run.expect_within("y", t.stored(y), t.dtype);
+          }};
+}
+
 }  // namespace
 
 TEST_CASE("l2_normalize on every device", "[ops]") {
@@ -34,6 +45,7 @@ TEST_CASE("l2_normalize on every device", "[ops]") {
   for (const int64_t n : {3, 40, 256, 4096, 9001})
     for (const double magnitude : {3e18, 1e19, 1e25, 3e38, 1e-17, 1e-19, 1e-25})
       operation.cases.push_back(rows_case({3, n}, magnitude, magnitude < 1.0 ? 1e-30 : 1e-12));
+  operation.cases.push_back(nan_case());
   check(operation);
 }
 

@@ -90,6 +90,16 @@ Case far_case(int64_t n) {
           }};
 }
 
+Case nan_case(bool rms) {
+  return {"NaN", [rms](Trial& t) {
+            const Tensor x = t.input("x", {2, 4});
+            t.graph.output("y", rms ? t.graph.rmsnorm(x, {}, 1e-5f) : t.graph.layernorm(x, {}, {}, 1e-5f));
+            Run& run = t.run();
+            run.input("x", values({2, 4}, {0, 1, 0, NAN, NAN, 1, 2, 3}));
+            run.expect_within("y", filled({2, 4}, NAN), t.dtype);
+          }};
+}
+
 // Equal values: the variance is 0, and the result is beta.
 Case constant_case(double value) {
   return {"constant rows of " + std::to_string(value), [value](Trial& t) {
@@ -126,6 +136,7 @@ TEST_CASE("layernorm on every device", "[ops]") {
   operation.cases.push_back(constant_case(1.0));
   operation.cases.push_back(constant_case(0.0));
   operation.cases.push_back(constant_case(777.0));
+  operation.cases.push_back(nan_case(false));
   operation.cases.push_back(extents_case());
   check(operation);
 }
@@ -135,6 +146,7 @@ TEST_CASE("rmsnorm on every device", "[ops]") {
   for (const Rows& rows : awkward_rows()) operation.cases.push_back(rows_case(rows, true));
   operation.cases.push_back(rows_case({{5, 200}, 1000.0, 1.0}, true));
   operation.cases.push_back(rows_case({{5, 200}, 0.0, 0.0}, true));  // zeros stay zeros
+  operation.cases.push_back(nan_case(true));
   check(operation);
 }
 

@@ -145,6 +145,38 @@ Case uniform_fill_case() {
           }};
 }
 
+// A visible NaN makes all visible weights NaN, an infinite logit its own; hidden keys have weight 0, whatever they are.
+Case strange_case() {
+  return {"infinities and NaN", [](Trial& t) {
+            const double inf = std::numeric_limits<double>::infinity();
+            t.graph.output("causal", t.graph.softmax(t.input("x", {4, 4}), {.scale = 0.5f, .causal = Causal::TopLeft}));
+            t.graph.output("plain", t.graph.softmax(t.input("p", {2, 3})));
+            t.graph.output("biased", t.graph.softmax(t.input("z", {2, 3}), {.bias = t.input("bias", {3})}));
+            const Tensor mask = t.graph.input("mask", {4100}, DType::U8);
+            t.graph.output("long", t.graph.softmax(t.input("l", {2, 4100}), {.mask = exclude(mask)}));
+            Run& run = t.run();
+            run.input("x", values({4, 4}, {1, NAN, 2, 3, NAN, 1, 5, NAN, inf, 1, 2, NAN, -inf, NAN, 0, 1}));
+            run.expect_within("causal", values({4, 4}, {1, 0, 0, 0, NAN, NAN, 0, 0, NAN, 0, 0, 0, 0, NAN, NAN, NAN}),
+                              t.dtype);
+            run.input("p", values({2, 3}, {-inf, NAN, -100, NAN, -inf, -inf}));
+            run.expect_within("plain", values({2, 3}, {0, NAN, NAN, NAN, 0, 0}), t.dtype);
+            run.input("z", values({2, 3}, {0, NAN, 0, NAN, inf, -100}));
+            run.input("bias", values({3}, {0, -inf, 0}));
+            run.expect_within("biased", values({2, 3}, {0.5, 0, 0.5, NAN, 0, NAN}), t.dtype);
+            Array l = filled({2, 4100}, 1.0), hidden({4100}), y({2, 4100});
+            for (int64_t i = 0; i < 4100; ++i) {
+              hidden.at(i) = static_cast<double>(i % 2);
+              y.at(i) = i % 2 != 0 ? 0.0 : NAN;
+              y.at(4100 + i) = i % 2 != 0 ? 0.0 : 1.0 / 2050.0;
+              y.err(4100 + i) = 1e-9;
+            }
+            l.at(10) = l.at(4100 + 11) = NAN;
+            run.input("l", l);
+            run.input("mask", hidden, DType::U8);
+            run.expect_within("long", t.stored(y), t.dtype);
+          }};
+}
+
 Case permuted_case() {
   return {"permuted view", [](Trial& t) {
             const Tensor x = t.input("x", {5, 6, 7});
@@ -182,6 +214,7 @@ TEST_CASE("softmax on every device", "[ops]") {
   operation.cases.push_back(masked_case({4, 65}, {}, 1.0, 1e4));
   operation.cases.push_back(masked_case({4, 65}, {.causal = Causal::TopLeft, .mask = {4, 65}}, 1.0, 1e4));
   operation.cases.push_back(uniform_fill_case());
+  operation.cases.push_back(strange_case());
   operation.cases.push_back(permuted_case());
   operation.cases.push_back(extents_case());
   check(operation);

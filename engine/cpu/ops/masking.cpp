@@ -21,9 +21,9 @@ bool all_bytes(const uint8_t* bytes, int64_t n, bool zero) {
   return true;
 }
 
-// Adds the bias. In reproducible plans -infinity hides a key whatever the other summand is. `bias` may be `buffer`.
-void add_bias(const RowKernels& kernels, const float* bias, int64_t n, float* some, float* buffer) {
-  if (kernels.canon == nullptr) return kernels.add(some, bias, some, n);
+// Adds the bias. If `exact`, -infinity hides a key whatever the other summand is. `bias` may be `buffer`.
+void add_bias(const RowKernels& kernels, bool exact, const float* bias, int64_t n, float* some, float* buffer) {
+  if (!exact) return kernels.add(some, bias, some, n);
   for (int64_t i = 0; i < n; ++i) buffer[i] = some[i] == kHidden ? kHidden : bias[i];
   kernels.add(some, buffer, some, n);
   for (int64_t i = 0; i < n; ++i)
@@ -92,12 +92,13 @@ KeyRange Masking::visited_keys(int64_t first_row, int64_t last_row) const {
 
 int64_t Masking::padding_offset(int64_t row) const { return batch_of(row) * key_padding.operand.view.stride[0]; }
 
-void Masking::apply(int64_t row, KeyRange range, float* some, float* buffer) const {
+void Masking::apply(int64_t row, KeyRange range, float* some, float* buffer, bool exact) const {
   const int64_t n = range.size();
   const auto first_of = [&](const Operand& x) { return range.begin * row_stride(x.view); };
   if (bias.valid()) {
     const int64_t offset = row_offset(bias.view, row) + first_of(bias);
-    add_bias(*bias.kernels, load(bias, offset, row_stride(bias.view), n, buffer), n, some, buffer);
+    add_bias(*bias.kernels, exact || bias.kernels->canon != nullptr,
+             load(bias, offset, row_stride(bias.view), n, buffer), n, some, buffer);
   }
   if (mask.valid()) mask.apply(row_offset(mask.operand.view, row) + first_of(mask.operand), n, fill, some);
   if (key_padding.valid()) key_padding.apply(padding_offset(row) + first_of(key_padding.operand), n, fill, some);

@@ -68,8 +68,9 @@ struct Masking {
   // Offset of a row's key padding.
   int64_t padding_offset(int64_t row) const;
 
-  // Adds the bias of row `row` to the logits of some of its keys, and gives hidden keys their fill. `buffer`: as many floats.
-  void apply(int64_t row, KeyRange range, float* logits, float* buffer) const;
+  // Adds the bias of row `row` to the logits of some of its keys, and gives hidden keys their fill. `buffer`: as many floats. A bias of
+  // -infinity beside a logit that is infinite or NaN hides its key if `exact`, and in reproducible plans.
+  void apply(int64_t row, KeyRange range, float* logits, float* buffer, bool exact = false) const;
 };
 
 // The shape of an attention's scores, [B, H, S_q, S_kv], of which only dims count.

@@ -1,8 +1,24 @@
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "cpu/ops/masking.hpp"
 
 namespace heed::cpu {
+namespace {
+
+// Makes the weights of a row whose sum is NaN: hidden keys have weight 0, visible ones NaN if one of them is. If none is, infinite ones
+// have NaN, the others 0. `logits` holds the row; `to` may be the same.
+void weigh_strange(const RowKernels& kernels, const float* logits, float* to, int64_t n) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+  const bool nan = std::any_of(logits, logits + n, [](float x) { return std::isnan(x); });
+  if (!nan && std::find(logits, logits + n, kInfinity) == logits + n)
+    return kernels.softmax(logits, 1.0f, to, n, nullptr);
+  const float finite = nan ? kNan : 0.0f;
+  std::transform(logits, logits + n, to, [&](float x) { return x == kHidden ? 0.0f : x < kInfinity ? finite : kNan; });
+}
+
+}  // namespace
 
 ScratchNeed softmax_scratch(const ScratchQuery& query) { return row_scratch(query, query.node.outputs[0], 2); }
 
@@ -35,6 +51,11 @@ void run_softmax(const Pass& pass) {
         masking.apply(row, {0, seen}, logits, buffer);
         softmax(row, logits, 1.0f, to, seen, next_row(x, out, row, end));
         std::fill(to + seen, to + n, 0.0f);
+      }
+      if (kernels.canon == nullptr && std::isnan(to[0])) {  // as all others of the row then
+        kernels.scale(load_row(x, row, buffer), attrs.scale, logits, n);
+        masking.apply(row, {0, n}, logits, buffer, true);
+        weigh_strange(kernels, logits, to, n);
       }
       store_row(out, row, to);
     }
