@@ -4,6 +4,8 @@
 #include "shared/norm.glsl"
 #include "shared/row_scale.glsl"
 
+const bool ROOT = (FLAGS & HEED_NORM_ROOT) != 0u;
+
 // Makes elements past the end of the row 0 again, after a difference has been taken.
 vec4 masked(vec4 x, uint i, uint n) {
   [[unroll]] for (uint c = 1u; c < 4u; ++c)
@@ -11,9 +13,16 @@ vec4 masked(vec4 x, uint i, uint n) {
   return x;
 }
 
+// What a row's results are made of. RMSNorm takes no mean away.
+struct Norm {
+  float mean, scale;
+  float left_over;  // what rounding has left in the mean, times the scale
+  float inverse;    // 1 / deviation, or 1 / root
+};
+
 // The mean, then the variance with a correction (Chan, Golub, LeVeque 1983): the mean is summed from values less the row's first
 // one, and its rounding error is found together with the variance. Rows of mean 10,000 and deviation 1 lose nothing.
-void normalize_around_mean(Row row, uint groups) {
+Norm norm_around_mean(Row row, uint groups) {
   float shift = 0.0;
   if (row.n > 0u) {
     shift = one_x(row.x);
@@ -43,20 +52,11 @@ void normalize_around_mean(Row row, uint groups) {
   float variance =
       NOT_NEGATIVE(SUBTRACT(DIVIDE_BY_COUNT(sum_of_row(squares), p.n), MULTIPLY(left_over, left_over)));
   float inverse = INVERSE_ROOT(ADD(variance, scaled_twice(p.eps, scale)));
-
-  [[unroll]] for (uint g = 0u; g < groups; ++g) {
-    uint i = group_start(g);
-    if (i >= row.n) continue;
-    vec4 deviation = MULTIPLY(SUBTRACT_FIRST(group_of(row, g, i), mean), scale);
-    vec4 values = MULTIPLY_FIRST(SUBTRACT(deviation, left_over), inverse);
-    if ((FLAGS & HEED_NORM_GAMMA) != 0u) MULTIPLY_BY(values, load_gamma(p.offset[1], p.gamma_stride, i, row.n));
-    if ((FLAGS & HEED_NORM_BETA) != 0u) ADD_TO(values, load_beta(p.offset[2], p.beta_stride, i, row.n));
-    store_result(row.out_at, p.out_stride[4], i, row.n, values);
-  }
+  return Norm(mean, scale, left_over, inverse);
 }
 
 // No mean and no beta.
-void normalize_by_root(Row row, uint groups) {
+Norm norm_by_root(Row row, uint groups) {
   uvec4 largest = uvec4(NEAR_ROOT_BITS(p.eps));  // eps counts, so that scaled it stays within f32 too
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
@@ -73,20 +73,28 @@ void normalize_by_root(Row row, uint groups) {
   }
   float inverse = INVERSE_ROOT(
       ADD(DIVIDE_BY_COUNT(sum_of_row(squares), p.n), scaled_twice(p.eps, scale)));
-
-  [[unroll]] for (uint g = 0u; g < groups; ++g) {
-    uint i = group_start(g);
-    if (i >= row.n) continue;
-    vec4 values = MULTIPLY(MULTIPLY_FIRST(group_of(row, g, i), scale), inverse);
-    if ((FLAGS & HEED_NORM_GAMMA) != 0u) MULTIPLY_BY(values, load_gamma(p.offset[1], p.gamma_stride, i, row.n));
-    store_result(row.out_at, p.out_stride[4], i, row.n, values);
-  }
+  return Norm(0.0, scale, 0.0, inverse);
 }
 
 void main() {
   Row row = this_row();
   uint groups = group_count(row.n);
   hold_row(row);
-  if ((FLAGS & HEED_NORM_ROOT) != 0u) normalize_by_root(row, groups);
-  else normalize_around_mean(row, groups);
+  Norm norm;
+  if (ROOT) norm = norm_by_root(row, groups);
+  else norm = norm_around_mean(row, groups);
+
+  [[unroll]] for (uint g = 0u; g < groups; ++g) {
+    uint i = group_start(g);
+    if (i >= row.n) continue;
+    vec4 values = group_of(row, g, i);
+    if (!ROOT) values = SUBTRACT_FIRST(values, norm.mean);
+    values = MULTIPLY_FIRST(values, norm.scale);
+    if (!ROOT) values = SUBTRACT(values, norm.left_over);
+    values = MULTIPLY_FIRST(values, norm.inverse);
+    if ((FLAGS & HEED_NORM_GAMMA) != 0u) MULTIPLY_BY(values, load_gamma(p.offset[1], p.gamma_stride, i, row.n));
+    if ((FLAGS & HEED_NORM_BETA) != 0u) ADD_TO(values, load_beta(p.offset[2], p.beta_stride, i, row.n));
+    if ((FLAGS & HEED_NORM_BEHIND) != 0u) ADD_TO(values, load_residual(row.residual, p.residual_stride[4], i, row.n));
+    store_result(row.out_at, p.out_stride[4], i, row.n, values);
+  }
 }

@@ -63,6 +63,7 @@ struct AttentionAttrs {
 
 struct NormAttrs {
   float eps = 0.0f;
+  bool adds_behind = false;  // the residual is added to what the norm gives; otherwise to x
 };
 
 struct ReduceAttrs {

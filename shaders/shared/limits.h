@@ -47,7 +47,8 @@
 #define HEED_NORM_GAMMA 1u
 #define HEED_NORM_BETA 2u
 #define HEED_NORM_RESIDUAL 4u
-#define HEED_NORM_ROOT 8u  // rmsnorm: no mean is taken away
+#define HEED_NORM_ROOT 8u     // rmsnorm: no mean is taken away
+#define HEED_NORM_BEHIND 16u  // the residual is added to the result
 
 #define HEED_PROJECTION_NORM 1u
 #define HEED_PROJECTION_GAMMA 2u

@@ -1,4 +1,5 @@
-// layernorm, and rmsnorm by HEED_NORM_ROOT, over rows of n elements: v = x + residual, then gamma * normalized(v) + beta.
+// layernorm, and rmsnorm by HEED_NORM_ROOT, over rows of n elements: v = x + residual, then gamma * normalized(v) + beta; or
+// with HEED_NORM_BEHIND gamma * normalized(x) + beta + residual.
 #include "constants.h"
 #include "params.h"
 

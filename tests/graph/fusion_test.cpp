@@ -150,6 +150,40 @@ TEST_CASE("fusion: a residual without a matmul goes in front of the norm", "[gra
   CHECK(s.schedule.passes[0].inputs[in::kNormResidual] == r);
 }
 
+TEST_CASE("fusion: a norm adds what is added to its result, but for reproducible plans", "[graph]") {
+  for (const bool reproducible : {false, true}) {
+    Graph g;
+    const Tensor x = g.input("x", {3, 8}), r = g.input("r", {3, 8});
+    SECTION(reproducible ? "reproducible" : "otherwise") {
+      g.output("y", g.add(r, g.rmsnorm(x, {}, 1e-5f)));
+      const Scheduled s = schedule_of(g, {.asked = {.reproducible = reproducible}});
+      if (reproducible) {
+        CHECK(ops_of(s.schedule) == std::vector<Op>{Op::RmsNorm, Op::Elementwise});
+      } else {
+        REQUIRE(ops_of(s.schedule) == std::vector<Op>{Op::RmsNorm});
+        CHECK(s.schedule.passes[0].inputs[in::kX] == x);
+        CHECK(s.schedule.passes[0].inputs[in::kNormResidual] == r);
+        CHECK(s.schedule.passes[0].as<NormAttrs>().adds_behind);
+      }
+    }
+  }
+  Graph g;
+  const Tensor x = g.input("x", {3, 8}), y = g.layernorm(g.scale(x, 2.0f), {}, {}, 1e-5f);
+  SECTION("the norm is read elsewhere, too") {
+    g.output("y", g.add(y, x));
+    g.output("z", y);
+    CHECK(ops_of(schedule_of(g).schedule).size() == 3);
+  }
+  SECTION("it is added to itself") {
+    g.output("y", g.add(y, y));
+    CHECK(ops_of(schedule_of(g).schedule).size() == 3);
+  }
+  SECTION("the sum is larger") {
+    g.output("y", g.add(y, g.input("w", {2, 3, 8})));
+    CHECK(ops_of(schedule_of(g).schedule).size() == 3);
+  }
+}
+
 TEST_CASE("fusion: attention writes an output itself where its kernel takes any strides", "[graph]") {
   Graph g;
   const Tensor q = g.input("q", {2, 3, 5, 8});

@@ -20,7 +20,8 @@ ScratchNeed layernorm_scratch(const ScratchQuery& query) {
 void run_layernorm(const Pass& pass) {
   const Operand x = pass.input(in::kX), residual = pass.input(in::kNormResidual), out = pass.output_rows();
   const Operand gamma = pass.input(in::kGamma), beta = pass.input(in::kBeta);
-  const float eps = pass.node.as<NormAttrs>().eps;
+  const auto& attrs = pass.node.as<NormAttrs>();
+  const bool adds_first = residual.valid() && !attrs.adds_behind;
   const int64_t n = row_length(out.view), pitch = row_pitch(n), at_once = rows_at_once(n);
   pass.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
     float* buffers = pass.scratch<float>(worker);
@@ -32,13 +33,16 @@ void run_layernorm(const Pass& pass) {
       NormRow rows[RowKernels::kNormRows];
       float* outs[RowKernels::kNormRows];
       for (int64_t i = 0; i < count; ++i) {
-        const float* other = residual.valid() ? load_row(residual, first + i, buffer(at_once + i)) : nullptr;
-        rows[i] = {load_row(x, first + i, buffer(i)),        other, scaled, shifted, eps,
+        const float* other = adds_first ? load_row(residual, first + i, buffer(at_once + i)) : nullptr;
+        rows[i] = {load_row(x, first + i, buffer(i)),        other, scaled, shifted, attrs.eps,
                    next_row(x, out, first + i, end, at_once)};
         outs[i] = row_target(out, first + i, buffer(i));
       }
       pass.kernels.rows->layernorm(rows, outs, count, n);
-      for (int64_t i = 0; i < count; ++i) store_row(out, first + i, outs[i]);
+      for (int64_t i = 0; i < count; ++i) {
+        if (attrs.adds_behind) add_row(residual, first + i, buffer(at_once + i), outs[i]);
+        store_row(out, first + i, outs[i]);
+      }
     }
   });
 }

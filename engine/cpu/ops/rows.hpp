@@ -34,6 +34,11 @@ inline float* row_target(const Operand& x, int64_t row, float* buffer) {
 inline const float* load_row(const Operand& x, int64_t row, float* buffer) {
   return load(x, row_offset(x.view, row), row_stride(x.view), row_length(x.view), buffer);
 }
+// Adds row `row` of x, which `buffer` has room for, to `sums`.
+inline void add_row(const Operand& x, int64_t row, float* buffer, float* sums) {
+  const float* from = load_row(x, row, buffer);
+  for (int64_t i = 0; i < row_length(x.view); ++i) sums[i] += from[i];
+}
 // A vector [C] as f32, in place or in `buffer`; null if x is absent.
 inline const float* load_vector(const Operand& x, float* buffer) {
   return x.valid() ? load(x, 0, row_stride(x.view), row_length(x.view), buffer) : nullptr;

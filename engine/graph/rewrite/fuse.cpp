@@ -94,6 +94,8 @@ class Fusion {
       return std::nullopt;
     const auto if_fused = [](bool fused, size_t gone) { return fused ? std::optional(gone) : std::nullopt; };
     if (op == Op::Matmul) return if_fused(into_matmul(first, second, position), first);
+    if (op == Op::LayerNorm || op == Op::RmsNorm)
+      return if_fused(device_.traits.adds_behind_norms && add_behind_norm(first, second, position), first);
     if (op == Op::NormBackward) return if_fused(into_norm_backward(first, second, position), first);
     if (op == Op::Attention) return if_fused(device_.traits.strided_attention && skip_copy(first, second), second);
     if (op == Op::Elementwise)
@@ -183,6 +185,23 @@ class Fusion {
     norm.inputs[in::kX] = sum.inputs[0];
     norm.inputs[in::kNormResidual] = sum.inputs[1];
     norm.label += "+add";
+    return true;
+  }
+
+  // layernorm or rmsnorm -> add.
+  bool add_behind_norm(size_t first, size_t second, size_t position) {
+    Node fused = graph_.nodes[first];
+    const Node& sum = graph_.nodes[second];
+    if (sum.op != Op::Elementwise || !is_sum(sum) || fused.inputs[in::kNormResidual].valid()) return false;
+    const Tensor other = sum.inputs[1 - position];
+    const TensorInfo &middle = build_.info(fused.outputs[0]), &result = build_.info(sum.outputs[0]);
+    if (middle.dtype != result.dtype || !build_.same_shape(middle, result) || !is_residual(build_.info(other), result))
+      return false;
+    fused.inputs[in::kNormResidual] = other;
+    fused.as<NormAttrs>().adds_behind = true;
+    fused.outputs[0] = sum.outputs[0];
+    fused.label += "+add";
+    graph_.nodes[second] = std::move(fused);
     return true;
   }
 

@@ -15,7 +15,7 @@ namespace heed::detail {
 class ReproducibleDevice final : public PlanningDevice {
  public:
   explicit ReproducibleDevice(const PlanningDevice& device) : PlanningDevice(device.traits), device_(device) {
-    traits.converts_results = traits.strided_attention = false;
+    traits.converts_results = traits.strided_attention = traits.adds_behind_norms = false;
   }
   int64_t workspace(const GraphData& graph, std::span<const int64_t> max_values, const Node& node) const override {
     return node.op == Op::Matmul ? 0 : device_.workspace(graph, max_values, node);
@@ -48,7 +48,7 @@ void isolate_outputs(GraphData* graph);
 void widen_activations(GraphData* graph);
 // Has one node for each GELU, SiLU and tanh that the graph spells out. Values between their functions are no longer rounded.
 void recognize_activations(GraphData* graph);
-// Moves bias, activation, dropout and residual or gate into the matmul before them, a residual into the norm after it, and
+// Moves bias, activation, dropout and residual or gate into the matmul before them, a residual into the norm before or after it, and
 // scale and activation into the elementwise operation before them. An activation's gradient goes into the matmul before it, and
 // what is added to a norm's gradient into that. Leaves out copies behind attention
 // where the device writes any strides.

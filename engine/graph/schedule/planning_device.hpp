@@ -25,6 +25,7 @@ struct PlanningTraits {
   int64_t colliding_pitch = 0;  // bytes; rows this far apart, or a multiple, collide in a cache. 0: none do
   bool converts_results =
       false;  // operations that may (see the sheet) write results of any type of float, whatever they read
+  bool adds_behind_norms = true;   // norms add a residual to what they give
   bool strided_attention = false;  // the fused attention writes any strides: a copy behind it is then left out
 };
 

@@ -7,7 +7,8 @@ uint32_t norm_flags(const Select& select, bool by_root) {
   uint32_t flags = by_root ? HEED_NORM_ROOT : 0;
   if (select.has(in::kGamma)) flags |= HEED_NORM_GAMMA;
   if (select.has(in::kBeta)) flags |= HEED_NORM_BETA;
-  if (select.has(in::kNormResidual)) flags |= HEED_NORM_RESIDUAL;
+  const bool behind = select.node.as<NormAttrs>().adds_behind;
+  if (select.has(in::kNormResidual)) flags |= behind ? HEED_NORM_BEHIND : HEED_NORM_RESIDUAL;
   return flags;
 }
 
