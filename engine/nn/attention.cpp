@@ -89,12 +89,35 @@ Tensor to_tokens(Graph& g, Tensor y, const CacheTokens& tokens) {
   return shape.rank == 3 ? g.take(g.reshape(y, {1, shape[0], shape[2]}), 1, tokens.rows) : Tensor{};
 }
 
+bool check_cache(Graph& g, std::string_view prefix, const MultiHeadOptions& options) {
+  const Cache& cache = options.cache;
+  if (cache.positions.valid() && g.shape(cache.positions).rank != 2) {
+    mistake(g, Status::ShapeMismatch, prefix, "the positions of a cache must be [B, S]");
+    return false;
+  }
+  if (cache.capacity < 0 || options.causal == Causal::TopLeft) {
+    mistake(g, Status::InvalidArgument, prefix,
+            cache.capacity < 0 ? "a cache of less than no tokens"
+                               : "an attention with a cache is causal from the bottom right, or not at all");
+    return false;
+  }
+  if (cache.rows < 0 || (cache.rows == 0 && cache.row != Dim(0))) {
+    mistake(g, Status::InvalidArgument, prefix,
+            cache.rows < 0 ? "a cache of less than no rows" : "a cache has a first row, but no number of rows");
+    return false;
+  }
+  return true;
+}
+
 // Takes projected heads to where queries meet keys: applies norms and rotation, and appends keys and values to the cache.
 void prepare(Graph& g, std::string_view prefix, const AttentionNames& names, const MultiHeadOptions& options,
              std::array<Tensor, 3>* heads) {
   const Cache& cache = options.cache;
   // One tensor, so that the pass that turns keys by their positions can also write them there.
   const Tensor positions = cache.positions.valid() ? for_heads(g, cache.positions) : Tensor{};
+  if (cache.capacity != 0 && !check_cache(g, prefix, options)) return;
+  // Values come first, so that what makes queries, keys and values can be one pass, which writes them.
+  if (cache.capacity != 0) (*heads)[2] = remember(g, (*heads)[2], join(prefix, "values"), cache, positions);
   const auto norm = [&](Tensor x, std::string_view name) {
     return name.empty() ? x : rmsnorm(g, x, join(prefix, name), options.head_norm_eps);
   };
@@ -111,24 +134,7 @@ void prepare(Graph& g, std::string_view prefix, const AttentionNames& names, con
     const Label label(g, "rotary");
     for (size_t i = 0; i < 2; ++i) (*heads)[i] = g.rotary((*heads)[i], rotary);
   }
-  if (cache.capacity == 0) return;
-  if (cache.positions.valid() && g.shape(cache.positions).rank != 2) {
-    mistake(g, Status::ShapeMismatch, prefix, "the positions of a cache must be [B, S]");
-    return;
-  }
-  if (cache.capacity < 0 || options.causal == Causal::TopLeft) {
-    mistake(g, Status::InvalidArgument, prefix,
-            cache.capacity < 0 ? "a cache of less than no tokens"
-                               : "an attention with a cache is causal from the bottom right, or not at all");
-    return;
-  }
-  if (cache.rows < 0 || (cache.rows == 0 && cache.row != Dim(0))) {
-    mistake(g, Status::InvalidArgument, prefix,
-            cache.rows < 0 ? "a cache of less than no rows" : "a cache has a first row, but no number of rows");
-    return;
-  }
-  (*heads)[1] = remember(g, (*heads)[1], join(prefix, "keys"), cache, positions);
-  (*heads)[2] = remember(g, (*heads)[2], join(prefix, "values"), cache, positions);
+  if (cache.capacity != 0) (*heads)[1] = remember(g, (*heads)[1], join(prefix, "keys"), cache, positions);
 }
 
 // [B, heads, S, d_v] -> [B, S, heads d_v]. It costs nothing, since attention writes outputs in that order.

@@ -1,5 +1,6 @@
 // Which products become one pass (engine/graph/rewrite/project.cpp), without a device: the schedule alone is looked at.
 #include <algorithm>
+#include <heed/nn.hpp>
 
 #include "graph/given_weights.hpp"
 #include "graph/schedule/backend.hpp"
@@ -90,6 +91,19 @@ TEST_CASE("projections: keys and values go to a place for each token, and to cac
       }
   // Values go elsewhere than keys: theirs is a pass for itself.
   CHECK(ops(DType::F32, true, false, "other") == Ops{kScale, kOne, Op::Place});
+}
+
+TEST_CASE("projections: values go with queries and keys whose heads have norms", "[graph]") {
+  Layer layer;
+  Graph& g = layer.g;
+  nn::MultiHeadOptions options = {.heads = 4, .kv_heads = 2, .bias = false, .out_bias = false};
+  options.names = nn::kSeparate;
+  options.names->q_norm = "q_norm";
+  options.names->k_norm = "k_norm";
+  options.rotary = RotaryOptions();
+  options.cache = {.capacity = 16, .past = g.position("past", 15)};
+  g.output("y", nn::self_attention(g, layer.rows, "layer", options));
+  CHECK(ops_with(g) == Ops{kScale, kOne, Op::RmsNorm, Op::RmsNorm, Op::Rotary, Op::Rotary, Op::Attention, kAlone});
 }
 
 TEST_CASE("projections: caches of another type stay apart where the device has no kernel for them", "[graph]") {
