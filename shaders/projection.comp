@@ -13,7 +13,7 @@
 
 layout(set = 0, binding = 0) readonly buffer X16 { uvec4 x16[]; };
 layout(set = 0, binding = 1) readonly buffer Weights16 { uvec4 w16[]; };
-HEED_OPERAND(1, vectors)  // gamma and biases
+HEED_OPERAND(1, vectors)  // gamma, beta and biases
 layout(set = 0, binding = 2) readonly buffer Positions { int positions[]; };
 layout(set = 0, binding = 3) readonly buffer Table { uint table[]; };
 layout(set = 0, binding = 4) buffer Out { uint result[]; };
@@ -23,6 +23,8 @@ layout(set = 0, binding = 7) buffer Faults { uint faults; };
 
 bool has(uint flag) { return (FLAGS & flag) != 0u; }
 const bool NORM = (FLAGS & HEED_PROJECTION_NORM) != 0u;
+const bool MEAN = (FLAGS & HEED_PROJECTION_MEAN) != 0u;  // LayerNorm, whose sums are there before the products
+const bool ROOT = NORM && !MEAN;
 const bool GATED = (FLAGS & HEED_PROJECTION_GATED) != 0u;
 const bool PLACES = (FLAGS & 7u * HEED_PROJECTION_PLACED) != 0u;  // some result does, which compilers cannot tell by parts
 
@@ -35,7 +37,7 @@ const uint WIDTH = B_WIDE ? 4u : 8u;  // elements in 16 bytes of a weight
 const uint FOURS = WIDTH / 4u;
 
 const uint HALF = COLUMNS / 2u;
-const uint COUNT = BM * (COLUMNS + (NORM ? 1u : 0u));  // the sums of squares come last
+const uint COUNT = BM * (COLUMNS + (ROOT ? 1u : 0u));  // the sums of squares come last
 float sums[COUNT];
 #include "shared/add_sums.glsl"
 
@@ -63,7 +65,7 @@ Wide widen_wide(uvec4 bits, bool bfloat) {
 }
 HEED_WIDE(wide_x, x16)
 #ifndef BLOCKS
-HEED_WIDE(wide_gamma, w16)
+HEED_WIDE(wide_vector, w16)
 
 Wide wide_weight(uint at) {
   Wide wide;
@@ -102,20 +104,61 @@ uint row_at(uint i) {
   return p.offset[0] + row / p.tokens * p.x_b + row % p.tokens * p.x_s;
 }
 
-// Powers of two for rows whose squares would leave the range of f32: as the sums need them, and as the results do.
-float scales[BM];
+// What a row's norm needs. Of RMSNorm the power of two alone, for rows whose squares would leave the range of f32; the results need
+// it, too. Of LayerNorm, as in norm.comp: the mean, that power, what rounding has left in the mean, and 1 / deviation.
+vec4 norms[BM];
 shared float sh_scales[BM];
 
-void scale_rows() {
-  [[unroll]] for (uint i = 0u; i < BM; ++i) {
-    uvec4 largest = uvec4(NEAR_ROOT_BITS(EPS));
-    for (uint k = lane() * WIDTH; k < K; k += INVOCATIONS * WIDTH) {
-      Wide values = wide_x(row_at(i) + k);
-      [[unroll]] for (uint c = 0u; c < FOURS; ++c) largest = larger_magnitudes(largest, values.fours[c]);
+struct Walk {
+  vec4 sum, squares;
+  uvec4 largest;  // bits of magnitudes, of differences that are not scaled
+};
+
+// This invocation's share of (x - shift) * scale of row i.
+Walk walk_row(uint i, float shift, float scale) {
+  Walk walk = Walk(vec4(0.0), vec4(0.0), uvec4(NEAR_ROOT_BITS(EPS)));
+  for (uint k = lane() * WIDTH; k < K; k += INVOCATIONS * WIDTH) {
+    Wide values = wide_x(row_at(i) + k);
+    [[unroll]] for (uint c = 0u; c < FOURS; ++c) {
+      vec4 difference = values.fours[c];
+      if (MEAN) difference = SUBTRACT_FIRST(difference, shift);
+      walk.largest = larger_magnitudes(walk.largest, difference);
+      difference = MULTIPLY_FIRST(difference, scale);
+      walk.sum += difference;
+      walk.squares += difference * difference;
     }
-    scales[i] = row_scale(largest);
-    if (lane() == 0u) sh_scales[i] = scales[i];
   }
+  return walk;
+}
+
+float row_mean(vec4 sum) { return row_sum(sum.x + sum.y + sum.z + sum.w) / float(K); }
+
+void measure_rows() {
+  [[unroll]] for (uint i = 0u; i < BM; ++i) {
+    float shift = MEAN ? wide_x(row_at(i)).fours[0].x : 0.0;
+    Walk walk = walk_row(i, shift, 1.0);
+    norms[i].y = row_scale(walk.largest);
+    if (MEAN) {
+      norms[i].x = shift + row_mean(walk.sum);
+      walk = walk_row(i, norms[i].x, norms[i].y);
+      norms[i].z = row_mean(walk.sum);
+      float variance = max(row_mean(walk.squares) - norms[i].z * norms[i].z, 0.0);
+      norms[i].w = inversesqrt(variance + scaled_twice(EPS, norms[i].y));
+    } else if (lane() == 0u) {
+      sh_scales[i] = norms[i].y;
+    }
+  }
+}
+
+// Elements of row i by its norm, of which the results get the root, from sums of squares that are added here.
+vec4 normalized(vec4 x, uint i) {
+  vec4 norm = norms[i];
+  if (MEAN) return MULTIPLY_FIRST(SUBTRACT_FIRST(x, norm.x) * norm.y - norm.z, norm.w);
+  if (ROOT) {
+    x = MULTIPLY_FIRST(x, norm.y);
+    sums[BM * COLUMNS + i] += dot(x, x);
+  }
+  return x;
 }
 
 #ifdef BLOCKS
@@ -136,7 +179,7 @@ layout(set = 0, binding = 1) readonly buffer Vectors8 { uvec2 vectors8[]; };
     return four;                                              \
   }
 HEED_FOUR(four_of_x, x16, x8)
-HEED_FOUR(four_of_gamma, w16, vectors8)
+HEED_FOUR(four_of_vector, w16, vectors8)
 
 // Weights begin at multiples of 16 bytes, which p.weight counts.
 Blocks blocks_of(uint part) {
@@ -161,15 +204,13 @@ void sum_blocks(Tile t, uint type) {
       [[unroll]] for (uint half_of = 0u; half_of < 2u; ++half_of) {
         vec4 values[COLUMNS];
         [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) values[j] = widen_four(type, right[j], blocks[j], v, q, half_of);
-        vec4 gamma = vec4(1.0);
-        if (has(HEED_PROJECTION_GAMMA)) gamma = four_of_gamma(p.gamma + place[half_of]);
+        vec4 gamma = vec4(1.0), beta = vec4(0.0);
+        if (has(HEED_PROJECTION_GAMMA)) gamma = four_of_vector(p.gamma + place[half_of]);
+        if (has(HEED_PROJECTION_BETA)) beta = four_of_vector(p.offset[1] + place[half_of]);
         [[unroll]] for (uint i = 0u; i < BM; ++i) {
-          vec4 left = four_of_x(row_at(i) + place[half_of]);
-          if (NORM) {
-            left = MULTIPLY_FIRST(left, scales[i]);
-            sums[BM * COLUMNS + i] += dot(left, left);
-          }
+          vec4 left = normalized(four_of_x(row_at(i) + place[half_of]), i);
           if (has(HEED_PROJECTION_GAMMA)) left *= gamma;
+          if (has(HEED_PROJECTION_BETA)) left += beta;
           [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) sums[i * COLUMNS + j] += dot(left, values[j]);
         }
       }
@@ -190,16 +231,15 @@ void sum(Tile t) {
   for (uint k = lane() * WIDTH; k < K; k += INVOCATIONS * WIDTH) {
     Wide right[COLUMNS];
     [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) right[j] = wide_weight(from[j] + k);
-    Wide gamma;
-    if (has(HEED_PROJECTION_GAMMA)) gamma = wide_gamma(p.gamma + k);
+    Wide gamma, beta;
+    if (has(HEED_PROJECTION_GAMMA)) gamma = wide_vector(p.gamma + k);
+    if (has(HEED_PROJECTION_BETA)) beta = wide_vector(p.offset[1] + k);
     [[unroll]] for (uint i = 0u; i < BM; ++i) {
       Wide left = wide_x(row_at(i) + k);
       [[unroll]] for (uint c = 0u; c < FOURS; ++c) {
-        if (NORM) {
-          left.fours[c] = MULTIPLY_FIRST(left.fours[c], scales[i]);
-          sums[BM * COLUMNS + i] += dot(left.fours[c], left.fours[c]);
-        }
+        left.fours[c] = normalized(left.fours[c], i);
         if (has(HEED_PROJECTION_GAMMA)) left.fours[c] *= gamma.fours[c];
+        if (has(HEED_PROJECTION_BETA)) left.fours[c] += beta.fours[c];
         [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) sums[i * COLUMNS + j] += dot(left.fours[c], right[j].fours[c]);
       }
     }
@@ -210,7 +250,7 @@ void sum(Tile t) {
 // What the product gives for row i and sum c, before it turns or meets its gate.
 float product(Tile t, uint i, uint c) {
   float value = total(i * COLUMNS + c);
-  if (NORM)
+  if (ROOT)
     value *= inversesqrt(total(BM * COLUMNS + i) / float(K) + scaled_twice(EPS, sh_scales[i]));
   uint part = part_of(t, c);
   if (has(HEED_PROJECTION_BIAS << part)) value += one_vectors(p.bias[part] + column_of(t, c));
@@ -263,7 +303,7 @@ void finish(Tile t, uint i, uint c) {
   if (GATED) {
     if (c < HALF) store(0u, at, activate(ACTIVATION, product(t, i, c)) * product(t, i, c + HALF));
   } else {
-    store(t.part, at, turns(t.part) ? turned(t, i, c, b, s) : product(t, i, c));
+    store(t.part, at, turns(t.part) ? turned(t, i, c, b, s) : activate(ACTIVATION, product(t, i, c)));
   }
 }
 
@@ -272,7 +312,7 @@ void main() {
   if (index >= p.tiles) return;
   Tile t = tile_of(index);
   [[unroll]] for (uint v = 0u; v < COUNT; ++v) sums[v] = 0.0;
-  if (NORM) scale_rows();
+  if (NORM) measure_rows();
   sum(t);
   add_sums();
   uint v = lane(), count = min(BM, p.rows) * COLUMNS;

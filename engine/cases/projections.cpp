@@ -58,6 +58,14 @@ void few_gated(CaseGraph& c) {
   c.output(g.mul(gate, g.linear(rows, c.weight("up", {20, 136}))));
 }
 
+void few_behind_layernorm(CaseGraph& c) {
+  Graph& g = c.graph;
+  const Tensor x = g.scale(c.input("x", {3, 136}), 0.1f);
+  const Tensor rows = g.layernorm(x, c.weight("gamma", {136}), c.weight("beta", {136}), 1e-2f);
+  const Tensor y = g.add(g.linear(rows, c.weight("w", {20, 136})), c.weight("bias", {20}));
+  c.output(g.activation(y, Activation::GeluErf));
+}
+
 // Those of a layer of a small language model. Sizes: rows.
 constexpr int64_t kDepth = 576, kKeys = 192, kHidden = 1536, kHead = 64;
 
@@ -123,6 +131,7 @@ constexpr OpCase kProjectionCases[] = {
     {.op = "projection", .build = few_into_caches<DType::F16>, .one_type = true, .self_test = {{}}},
     {.op = "projection", .build = few_into_caches<DType::Q4_1>, .one_type = true, .self_test = {{}}},
     {.op = "projection", .build = few_gated, .self_test = {{}}},
+    {.op = "projection", .build = few_behind_layernorm, .self_test = {{}}},
     {.op = "projection", .build = queries_keys_values<DType::F32>, .label = "qkv", .compilers = {{1}, {8}}},
     {.op = "projection", .build = queries_keys_values<DType::BF16>, .label = "qkv bf16", .one_type = true,
      .compilers = {{1}}},

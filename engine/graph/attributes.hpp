@@ -101,6 +101,7 @@ struct ProjectionAttrs {
   uint32_t count = 0;  // of weights
   std::array<int64_t, 3> columns{};
   std::optional<float> norm_eps;  // none: x is taken as it is
+  bool around_mean = false;       // the norm is LayerNorm; otherwise RMSNorm
   bool gated = false;
   Activation activation = Activation::None;
   uint32_t apart = 0;   // bit i: heads of result i may lie apart

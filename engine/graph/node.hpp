@@ -79,6 +79,7 @@ inline constexpr size_t kReduceMask = input_of(Op::Reduce, "mask");
 inline constexpr size_t kPositions = input_of(Op::Rotary, "positions"), kRotaryTable = input_of(Op::Rotary, "table"),
                         kCos = input_of(Op::Rotary, "cos"), kSin = input_of(Op::Rotary, "sin");
 inline constexpr size_t kProjectionGamma = input_of(Op::Projection, "gamma"),
+                        kProjectionBeta = input_of(Op::Projection, "beta"),
                         kProjectionPositions = input_of(Op::Projection, "positions"),
                         kProjectionTable = input_of(Op::Projection, "table"),
                         kProjectionWeights = input_of(Op::Projection, "weight_0"),

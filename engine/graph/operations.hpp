@@ -14,7 +14,7 @@ struct RunValues;
 struct Schedule;
 struct View;
 
-inline constexpr uint32_t kMaxInputs = 10, kMaxOutputs = 4;
+inline constexpr uint32_t kMaxInputs = 11, kMaxOutputs = 4;
 
 enum class Op : uint8_t {
 #define HEED_OPERATION(enumerator, name, ...) enumerator,

@@ -110,7 +110,9 @@ int64_t matmul_sum(const Launch& l) { return loop(l.push<MatmulParams>().k, 1); 
 int64_t matmul_blocks(const Launch& l) { return 15 * loop(l.push<MatmulParams>().k, 16) + kSmall; }
 
 int64_t projection(const Launch& l) {
-  return (l.spec(ProjectionConstants::BM) + 1) * loop(l.spec(ProjectionConstants::K), 4 * l.invocations());
+  const bool around_mean = (l.spec(ProjectionConstants::FLAGS) & HEED_PROJECTION_MEAN) != 0;
+  const int64_t walks = l.spec(ProjectionConstants::BM) * (around_mean ? 2 : 1) + 1;
+  return walks * loop(l.spec(ProjectionConstants::K), 4 * l.invocations());
 }
 
 // --- Attention

@@ -61,6 +61,8 @@
 #define HEED_PROJECTION_PLACED 4096u           // likewise; rows of the result go to their positions
 #define HEED_PROJECTION_NARROWED 32768u        // likewise; beside rows of f32, the result has 16 bits
 #define HEED_PROJECTION_NARROW_BFLOAT 262144u  // those are bf16
+#define HEED_PROJECTION_MEAN 524288u           // the norm takes the mean away
+#define HEED_PROJECTION_BETA 1048576u
 
 #define HEED_REDUCE_MASK 1u
 #define HEED_REDUCE_MASK_KEEP 2u

@@ -1,10 +1,10 @@
 // Products of rows x [B, S, K] with one to three weights [N, K], the norm of x before them, and the rotation or the gate behind
-// them. Rows of x lie dense; every weight, bias and the norm's gamma are views of one binding.
+// them. Rows of x lie dense; every weight, bias and the norm's gamma and beta are views of one binding.
 #include "constants.h"
 #include "params.h"
 
 HEED_BEGIN_PARAMS(ProjectionParams)
-uint offset[7];     // x, weights (0), positions, table, results
+uint offset[7];     // x, the norm's beta, positions, table, results
 uint rows, tokens;  // B * S and S
 uint x_b, x_s;
 uint weight[3];  // where weights start, in elements of each; of quantized ones, in groups of 16 bytes

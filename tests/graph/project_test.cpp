@@ -128,6 +128,51 @@ TEST_CASE("projections: a gate and what it multiplies are one pass", "[graph]") 
   CHECK(ops_with(g) == Ops{kScale, kOne, kAlone});
 }
 
+TEST_CASE("projections: LayerNorm goes with its products, and with what is applied to a single one", "[graph]") {
+  Graph g;
+  const Tensor x = g.scale(g.input("x", {1, 2, 64}), 0.5f);
+  const auto normed = [&](const char* name) {
+    const std::string text = name;
+    return g.layernorm(x, g.weight(text + ".gamma", {64}), g.weight(text + ".beta", {64}), 1e-5f);
+  };
+  const auto product = [&](const char* name, Tensor rows) {
+    const std::string text = name;
+    return g.linear(rows, g.weight(text + ".w", {32, 64}), g.weight(text + ".b", {32}));
+  };
+  SECTION("two products") {
+    const Tensor rows = normed("norm");
+    g.output("y", product("y", rows));
+    g.output("z", product("z", rows));
+    CHECK(ops_with(g) == Ops{kScale, kOne});
+  }
+  SECTION("a product with an activation") {
+    g.output("y", g.activation(product("y", normed("norm")), Activation::GeluErf));
+    CHECK(ops_with(g) == Ops{kScale, kOne});
+  }
+  SECTION("two products, one with an activation") {
+    const Tensor rows = normed("norm");
+    g.output("y", g.activation(product("y", rows), Activation::GeluErf));
+    g.output("z", product("z", rows));
+    CHECK(ops_with(g) == Ops{kScale, Op::LayerNorm, kAlone, kAlone});
+  }
+  SECTION("a product with a residual") {
+    const Tensor other = g.scale(g.input("other", {1, 2, 32}), 2.0f);
+    g.output("y", g.add(product("y", normed("norm")), other));
+    CHECK(ops_with(g) == Ops{kScale, kScale, Op::LayerNorm, kAlone});
+  }
+  SECTION("rows that are read elsewhere, too") {
+    const Tensor rows = normed("norm");
+    g.output("y", product("y", rows));
+    g.output("rows", rows);
+    CHECK(ops_with(g) == Ops{kScale, Op::LayerNorm, kAlone});
+  }
+  SECTION("a norm that the host's program gives a factor with each run") {
+    const Tensor rows = g.layernorm(x, g.input("gamma", {64}), {}, 1e-5f);
+    g.output("y", product("y", rows));
+    CHECK(ops_with(g) == Ops{kScale, Op::LayerNorm, kAlone});
+  }
+}
+
 TEST_CASE("projections: what cannot be one pass stays apart", "[graph]") {
   SECTION("nine rows") {
     Layer layer(9);

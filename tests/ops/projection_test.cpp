@@ -7,20 +7,28 @@
 namespace heed::ops {
 namespace {
 
+enum class Norm : uint8_t { None, Root, Mean };
+
 struct Projected {
   int64_t batch = 1, tokens = 1, depth = 64;
-  bool norm = true, gamma = true, bias = false;
-  bool narrow = false;                // weights of f16 beside rows of f32
-  double magnitude = 1.0;             // of the rows
+  Norm norm = Norm::Root;
+  bool gamma = true, beta = true;  // only LayerNorm has a beta
+  bool bias = false;
+  bool narrow = false;     // weights of f16 beside rows of f32
+  double magnitude = 1.0;  // of the rows, which lie around `around`
+  double around = 0.0;
   std::vector<DType> quantized = {};  // types of weights, which take turns
 };
 
 std::string text_of(const Projected& p) {
   std::string quantized;
   for (const DType type : p.quantized) quantized += std::string(" ") + to_string(type);
-  return ops::text_of({p.batch, p.tokens, p.depth}) + (p.norm ? p.gamma ? " norm" : " norm without gamma" : "") +
-         (p.bias ? " bias" : "") + (p.narrow ? " f16 weights" : "") + (p.magnitude != 1.0 ? " of large rows" : "") +
-         quantized;
+  const char* const norms[] = {"", " norm", " layernorm"};
+  return ops::text_of({p.batch, p.tokens, p.depth}) + norms[static_cast<int>(p.norm)] +
+         (p.gamma || p.norm == Norm::None ? "" : " without gamma") +
+         (p.beta || p.norm != Norm::Mean ? "" : " without beta") + (p.bias ? " bias" : "") +
+         (p.narrow ? " f16 weights" : "") + (p.magnitude != 1.0 ? " of large rows" : "") +
+         (p.around != 0.0 ? " far from 0" : "") + quantized;
 }
 
 // Builds a graph and its reference side by side.
@@ -28,14 +36,21 @@ class Sides {
  public:
   Sides(Trial& trial, const Projected& what) : t(trial), run(trial.run()), p_(what) {
     const Sizes shape = {p_.batch, p_.tokens, p_.depth};
-    const Array x = run.input("x", uniform(shape, 161, -p_.magnitude, p_.magnitude));
+    const Array x = run.input("x", uniform(shape, 161, p_.around - p_.magnitude, p_.around + p_.magnitude));
     // A pass makes the rows: those in a host's buffer may start anywhere, and are not joined.
     rows = t.graph.scale(t.input("x", shape_of(shape)), 0.5f);
     values = t.stored(scale(x, 0.5));
-    if (!p_.norm) return;
-    Array gamma = uniform({p_.depth}, 163, 0.5, 1.5);
-    rows = p_.gamma ? t.graph.rmsnorm(rows, t.weight("norm.gamma", &gamma), 1e-5f) : t.graph.rmsnorm(rows, {}, 1e-5f);
-    values = t.stored(rmsnorm(values, p_.gamma ? &gamma : nullptr, 1e-5));
+    if (p_.norm == Norm::None) return;
+    Array gamma = uniform({p_.depth}, 163, 0.5, 1.5), beta = uniform({p_.depth}, 162);
+    const Array *const scales = p_.gamma ? &gamma : nullptr, *const shifts = p_.beta ? &beta : nullptr;
+    const Tensor gammas = p_.gamma ? t.weight("norm.gamma", &gamma) : Tensor();
+    if (p_.norm == Norm::Root) {
+      rows = t.graph.rmsnorm(rows, gammas, 1e-5f);
+      values = t.stored(rmsnorm(values, scales, 1e-5));
+    } else {
+      rows = t.graph.layernorm(rows, gammas, p_.beta ? t.weight("norm.beta", &beta) : Tensor(), 1e-5f);
+      values = t.stored(layernorm(values, scales, shifts, 1e-5));
+    }
   }
 
   struct Both {
@@ -125,6 +140,16 @@ Case plain_case(const Projected& p, std::vector<int64_t> columns) {
           }};
 }
 
+Case activated_case(const Projected& p, int64_t columns, Activation kind) {
+  return {
+      "activation " + std::to_string(static_cast<int>(kind)) + " of " + text_of(p) + " x " + std::to_string(columns),
+      [=](Trial& t) {
+        Sides sides(t, p);
+        const Sides::Both y = sides.product("y", columns);
+        sides.expect("out", {t.graph.activation(y.tensor, kind), t.stored(activation(y.values, kind))});
+      }};
+}
+
 // Rows whose number differs from run to run.
 Case extents_case() {
   return {"sequences of extents", [](Trial& t) {
@@ -164,18 +189,39 @@ TEST_CASE("projections of few rows on every device", "[ops]") {
     cases.push_back(gated_case({.tokens = tokens}, 24, Activation::Silu));
   }
   cases.push_back(heads_case({.batch = 2, .tokens = 3, .depth = 72}, {2, 2, 2}, 20, {.width = 12}, true));
-  cases.push_back(heads_case({.batch = 4, .tokens = 2, .norm = false}, {2, 2}, 12, {.width = 4}, false));
+  cases.push_back(heads_case({.batch = 4, .tokens = 2, .norm = Norm::None}, {2, 2}, 12, {.width = 4}, false));
   cases.push_back(heads_case({.batch = 8, .depth = 8, .bias = true}, {5, 3, 3}, 4, adjacent, true));
   cases.push_back(heads_case({.depth = 576, .narrow = true}, {9, 3, 3}, 64, {.base = 100000.0f}, false));
   cases.push_back(heads_case({.batch = 3, .depth = 1032, .gamma = false, .narrow = true}, {1}, 32, halves, true));
   for (const Activation kind : {Activation::None, Activation::GeluErf, Activation::GeluTanh, Activation::Relu})
     cases.push_back(gated_case({.tokens = 2, .bias = true}, 12, kind));
-  cases.push_back(gated_case({.batch = 5, .depth = 200, .norm = false, .narrow = true}, 260, Activation::Silu));
+  cases.push_back(gated_case({.batch = 5, .depth = 200, .norm = Norm::None, .narrow = true}, 260, Activation::Silu));
   cases.push_back(gated_case({.gamma = false}, 4, Activation::Tanh));
   cases.push_back(plain_case({.tokens = 7, .depth = 136}, {4}));
-  cases.push_back(plain_case({.tokens = 2, .norm = false, .bias = true}, {40, 8, 12, 16}));
+  cases.push_back(plain_case({.tokens = 2, .norm = Norm::None, .bias = true}, {40, 8, 12, 16}));
   cases.push_back(plain_case({.tokens = 2, .bias = true, .narrow = true}, {8, 2052}));
   cases.push_back(extents_case());
+  check(operation);
+}
+
+// As above, with LayerNorm; and depths that are no multiples of eight, whose norm is a pass.
+TEST_CASE("projections of few rows behind LayerNorm on every device", "[ops]") {
+  Operation operation{"projection", {}};
+  auto& cases = operation.cases;
+  constexpr Norm kMean = Norm::Mean;
+  for (const int64_t tokens : {1, 3, 8}) {
+    cases.push_back(heads_case({.tokens = tokens, .norm = kMean, .bias = true}, {3, 1, 1}, 16, {}, false));
+    cases.push_back(gated_case({.tokens = tokens, .norm = kMean}, 24, Activation::Silu));
+    cases.push_back(activated_case({.tokens = tokens, .depth = 72, .norm = kMean}, 12, Activation::GeluErf));
+  }
+  cases.push_back(plain_case({.depth = 384, .norm = kMean, .bias = true, .narrow = true}, {16, 8, 8}));
+  cases.push_back(plain_case({.batch = 5, .depth = 1032, .norm = kMean, .gamma = false}, {8}));
+  cases.push_back(plain_case({.tokens = 2, .norm = kMean, .beta = false}, {8, 12}));
+  cases.push_back(plain_case({.tokens = 4, .depth = 8, .norm = kMean, .gamma = false, .beta = false}, {4, 4}));
+  cases.push_back(activated_case({.depth = 2056, .norm = kMean, .narrow = true}, 4, Activation::GeluTanh));
+  cases.push_back(activated_case({.tokens = 2, .bias = true}, 20, Activation::Relu));
+  for (const int64_t depth : {1, 7, 2049})
+    cases.push_back(activated_case({.tokens = 2, .depth = depth, .norm = kMean}, 8, Activation::Silu));
   check(operation);
 }
 
@@ -192,6 +238,8 @@ TEST_CASE("projections by quantized weights on every device", "[ops][quantized]"
                                  tokens == 3 ? adjacent : halves, tokens != 3));
       cases.push_back(gated_case({.tokens = tokens, .depth = 3 * block, .quantized = {type}}, 20, Activation::Silu));
     }
+    cases.push_back(
+        activated_case({.depth = 3 * block, .norm = Norm::Mean, .quantized = {type}}, 16, Activation::GeluErf));
     // Reads of 16 bytes.
     cases.push_back(plain_case({.tokens = 2, .depth = 4096 + block, .quantized = {type}}, {8, 4}));
   }
@@ -201,17 +249,19 @@ TEST_CASE("projections by quantized weights on every device", "[ops][quantized]"
   cases.push_back(
       heads_case({.depth = 512, .quantized = {DType::Q4_K, DType::Q4_K, DType::Q6_K}}, {2, 2, 2}, 8, adjacent, true));
   cases.push_back(
-      plain_case({.tokens = 5, .depth = 768, .norm = false, .quantized = {DType::Q8_0, DType::Q5_K}}, {12, 16}));
+      plain_case({.tokens = 5, .depth = 768, .norm = Norm::None, .quantized = {DType::Q8_0, DType::Q5_K}}, {12, 16}));
   cases.push_back(gated_case({.depth = 256, .quantized = {DType::Q4_0, DType::Q5_0}}, 8, Activation::Silu));
   const std::vector<TestDevice> devices = devices_for_quantized_projections();
   if (!devices.empty()) check(operation, devices);
 }
 
-// The squares of these rows leave the range of f32.
+// The squares of these rows leave the range of f32, or their mean is far larger than what the norm leaves of them.
 TEST_CASE("projections of rows near 1e19 on every device", "[ops]") {
   Operation operation{"projection", {}, {DType::F32}};
-  for (const double magnitude : {1e19, 1e-25, 1e38})
-    operation.cases.push_back(plain_case({.tokens = 2, .magnitude = magnitude}, {8, 4}));
+  for (const Norm norm : {Norm::Root, Norm::Mean})
+    for (const double magnitude : {1e19, 1e-25, 1e38})
+      operation.cases.push_back(plain_case({.tokens = 2, .norm = norm, .magnitude = magnitude}, {8, 4}));
+  operation.cases.push_back(plain_case({.tokens = 3, .norm = Norm::Mean, .around = 10000.0}, {8, 4}));
   check(operation);
 }
 

@@ -79,7 +79,7 @@ class Projecting {
     return found == graph_.weights.end() ? nullptr : weights_.find(found->name);
   }
 
-  // A product of few rows by a weight stored as [N, K], whose epilogue is at most a bias.
+  // A product of few rows by a weight stored as [N, K].
   bool is_product(size_t n) {
     const Node& product = node(n);
     if (product.op != Op::Matmul) return false;
@@ -149,7 +149,11 @@ class Projecting {
           stored_alike(first, reader.node) && shows_same(node(reader.node).inputs[in::kA], rows))
         all.push_back(reader.node);
     std::sort(all.begin(), all.end());
-    if (!find_gated(all, &group)) {
+    find_gated(all, &group);
+    if (!group.gated && !is_plain(first)) {
+      // An activation is that of one product, with a norm before it.
+      if (!node(first).inputs[in::kResidual].valid()) group.products = {first};
+    } else if (!group.gated) {
       for (const size_t n : all)
         if (is_plain(n) && group.products.size() < 3) group.products.push_back(n);
       find_rotations(&group);
@@ -168,7 +172,7 @@ class Projecting {
   static bool saves_passes(const Group& group) { return group.nodes().size() > 1; }
 
   // act(gate) * up: the second product has the first as its residual.
-  bool find_gated(const std::vector<size_t>& all, Group* group) const {
+  void find_gated(const std::vector<size_t>& all, Group* group) const {
     for (const size_t up : all) {
       const Tensor gate = node(up).inputs[in::kResidual];
       const auto& attrs = node(up).as<MatmulAttrs>();
@@ -179,10 +183,9 @@ class Projecting {
         if (info(n, in::kB).dtype != info(up, in::kB).dtype) continue;
         group->products = {n, up};
         group->gated = true;
-        return true;
+        return;
       }
     }
-    return false;
   }
 
   // All rotations of a pass turn alike; a product whose rotation differs keeps it as a pass.
@@ -302,9 +305,11 @@ class Projecting {
     if (producer < 0 || flow_.is_output[storage(rows)] || flow_.readers(storage(rows)).size() != readers) return {};
     const auto n = static_cast<size_t>(producer);
     const Node& norm = node(n);
-    const Tensor gamma = norm.inputs[in::kGamma];
-    if (norm.op != Op::RmsNorm || norm.inputs[in::kNormResidual].valid() ||
-        (gamma.valid() && !is_vector(gamma, build_.info(rows).dtype)) ||
+    const auto is_factor = [&](size_t i) {
+      return !norm.inputs[i].valid() || is_vector(norm.inputs[i], build_.info(rows).dtype);
+    };
+    if ((norm.op != Op::RmsNorm && norm.op != Op::LayerNorm) || norm.inputs[in::kNormResidual].valid() ||
+        !is_factor(in::kGamma) || !is_factor(in::kBeta) ||
         !build_.same_shape(build_.info(norm.outputs[0]), build_.info(rows)) || !is(build_.info(rows).offset, 0))
       return {};
     return n;
@@ -346,7 +351,9 @@ class Projecting {
     if (group.norm) {
       joined.inputs[in::kX] = node(*group.norm).inputs[in::kX];
       joined.inputs[in::kProjectionGamma] = node(*group.norm).inputs[in::kGamma];
+      joined.inputs[in::kProjectionBeta] = node(*group.norm).inputs[in::kBeta];
       attrs.norm_eps = node(*group.norm).as<NormAttrs>().eps;
+      attrs.around_mean = node(*group.norm).op == Op::LayerNorm;
       joined.label = node(*group.norm).label + '+';
     }
     const auto place = [&attrs](size_t i, SizeId room) {
@@ -381,10 +388,8 @@ class Projecting {
       joined.label += '+' + last_name(copy.label);
     }
     if (attrs.apart != 0) attrs.head = build_.max_of(*group.head);
-    if (group.gated) {
-      attrs.activation = node(group.products[0]).as<MatmulAttrs>().activation;
-      joined.outputs = {node(group.products[1]).outputs[0]};
-    }
+    attrs.activation = node(group.products[0]).as<MatmulAttrs>().activation;  // of a gate, or of a product alone
+    if (group.gated) joined.outputs = {node(group.products[1]).outputs[0]};
     if (!binds_weights_of(joined)) return;
     for (uint32_t i = 0; i < attrs.count; ++i)
       attrs.columns[i] = build_.max_of(build_.info(joined.inputs[in::kProjectionWeights + i]).dims[1]);

@@ -57,7 +57,9 @@ uint32_t projection_flags(const Select& select) {
   const auto& attrs = select.node.as<ProjectionAttrs>();
   uint32_t flags = attrs.turned * HEED_PROJECTION_TURNED;
   if (attrs.norm_eps) flags |= HEED_PROJECTION_NORM;
+  if (attrs.around_mean) flags |= HEED_PROJECTION_MEAN;
   if (select.has(in::kProjectionGamma)) flags |= HEED_PROJECTION_GAMMA;
+  if (select.has(in::kProjectionBeta)) flags |= HEED_PROJECTION_BETA;
   if (attrs.gated) flags |= HEED_PROJECTION_GATED;
   if (attrs.rotary.pairs == RotaryPairs::Halves) flags |= HEED_PROJECTION_HALVES;
   if (select.has(in::kProjectionPositions)) flags |= HEED_PROJECTION_POSITIONS;
@@ -218,6 +220,7 @@ void emit_projection(const Emit& emit) {
   p.x_b = u32(row_strides_of(x).b), p.x_s = u32(row_strides_of(x).s);
   const uint64_t begin = span_of_weights(emit.schedule, emit.node).begin;
   p.gamma = start_of(emit, in::kProjectionGamma, begin);
+  p.offset[1] = start_of(emit, in::kProjectionBeta, begin);
   const uint32_t kernel = choose(emit.kernels, problem_of(x));
   const Traits& traits = emit.kernels.uses[kernel].traits;
   int64_t tiles = 0;
