@@ -88,8 +88,7 @@ class DecodingBuilder {
     } else {
       next = g_.argmax(ruled);
     }
-    const Tensor probability = g_.take(g_.log_softmax(ruled), 2, g_.reshape(next, {1, 1, 1}));
-    g_.output("log_probability", g_.reshape(probability, {1, 1}));
+    g_.output("loss", g_.cross_entropy(ruled, next));
     return next;
   }
 

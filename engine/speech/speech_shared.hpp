@@ -21,7 +21,7 @@ struct SpeechRun {
   std::vector<float> looks;  // [heads that align, ids, encoder.positions]
   std::array<int32_t, 4> limits = {};
   std::array<int32_t, 1> start = {}, next = {}, seed = {}, step = {};
-  std::array<float, 1> log_probability = {}, no_speech = {};
+  std::array<float, 1> loss = {}, no_speech = {};
   SampleWords settings = {};
   // What the plan is given: buffers of the above.
   Plan plan;
@@ -34,7 +34,7 @@ struct SpeechRun {
 };
 
 // What a plan of the decoder does. All give "next" [1, 1], the token that is drawn among "limits" (speech::Limits, I32 [1, 1, 4]), and its
-// "log_probability" [1, 1]. The position "past" is how many tokens the states have.
+// "loss" [1, 1], -log(its probability). The position "past" is how many tokens the states have.
 struct Decoding {
   // True: it reads the prompt "ids" [1, tokens], and also gives "no_speech" [1, 1], the probability at the row "start" [1, 1]. False: it
   // reads the token that the last run drew.

@@ -11,7 +11,7 @@ void SpeechRun::finish(Status status) {
   if (of != nullptr) {
     of->run_status = status;
     of->run_next = next[0];
-    of->run_log_probability = log_probability[0];
+    of->run_log_probability = -loss[0];
     of->run_no_speech = no_speech[0];
     of->run_looks.swap(looks);
     of->has_run = true;
@@ -79,7 +79,7 @@ void SpeechStream::Impl::prepare() {
   const bool draws = temperature > 0 && stage != Stage::Detects, reads = stage != Stage::Draws;
   run.plan = reads ? (draws ? fallback_reader : reader) : (draws ? fallback_drawer : drawer);
   run.extents = {{"past", there}};
-  run.buffers = {{"limits", given.limits}, {"next", run.next}, {"log_probability", run.log_probability}};
+  run.buffers = {{"limits", given.limits}, {"next", run.next}, {"loss", run.loss}};
   const auto give = [&](std::initializer_list<HostBuffer> more) {
     run.buffers.insert(run.buffers.end(), more.begin(), more.end());
   };

@@ -16,6 +16,10 @@ int64_t copies_to_states(const Plan& plan) {
                        [](const PassInfo& pass) { return pass.label == "append" || pass.label.ends_with(".append"); });
 }
 
+// Of a token on a GPU: queries, keys and values, an attention and its output; a query, an attention and its output; and two of the
+// feed-forward block. The rest takes the token's row and the positions', makes logits, draws, and writes down what was drawn.
+constexpr size_t kPassesOfLayer = 8, kPassesAround = 7;
+
 }  // namespace
 
 TEST_CASE("whisper: tiny models hear what numpy hears", "[speech]") {
@@ -38,6 +42,9 @@ TEST_CASE("whisper: tiny models hear what numpy hears", "[speech]") {
       // Keys and values are written by what makes them.
       CHECK(copies_to_states(recognizer.encoder()) == 0);
       CHECK(copies_to_states(recognizer.decoder()) == 1);  // the token
+      if (on.device.info().kind != DeviceKind::Cpu)
+        CHECK(recognizer.decoder().passes().size() ==
+              kPassesOfLayer * static_cast<size_t>(tiny.model.config().decoder.layers) + kPassesAround);
       SpeechText plain, timed;
       REQUIRE(recognizer.recognize(tiny.sound, without_doubts(false), &plain) == Status::Ok);
       CHECK(ids_of(plain) == tiny.lists("plain"));
