@@ -57,8 +57,9 @@ undocumented=$(grep -v '(variable) of struct' "$HEED_MANUAL/doxygen.log" | sed "
 
 "$here/pages.py" "$HEED_MANUAL" --check || failed=1
 # Words that are right though codespell knows a commoner one, and data that is no English.
-wrong=$(git ls-files -z include engine shaders samples tests '*.md' | grep -z -E '\.(md|hpp|h|cpp|inc|py|sh|cmake|comp|glsl|gd)$' |
-  grep -z -v -E '^tests/search/data/' | xargs -0 codespell --ignore-words "$here/words.txt" || true)
+wrong=$({ git ls-files -z include engine shaders samples tests '*.md' 2>/dev/null || find include engine shaders samples tests -type f -print0; } |
+  grep -z -E '\.(md|hpp|h|cpp|inc|py|sh|cmake|comp|glsl|gd)$' | grep -z -v -E '^tests/search/data/' |
+  xargs -0 codespell --ignore-words "$here/words.txt" || true)
 [[ -z $wrong ]] || { sed 's/^/FAIL /' <<<"$wrong"; failed=1; }
 [[ $failed -ne 0 ]] || echo "ok public names of C++, C and Python, and spelling"
 exit $failed
