@@ -133,6 +133,8 @@ TEST_CASE("the floor: every limit that is too low is named with both values", "[
   CHECK(capabilities_of(device).registers == heed::kManyRegisters);
   device.driver_id = VK_DRIVER_ID_MOLTENVK;
   CHECK(capabilities_of(device).registers == 128);
+  device.driver_id = VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA;
+  CHECK(capabilities_of(device).registers == 128);
   limits.maxComputeSharedMemorySize = 8192;
   CHECK(below_floor(device) == "maxComputeSharedMemorySize is 8192; 16384 is needed");
   device.queue_families.clear();

@@ -129,12 +129,15 @@ bool may_use_subgroups() { return test_setting("HEED_SUBGROUPS") != "never"; }
 
 bool is_software(const PhysicalDevice& device) { return device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
 
-// Apple's GPUs have 256 halves for an invocation, Qualcomm's 48 vectors of four, AMD's and NVIDIA's 256 registers.
+// Apple's GPUs have 256 halves for an invocation, Qualcomm's 48 vectors of four, AMD's and NVIDIA's 256 registers. Intel's have 128
+// where a subgroup has 16 invocations, from Xe2 on, or 8, before.
 uint32_t registers_of(const PhysicalDevice& device) {
   if (is_software(device)) return kRegistersInMemory;
   constexpr int kHoneykrisp = 26;  // of Mesa; older headers of Vulkan lack its name
   switch (static_cast<int>(device.driver_id)) {
     case VK_DRIVER_ID_MOLTENVK:
+    case VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA:
+    case VK_DRIVER_ID_INTEL_PROPRIETARY_WINDOWS:
     case kHoneykrisp: return 128;
     case VK_DRIVER_ID_MESA_TURNIP:
     case VK_DRIVER_ID_QUALCOMM_PROPRIETARY: return 192;
