@@ -98,7 +98,8 @@ uint32_t new_id() {
 // A buffer's handle is the number of its first page, counted from 1.
 int create_buffer(int device, drm_xe_gem_create* buffer) {
   static char lock = 0;
-  while (__atomic_test_and_set(&lock, __ATOMIC_ACQUIRE)) {}
+  while (__atomic_test_and_set(&lock, __ATOMIC_ACQUIRE)) {
+  }
   const off64_t begin = lseek64(device, 0, SEEK_END);
   const int result = begin < 0 ? -1 : ftruncate64(device, off64_t(begin + (buffer->size + kPage - 1) / kPage * kPage));
   __atomic_clear(&lock, __ATOMIC_RELEASE);
@@ -156,11 +157,11 @@ void tell_memory(Answer* answer) {
 void tell_config(Answer* answer) {
   const bool vram = gpu().vram != 0;
   answer->add_count(5);
-  answer->add(uint64_t{gpu().device | gpu().revision << 16});               // DRM_XE_QUERY_CONFIG_REV_AND_DEVICE_ID
-  answer->add(uint64_t{vram ? DRM_XE_QUERY_CONFIG_FLAG_HAS_VRAM : 0u});     // _FLAGS
-  answer->add(vram ? kPageOfVram : kPage);                                  // _MIN_ALIGNMENT
-  answer->add(uint64_t{48});                                                // _VA_BITS
-  answer->add(uint64_t{1});                                                 // _MAX_EXEC_QUEUE_PRIORITY
+  answer->add(uint64_t{gpu().device | gpu().revision << 16});            // DRM_XE_QUERY_CONFIG_REV_AND_DEVICE_ID
+  answer->add(uint64_t{vram ? DRM_XE_QUERY_CONFIG_FLAG_HAS_VRAM : 0u});  // _FLAGS
+  answer->add(vram ? kPageOfVram : kPage);                               // _MIN_ALIGNMENT
+  answer->add(uint64_t{48});                                             // _VA_BITS
+  answer->add(uint64_t{1});                                              // _MAX_EXEC_QUEUE_PRIORITY
 }
 
 void tell_parts(Answer* answer) {

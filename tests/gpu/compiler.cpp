@@ -139,8 +139,10 @@ bool Compiler::compile(const KernelKey& key, const Shader& shader, Compiled* res
 bool Compiler::read(VkPipeline pipeline, Compiled* result) {
   auto which = structure<VkPipelineInfoKHR>(VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR);
   which.pipeline = pipeline;
-  uint32_t count = 0;
-  if (get_executables_(device_, &which, &count, nullptr) != VK_SUCCESS || count == 0) return false;
+  uint32_t count = 1;
+  auto first = structure<VkPipelineExecutablePropertiesKHR>(VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_PROPERTIES_KHR);
+  if (get_executables_(device_, &which, &count, &first) < 0 || count == 0) return false;
+  result->statistics["Subgroup size"] = first.subgroupSize;
   auto executable = structure<VkPipelineExecutableInfoKHR>(VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR);
   executable.pipeline = pipeline;  // a compute pipeline has one executable: number 0
 

@@ -37,6 +37,22 @@ MASKS = 8 | 32 | 64 | 128  # flags of attention: masks, biases, fills, dropout
 WAIT_ONCE = {"matmul_matrix": (4, 32), "matmul_quantized_matrix": (4, 32), "matmul_quantized_bytes": (4, 32),
              "attention_matrix": (6, 1024)}
 MORE_GROUPS = {
+    ("mesa-26-bmg", "attention_matrix", "aligned"): 4,
+    ("mesa-26-bmg", "attention_matrix", "unaligned"): 25,
+    ("mesa-26-bmg", "matmul_matrix", "aligned"): 3,
+    ("mesa-26-bmg", "matmul_matrix", "unaligned"): 10,
+    ("mesa-26-bmg", "matmul_quantized_bytes", "aligned"): 10,
+    ("mesa-26-bmg", "matmul_quantized_bytes", "unaligned"): 29,
+    ("mesa-26-bmg", "matmul_quantized_matrix", "aligned"): 5,
+    ("mesa-26-bmg", "matmul_quantized_matrix", "unaligned"): 9,
+    ("mesa-26-dg2", "attention_matrix", "aligned"): 6,
+    ("mesa-26-dg2", "attention_matrix", "unaligned"): 23,
+    ("mesa-26-dg2", "matmul_matrix", "aligned"): 5,
+    ("mesa-26-dg2", "matmul_matrix", "unaligned"): 29,
+    ("mesa-26-dg2", "matmul_quantized_bytes", "aligned"): 11,
+    ("mesa-26-dg2", "matmul_quantized_bytes", "unaligned"): 67,
+    ("mesa-26-dg2", "matmul_quantized_matrix", "aligned"): 12,
+    ("mesa-26-dg2", "matmul_quantized_matrix", "unaligned"): 25,
     ("mesa-26-ga102", "attention_matrix", "aligned"): 2,
     ("mesa-26-ga102", "attention_matrix", "aligned, masks"): 65,
     ("mesa-26-ga102", "attention_matrix", "aligned, wide heads"): 4,
@@ -68,6 +84,8 @@ MORE_GROUPS = {
 PRODUCTS, HEADS = (12, {8: 128}, 4, 8 | 16 | 32, 0), (15, {4: 64, 14: 32}, 6, 1024, MASKS)
 MOST_EACH = {"matmul_f16_matrix": PRODUCTS, "matmul_bf16_matrix": PRODUCTS,
              "attention_f16_matrix": HEADS, "attention_bf16_matrix": HEADS}
+# ANV reads fragments from shared memory element by element, and spills: these may only become fewer.
+MORE_EACH = {("mesa-26-bmg", "attention_f16_matrix"): 91, ("mesa-26-dg2", "attention_f16_matrix"): 201}
 
 
 # Of the rows of commits whose heed_pipelines named no columns. Their examples have other names, and their kernels no constant for types.
@@ -218,6 +236,7 @@ def busy(rows):
         flags = constants[flags]
         if any(constants[at] < value for at, value in least.items()) or flags & wanted != wanted or flags & unwanted:
             continue
+        most = MORE_EACH.get((row["chip"], row["kernel"]), most)
         if float(row["per_product"]) > most:
             yield (f"{row['chip']} {row['kernel']} of {row['example']}: a step takes {row['per_product']} instructions for each "
                    f"product, where {most} may be")

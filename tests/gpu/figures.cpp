@@ -9,20 +9,23 @@ namespace {
 struct Names {
   std::string_view driver;  // as its name begins
   const char *registers, *scalar_registers, *spills, *more_spills, *scratch, *shared, *occupancy, *instructions,
-      *cycles, *listing;
+      *cycles, *listing, *fills = nullptr, *messages = nullptr;
 };
 
-constexpr Names kDrivers[] = {{"radv", "VGPRs", "SGPRs", "Spilled VGPRs", "Spilled SGPRs", "Scratch size", "LDS size",
-                               "Subgroups per SIMD", "Instructions", "Latency", "ACO IR"},
-                              {"NVK", "Number of GPRs", nullptr, "Spills to memory", nullptr, "SLM size", nullptr,
-                               "Max warps/SM", "Instruction count", "Static cycle count", "NAK assembly"},
-                              {"Honeykrisp", "GPRs", "Uniforms", "Spills", nullptr, "Scratch", nullptr, "Threads",
-                               "Instructions", "ALU", nullptr},
-                              {"turnip", "Registers used", nullptr, "STP Count", nullptr, nullptr, nullptr,
-                               "Max Waves Per Core", "Instruction Count", nullptr, "IR3 Assembly"},
-                              // "Local Memory Size" of NVIDIA's own driver is the same for all kernels.
-                              {"NVIDIA", "Register Count", nullptr, nullptr, nullptr, "Stack Size",
-                               "Shared Memory Size", nullptr, nullptr, nullptr, nullptr}};
+constexpr Names kDrivers[] = {
+    {"radv", "VGPRs", "SGPRs", "Spilled VGPRs", "Spilled SGPRs", "Scratch size", "LDS size", "Subgroups per SIMD",
+     "Instructions", "Latency", "ACO IR"},
+    {"NVK", "Number of GPRs", nullptr, "Spills to memory", nullptr, "SLM size", nullptr, "Max warps/SM",
+     "Instruction count", "Static cycle count", "NAK assembly"},
+    {"Honeykrisp", "GPRs", "Uniforms", "Spills", nullptr, "Scratch", nullptr, "Threads", "Instructions", "ALU",
+     nullptr},
+    {"turnip", "Registers used", nullptr, "STP Count", nullptr, nullptr, nullptr, "Max Waves Per Core",
+     "Instruction Count", nullptr, "IR3 Assembly"},
+    {"Intel open-source Mesa", "Max live registers", nullptr, "Spills", nullptr, "Scratch Memory Size",
+     "Workgroup Memory Size", "Subgroup size", "Instructions", "Cycles", "GEN Assembly", "Fills", "SENDs"},
+    // "Local Memory Size" of NVIDIA's own driver is the same for all kernels.
+    {"NVIDIA", "Register Count", nullptr, nullptr, nullptr, "Stack Size", "Shared Memory Size", nullptr, nullptr,
+     nullptr, nullptr}};
 
 }  // namespace
 
@@ -35,6 +38,8 @@ Figures figures_of(std::string_view driver, const Compiled& compiled) {
   figures.registers = of(names->registers);
   figures.scalar_registers = of(names->scalar_registers);
   figures.spills = of(names->spills) + of(names->more_spills);
+  figures.fills = of(names->fills);
+  figures.messages = of(names->messages);
   figures.scratch = of(names->scratch);
   figures.shared = of(names->shared);
   figures.occupancy = of(names->occupancy);

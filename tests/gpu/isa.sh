@@ -2,16 +2,17 @@
 # Compiles every kernel that heed would choose on GPUs of several makers with Mesa's compilers for them, which need no
 # such GPU, and compares registers, spills, occupancy and instructions with the table tests/gpu/families.csv; families.py says how.
 #
-#   tests/gpu/isa.sh [amd] [nvidia] [apple] [qualcomm]   these makers, or all. A row for each kernel: build/isa/CHIP.csv
+#   tests/gpu/isa.sh [amd] [nvidia] [intel] [apple] [qualcomm]   these makers, or all. A row for each kernel: build/isa/CHIP.csv
 #   tests/gpu/isa.sh ... --one        compiles a third of each family for one chip of each maker, instead of one of each
 #                                     generation; kernels that are missing are found all the same
+#                                     Of Intel's, whose compiler takes long, an eighteenth is compiled at all times
 #   tests/gpu/isa.sh ... --update     writes the table
 #   tests/gpu/isa.sh ... --against COMMIT   builds that commit, and compares kernel by kernel and family by family
 #   tests/gpu/isa.sh ... --assembly FOLDER  also writes the assembly of every kernel there
 #
 # Needs a build (build/tests/heed_pipelines and heed_warm_start, or HEED_BUILD). Two versions of Mesa are fetched from
 # Debian into build/drivers: 25.0.7, whose RADV (AMD) does without hardware, and the newest with libraries that
-# play the part of a kernel's drivers: RADV, NVK (NVIDIA), Honeykrisp (Apple) and Turnip (Qualcomm). amd also times a
+# play the part of a kernel's drivers: RADV, NVK (NVIDIA), ANV (Intel), Honeykrisp (Apple) and Turnip (Qualcomm). amd also times a
 # host's second start, which has the pipeline cache of the first. Exit code 3 where the drivers cannot be had.
 set -uo pipefail
 
@@ -26,7 +27,7 @@ table=$root/tests/gpu/families.csv
 makers=() one=0 update=0 assembly= commit=
 while [[ $# -gt 0 ]]; do
   case $1 in
-    amd | nvidia | apple | qualcomm) makers+=("$1") ;;
+    amd | nvidia | intel | apple | qualcomm) makers+=("$1") ;;
     --one) one=1 ;;
     --update) update=1 ;;
     --against) commit=$(git -C "$root" rev-parse --verify "${2:?usage: isa.sh --against COMMIT}^{commit}") && shift || exit 2 ;;
@@ -35,7 +36,7 @@ while [[ $# -gt 0 ]]; do
   esac
   shift
 done
-[[ ${#makers[@]} -gt 0 ]] || makers=(amd nvidia apple qualcomm)
+[[ ${#makers[@]} -gt 0 ]] || makers=(amd nvidia intel apple qualcomm)
 [[ $one -eq 0 || $update -eq 0 ]] || { echo "--update needs all kernels, and --one compiles a third" >&2; exit 2; }
 [[ -x $program && -x $warm_start ]] || { echo "no $program; build heed first" >&2; exit 2; }
 
@@ -70,6 +71,7 @@ compilers_of() {
       if [[ $one -eq 1 ]]; then echo mesa-26-navi31; else printf '%s\n' mesa-25-vega10 mesa-26-{navi21,navi31,gfx1201}; fi
       ;;
     nvidia) echo mesa-26-ga102 ;;
+    intel) if [[ $one -eq 1 ]]; then echo mesa-26-bmg; else printf '%s\n' mesa-26-{bmg,dg2,tgl}; fi ;;
     apple) echo mesa-26-m1 ;;
     qualcomm) echo mesa-26-a740 ;;
   esac
@@ -77,13 +79,15 @@ compilers_of() {
 
 # --- Rows ---------------------------------------------------------------------------------------------------------------
 
+is_sampled() { [[ $one -eq 1 || $1 == *-bmg || $1 == *-dg2 || $1 == *-tgl ]]; }
+
 # compile PROGRAM FOLDER MESA-CHIP: FOLDER/MESA-CHIP.csv, with a row for each kernel; none where a kernel does not compile.
 compile() {
   local file=$2/$3.csv part listings=${assembly:-$2/$3}
   mkdir -p "$listings"
   : >"$file"
   for ((part = 0; ; part++)); do
-    run_on "$3" "$1" "$3" "$listings" "$part" $([[ $one -eq 0 ]] || echo sample) >"$file.part" ||
+    run_on "$3" "$1" "$3" "$listings" "$part" $(is_sampled "$3" && echo sample) >"$file.part" ||
       { rm -f "$file" "$file.part"; return; }
     [[ -s $file.part ]] || break
     cat "$file.part" >>"$file"

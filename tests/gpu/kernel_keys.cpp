@@ -52,12 +52,12 @@ void remember(const KernelUse& use, const std::string& example, std::vector<Chos
   chosen->push_back({use.key, use.buffer_count, example, use.traits, family_of(kernel_info(use.key.id).name), false});
 }
 
-void sample(std::vector<ChosenKernel>* chosen) {
+void sample(size_t each, std::vector<ChosenKernel>* chosen) {
   std::map<std::string, size_t> groups;  // of each family, up to here
   const ChosenKernel* before = nullptr;
   for (ChosenKernel& kernel : *chosen) {
     const bool begins = before == nullptr || before->key.id != kernel.key.id || before->example != kernel.example;
-    kernel.sampled = (begins ? groups[kernel.family]++ : groups[kernel.family] - 1) % 3 == 0;
+    kernel.sampled = (begins ? groups[kernel.family]++ : groups[kernel.family] - 1) % each == 0;
     before = &kernel;
   }
 }
@@ -87,7 +87,7 @@ std::vector<Example> examples() {
 
 }  // namespace
 
-bool choose_kernels(const Capabilities& device_alone, std::vector<ChosenKernel>* chosen) {
+bool choose_kernels(const Capabilities& device_alone, size_t each, std::vector<ChosenKernel>* chosen) {
   const auto all = std::make_shared<Tuning>();
   all->lists_all = true;  // not only what plans keep, so that costs can be compared with what compilers make
   Capabilities device = device_alone;
@@ -114,7 +114,7 @@ bool choose_kernels(const Capabilities& device_alone, std::vector<ChosenKernel>*
   }
   std::stable_sort(chosen->begin(), chosen->end(),
                    [](const ChosenKernel& a, const ChosenKernel& b) { return a.key.id < b.key.id; });
-  sample(chosen);
+  sample(each, chosen);
   return true;
 }
 

@@ -14,11 +14,11 @@ struct ChosenKernel {
   std::string example;   // the first case that asks for it
   Traits traits;         // there
   std::string family;    // its name without storage types: "matmul_vector_subgroup"
-  bool sampled = false;  // in each third group of its family; kernels of one name and example are a group
+  bool sampled = false;  // in one of so many groups of its family; kernels of one name and example are a group
 };
 
 // Every pipeline that the cases of cases/op_case.hpp ask of a device, at sizes that models have, each once, in the order of the variant table. False, with
-// the reason on stderr, if a case cannot be planned.
-bool choose_kernels(const Capabilities& device, std::vector<ChosenKernel>* chosen);
+// the reason on stderr, if a case cannot be planned. `each`: one group of so many is sampled.
+bool choose_kernels(const Capabilities& device, size_t each, std::vector<ChosenKernel>* chosen);
 
 }  // namespace heed::gpu_tests

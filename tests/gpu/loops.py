@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The hot loop of each kernel, read from the listings that compilers made: RADV's assembly and NVK's. Other compilers print none.
+"""The hot loop of each kernel, read from the listings that compilers made: RADV's assembly, NVK's and ANV's. Other compilers print none.
 
   loops.py add ROWS FOLDER     adds these columns to the rows of heed_pipelines or heed_profile, whose listings lie in FOLDER
   loops.py show LISTING...     prints them for single files
@@ -11,7 +11,7 @@
 A step is one turn of the innermost loop that both multiplies and loads from memory; empty where there is none, or no listing.
 Instructions take no time here and a load takes 1, until something waits for it: load_groups is what a turn takes, once turns
 repeat. Where paths meet, the later time counts. On NVIDIA six scoreboards are all that can be waited for; a load that shares one
-with reads from shared memory is waited for with them. Scalar loads, most of which a cache answers, are not counted.
+with reads from shared memory is waited for with them; Intel has 32. Loads of a subgroup's common values, and scalar loads, most of which a cache answers, are not counted.
 """
 import csv
 import math
@@ -23,8 +23,8 @@ COLUMNS = ["load_groups", "per_product"]
 # Of the heaviest step, in rows of heed_profile: a turn's instructions, products and multiply-adds, and the instructions of the loop.
 # Those of a turn are of the loop within it that does most of the multiplying, if there is one.
 STEP_COLUMNS = ["step_instructions", "step_products", "step_multiply_adds", "step_length"]
-PRODUCTS = ("v_wmma", "v_mfma", "v_swmmac", "hmma", "imma")
-MULTIPLY_ADDS = ("v_fma", "v_pk_fma", "v_mac", "v_mad_f", "v_mad_mix", "v_dual_fmac", "v_dot", "ffma", "hfma2", "idp4")
+PRODUCTS = ("v_wmma", "v_mfma", "v_swmmac", "hmma", "imma", "dpas")
+MULTIPLY_ADDS = ("v_fma", "v_pk_fma", "v_mac", "v_mad_f", "v_mad_mix", "v_dual_fmac", "v_dot", "ffma", "hfma2", "idp4", "mad", "dp4a")
 OF_A_PRODUCT = 32  # multiply-adds that weigh as much as a product: what an instruction of mix.cpp does
 
 
@@ -43,14 +43,14 @@ class Block:
 
 
 class Boards:
-    """NVIDIA: when the last load of each scoreboard is there."""
+    """NVIDIA and Intel: when the last load of each scoreboard is there."""
 
     def __init__(self):
-        self.now, self.ready = 0, [0] * 6
+        self.now, self.ready = 0, [0] * 32
 
     def run(self, step):
         waits, board, is_load = step
-        for i in range(6):
+        for i in range(32):
             if waits >> i & 1:
                 self.now = max(self.now, self.ready[i])
         if board is not None:
@@ -112,6 +112,63 @@ def read_nvk(lines):
         block.loads += is_load
         if waits or writes:
             block.steps.append((int(waits[1], 2) if waits else 0, int(writes[1]) if writes else None, is_load))
+    return blocks, Boards
+
+
+def read_intel(lines):
+    """Of GPUs that have a unit for memory alone; before DG2 a listing does not tell its loads from those of shared memory."""
+    blocks, labels, jumps, block = [], {}, [], None
+    falls, ahead, word = False, [], None
+
+    def begin():
+        nonlocal block, falls
+        if block is None or block.instructions:
+            block = Block()
+            if falls:
+                block.preds.append(len(blocks) - 1)
+            blocks.append(block)
+        falls = True
+
+    begin()
+    for line in lines:
+        label = re.match(r"(LABEL\d+):", line)
+        if label:
+            begin()
+            labels[label[1]] = len(blocks) - 1
+            continue
+        if re.match(r"[a-z(]", line):
+            word = re.sub(r"^\(.*?\) ", "", line).partition("(")[0]
+            block.count(word)
+            ahead = [line]
+        elif word and line.startswith(" "):
+            ahead.append(line)
+        else:
+            continue
+        if "{ align1 " not in line:
+            continue
+        text = " ".join(ahead)
+        waits, sets = 0, None
+        for number, kind in re.findall(r"\$(\d+)(\.\w+)?", text.rpartition("{ align1 ")[2]):
+            if kind == ".dst":
+                waits |= 1 << int(number)
+            elif not kind:
+                sets = int(number)
+        if word == "sync allwr":
+            waits = (1 << 32) - 1
+        is_load = word.startswith("send") and "ugm MsgDesc: ( load" in text and ", transpose" not in text
+        block.loads += is_load
+        if waits or sets is not None:
+            block.steps.append((waits, sets, is_load))
+        target = re.search(r"\bJIP: +(LABEL\d+)", text)
+        if target and word != "endif":
+            jumps.append((target[1], len(blocks) - 1))
+            begin()
+            if word == "else":  # what comes next is for others
+                block.preds.clear()
+        word = None
+    for name, source in jumps:
+        if name in labels:
+            blocks[labels[name]].preds.append(source)
     return blocks, Boards
 
 
@@ -266,7 +323,8 @@ def read_steps(text):
     and one for others. The heaviest comes first."""
     lines = text.splitlines()
     is_nvk = any(line.startswith("block") for line in lines)
-    blocks, new_state = read_nvk(lines) if is_nvk else read_amd(lines)
+    is_intel = not is_nvk and "{ align1 " in text
+    blocks, new_state = read_nvk(lines) if is_nvk else read_intel(lines) if is_intel else read_amd(lines)
     if not blocks:
         return []
     order = order_of(blocks)

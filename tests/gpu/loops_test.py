@@ -49,6 +49,29 @@ BB4:
 	s_endpgm                                                    ; bfb00000
 """
 
+# A step with two loads, the second on one way alone, and two products; a load of common values has no part in it.
+INTEL = """
+mov(16)         g3<1>D          0D                              { align1 1H };
+LABEL0:
+send(16)        g10UD           g3UD            nullUD          0x04403580                0x00000000
+                ugm MsgDesc: ( load, a32, d32, V4, L1STATE_L3MOCS dst_len = 4 bti )  BTI 0  base_offset 0  { align1 1H I@1 $0 };
+{between}
+(+f0.0) if(16)  JIP:  LABEL1          UIP:  LABEL1              { align1 1H };
+send(16)        g20UD           g3UD            nullUD          0x04403580                0x00000000
+                ugm MsgDesc: ( load, a32, d32, V4, L1STATE_L3MOCS dst_len = 4 bti )  BTI 0  base_offset 0  { align1 1H $1 };
+send(1)         g30UD           g3UD            nullUD          0x0210d580                0x00000000
+                ugm MsgDesc: ( load, a64, d32, V16, transpose, L1STATE_L3MOCS dst_len = 1 flat )  base_offset 0  { align1 WE_all 1N $2 };
+LABEL1:
+endif(16)       JIP:  LABEL2                                    { align1 1H };
+mov(16)         g40<1>UD        g30<0,1,0>UD                    { align1 1H $2.dst };
+mov(16)         g40<1>UD        g10<8,8,1>UD                    { align1 1H $0.dst };
+mov(16)         g41<1>UD        g20<8,8,1>UD                    { align1 1H $1.dst };
+dpas.8x8(16)    g50<1>F         g50<1,1,0>F     g10<1,1,0>HF    g20<1,1,0>HF { align1 WE_all 1H $3 };
+dpas.8x8(16)    g58<1>F         g58<1,1,0>F     g10<1,1,0>HF    g20<1,1,0>HF { align1 WE_all 1H $4 };
+LABEL2:
+(-f0.0) while(16) JIP:  LABEL0                                  { align1 1H };
+"""
+
 RARE = """
 BB0:
 	s_branch BB1                                                ; bfa00001
@@ -115,6 +138,20 @@ class Amd(unittest.TestCase):
 
     def test_another_makers_listing(self):
         self.assertIsNone(loops.read_listing("l0:\n(ss)mad.f32 r0.x, r1.x, r2.x, r3.x\n"))
+
+
+class Intel(unittest.TestCase):
+    def groups(self, between):
+        return loops.read_listing(INTEL.replace("{between}", between))
+
+    def test_loads_that_are_waited_for_together(self):
+        self.assertEqual(self.groups("mov(16)  g9<1>D  0D  { align1 1H };"), (1, 5.0))
+
+    def test_loads_in_turn(self):
+        self.assertEqual(self.groups("sync nop(1)  null<0,1,0>UB  { align1 WE_all 1N $0.dst };"), (2, 5.0))
+
+    def test_a_wait_for_what_was_read_of_registers(self):
+        self.assertEqual(self.groups("sync nop(1)  null<0,1,0>UB  { align1 WE_all 1N $0.src };")[0], 1)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ struct Listing {
 // Reads a compiler's own listing, one instruction per line:
 //   ACO, for AMD       "v1: %249 = v_add_u32 %247, %248"; also of chips whose assembly the driver cannot print
 //   NAK, for NVIDIA    "r4 = ffma r1 r2 r3    // delay=2"
+//   GEN, for Intel     "mad(16)  g3<1>F  g4<8,8,1>F  g5<8,8,1>F  g6<1,1,1>F  { align1 1H F@1 };"
 //   IR3, for Qualcomm  "(ss)(rpt1)mad.f32 r0.x, r1.x, r2.x, r3.x", which stands for two
 // Scalar instructions of AMD's, which a core issues beside the others, are not counted in the hottest block.
 Listing read_listing(std::string_view text);

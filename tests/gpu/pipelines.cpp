@@ -1,7 +1,7 @@
 // Compiles every kernel that heed would choose on the driver's device, and prints a line of CSV for each: see figures.hpp.
 //   heed_pipelines CHIP [FOLDER or -] [PART [sample]]
 // CHIP becomes the first column; FOLDER receives all statistics of the driver's, and the assembly. PART: only the P-th 256 of those
-// that are compiled, counted from 0; part 0 begins with the names of the columns. sample: compiles a third of each family, see
+// that are compiled, counted from 0; part 0 begins with the names of the columns. sample: compiles a third of each family (an eighteenth on Intel), see
 // kernel_keys.hpp, and lines of the others end where figures begin. Exit code 1 if a kernel does not compile.
 #include <cstddef>
 #include <cstdio>
@@ -29,7 +29,7 @@ std::string constants_of(const KernelKey& key) {
 
 constexpr const char* kColumns =
     "chip,family,kernel,constants,example,sampled,tile,flags,cost,registers,scalar_registers,spills,scratch,shared,"
-    "occupancy,instructions,hot_loop,cycles,multiply_add_percent,matrix_percent";
+    "occupancy,instructions,hot_loop,cycles,multiply_add_percent,matrix_percent,fills,messages";
 
 // The tile of a matmul, its flags, and what an element of it costs by the kernel's traits; nothing for other kernels.
 std::string tile_of(const ChosenKernel& chosen) {
@@ -56,9 +56,9 @@ void print_name(const char* chip, const ChosenKernel& chosen) {
 
 void print(const char* chip, const ChosenKernel& chosen, const Figures& of) {
   print_name(chip, chosen);
-  std::printf(",%s,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%d,%.0f,%.1f,%.1f\n", tile_of(chosen).c_str(), of.registers,
-              of.scalar_registers, of.spills, of.scratch, of.shared, of.occupancy, of.instructions, of.hottest.all,
-              of.cycles, of.multiply_add_percent, of.matrix_percent);
+  std::printf(",%s,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%d,%.0f,%.1f,%.1f,%.0f,%.0f\n", tile_of(chosen).c_str(),
+              of.registers, of.scalar_registers, of.spills, of.scratch, of.shared, of.occupancy, of.instructions,
+              of.hottest.all, of.cycles, of.multiply_add_percent, of.matrix_percent, of.fills, of.messages);
 }
 
 // Kernels of reproducible plans round after each operation, and leave nothing to the hardware's functions.
@@ -70,6 +70,21 @@ bool keeps_canon(const char* chip, const ChosenKernel& chosen, const Figures& of
   return false;
 }
 
+// A kernel on matrix units gets the subgroup size that it asks for, and multiplies there.
+bool keeps_units(const char* chip, const ChosenKernel& chosen, const Compiled& compiled, const Figures& of) {
+  const double size = compiled.statistic("Subgroup size");
+  if (chosen.key.subgroup == 0 || (size == chosen.key.subgroup && of.matrix_percent > 0)) return true;
+  std::fprintf(stderr,
+               "FAIL %s: %s (%s) has subgroups of %.0f where %u are asked for, and %.1f %% of its instructions "
+               "multiply on matrix units\n",
+               chip, kernel_info(chosen.key.id).name, chosen.example.c_str(), size, chosen.key.subgroup,
+               of.matrix_percent);
+  return false;
+}
+
+// ANV takes a third of a second for a kernel, ten times as long as others.
+size_t groups_of_a_sample(std::string_view driver) { return driver.starts_with("Intel") ? 18 : 3; }
+
 // Drivers keep what they compile, and the memory that Mesa's pretended GPUs give to a process ends at some 490 kernels.
 constexpr std::ptrdiff_t kKernelsOfAPart = 256;
 
@@ -77,7 +92,9 @@ constexpr std::ptrdiff_t kKernelsOfAPart = 256;
 int run(const char* chip, const char* folder, std::ptrdiff_t part, bool sample) {
   const std::unique_ptr<Compiler> compiler = Compiler::open();
   std::vector<ChosenKernel> chosen;
-  if (compiler == nullptr || !choose_kernels(compiler->capabilities(), &chosen)) return 1;
+  if (compiler == nullptr) return 1;
+  const size_t each = groups_of_a_sample(compiler->physical().driver);
+  if (!choose_kernels(compiler->capabilities(), each, &chosen)) return 1;
   std::fprintf(stderr, "%s: %s, %s\n", chip, compiler->physical().properties.deviceName,
                compiler->physical().driver.c_str());
   bool good = !chosen.empty();
@@ -99,7 +116,7 @@ int run(const char* chip, const char* folder, std::ptrdiff_t part, bool sample) 
     }
     const Figures figures = figures_of(compiler->physical().driver, compiled);
     print(chip, kernel, figures);
-    good = keeps_canon(chip, kernel, figures) && good;
+    good = keeps_canon(chip, kernel, figures) && keeps_units(chip, kernel, compiled, figures) && good;
     if (folder == nullptr) continue;
     std::string file = folder;
     file.append("/").append(chip).append("-").append(kernel_info(kernel.key.id).name).append("-");
