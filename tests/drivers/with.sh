@@ -10,7 +10,7 @@
 #   null-tu102|-ga102|-navi21|-navi31|-gfx1201|-m1|-a740
 #                           Mesa 26's driver for a GPU of NVIDIA, AMD, Apple or Qualcomm that need not be there: compiles
 #                           kernels with the compiler for that chip, and runs nothing. COMMAND as for lavapipe-26
-#   null-dg2|-bmg|-tgl      the same for Intel's Arc A770, Arc B580 and Tiger Lake; null_intel.cpp plays the kernel's part
+#   null-dg2|-bmg|-tgl      the same for Intel's Arc A770, Arc B580 and Tiger Lake; null_intel/xe.cpp plays the kernel's part
 #   none                    no Vulkan loader at all
 #   system                  whatever the machine has
 # With HEED_CHECK_BOUNDS=1 the layer of lavapipe-26 also checks that shaders read and write within what is bound to them
@@ -47,7 +47,7 @@ exec_in_debian_13() {
   use_icd "$icd"
   case $shim in
     "") ;;
-    intel) shim=$("$here/null_intel.sh" "$folder" "$drivers/null_intel" $HEED_NULL_INTEL) ;;
+    intel) shim=$("$here/null_intel/build.sh" "$folder" "$drivers/null_intel" $HEED_NULL_INTEL) ;;
     *) shim=$libraries/lib${shim}_noop_drm_shim.so ;;
   esac
   exec "$loader" --library-path "$libraries" ${shim:+--preload "$shim"} "$program" "$@"
@@ -62,7 +62,7 @@ exec_on_lavapipe_26() {
   exec_in_debian_13 lvp "" "$@"
 }
 
-# exec_on_null_intel DEVICE REVISION GRAPHICS CORES EUS VRAM COMMAND...: see null_intel.cpp.
+# exec_on_null_intel DEVICE REVISION GRAPHICS CORES EUS VRAM COMMAND...: see null_intel/xe.cpp.
 exec_on_null_intel() {
   export HEED_NULL_INTEL="$1 $2 $3 $4 $5 $6" HEED_NULL_INTEL_FOLDER=$drivers/null_intel/$1
   export INTEL_XE_IGNORE_EXPERIMENTAL_WARNING=1  # that most have another driver of Linux's for GPUs before Xe2

@@ -1,5 +1,5 @@
 // Plays Linux's kernel driver xe for a GPU of Intel's that need not be there, so that Mesa's Vulkan driver compiles kernels for it.
-// Nothing runs: submissions do nothing, and every fence is signalled. To be loaded ahead of other libraries; see null_intel.sh.
+// Nothing runs: submissions do nothing, and every fence is signalled. To be loaded ahead of other libraries; see build.sh.
 //   HEED_NULL_INTEL         the GPU: "DEVICE REVISION GRAPHICS CORES EUS VRAM", numbers as strtoull reads them:
 //                           ids on PCI; the version of its graphics as 256 major + minor; a bit for each core (Mesa's dual
 //                           subslice), and for each EU of one; GiB of its own memory

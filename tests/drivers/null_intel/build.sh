@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Builds null_intel.cpp, which plays Linux's driver for a GPU of Intel's, and makes the few files of such a device; prints the
+# Builds xe.cpp, which plays Linux's driver for a GPU of Intel's, and makes the few files of such a device; prints the
 # library's path.
-#   null_intel.sh ROOT FOLDER DEVICE REVISION...
+#   build.sh ROOT FOLDER DEVICE REVISION...
 # ROOT: as debian_root.sh made it, with Linux's headers (linux-libc-dev); the library comes into FOLDER, the files into
 # FOLDER/DEVICE. DEVICE and REVISION are ids on PCI. Exit code 3: no compiler for C++ here.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-root=${1:?usage: null_intel.sh ROOT FOLDER DEVICE REVISION} folder=$2 device=$3 revision=$4
-library=$folder/libnull_intel.so source=$here/null_intel.cpp
+root=${1:?usage: build.sh ROOT FOLDER DEVICE REVISION} folder=$2 device=$3 revision=$4
+library=$folder/libnull_intel.so source=$here/xe.cpp
 compiler=$(type -P g++ clang++ | head -n 1) || { echo "no C++ compiler to build null_intel with" >&2; exit 3; }
 
 mkdir -p "$folder"
