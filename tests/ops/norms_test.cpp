@@ -10,7 +10,8 @@ struct Rows {
   double center = 0.0, spread = 1.0;  // values are center +- spread, uniformly
   bool gamma = true, beta = true, residual = false;
   double eps = 1e-5;
-  bool wide = false;  // values that f16 does not have
+  bool wide = false;    // values that f16 does not have
+  bool behind = false;  // a tensor is added to the result
 };
 
 std::vector<Rows> awkward_rows() {
@@ -25,6 +26,7 @@ std::vector<Rows> awkward_rows() {
   rows.push_back({{5, 100}, 0.0, 1.0, true, false});
   rows.push_back({{5, 100}, 0.0, 1.0, true, true, true});
   rows.push_back({{5, 1000}, 3.0, 0.5, false, false, true});
+  for (const int64_t n : {7, 384, 2049}) rows.push_back({.shape = {2, 3, n}, .behind = true});
   rows.push_back({{5, 100}, 0.0, 1e-4, true, true, false, 1e-12});
   rows.push_back({{5, 100}, 0.0, 1.0, true, true, false, 0.5});
   for (const int64_t n : {3, 40, 256, 4096, 9001})
@@ -43,7 +45,7 @@ std::string short_text(double x) {
 
 std::string text_of(const Rows& r) {
   return ops::text_of(r.shape) + (r.gamma ? " gamma" : "") + (r.beta ? " beta" : "") + (r.residual ? " residual" : "") +
-         " mean " + short_text(r.center) + " spread " + short_text(r.spread) + " eps " + short_text(r.eps);
+         (r.behind ? " added behind" : "") + " mean " + short_text(r.center) + " spread " + short_text(r.spread) + " eps " + short_text(r.eps);
 }
 
 Case rows_case(Rows r, bool rms = false) {
@@ -63,9 +65,14 @@ Case rows_case(Rows r, bool rms = false) {
               v = t.stored(add(v, run.input("r", uniform(r.shape, seed + 3, -r.spread, r.spread))));
             }
             const float eps = static_cast<float>(r.eps);
-            t.graph.output("y", rms ? t.graph.rmsnorm(x, gamma, eps) : t.graph.layernorm(x, gamma, beta, eps));
+            Tensor out = rms ? t.graph.rmsnorm(x, gamma, eps) : t.graph.layernorm(x, gamma, beta, eps);
             const Array *scale = r.gamma ? &g : nullptr, *offset = r.beta ? &b : nullptr;
-            const Array y = rms ? rmsnorm(v, scale, double{eps}) : layernorm(v, scale, offset, double{eps});
+            Array y = rms ? rmsnorm(v, scale, double{eps}) : layernorm(v, scale, offset, double{eps});
+            if (r.behind) {
+              out = t.graph.add(t.input("s", shape_of(r.shape)), out);
+              y = add(t.stored(y), run.input("s", uniform(r.shape, seed + 4)));
+            }
+            t.graph.output("y", out);
             // The mean's rounding moves the whole row by u |mean| deviations.
             const double shift = rms ? 0 : r.center / r.spread;
             run.expect("y", y, 64.0 + 4.0 * shift * shift, r.residual ? 2 : 1);
