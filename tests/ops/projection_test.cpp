@@ -258,9 +258,11 @@ TEST_CASE("projections by quantized weights on every device", "[ops][quantized]"
 // The squares of these rows leave the range of f32, or their mean is far larger than what the norm leaves of them.
 TEST_CASE("projections of rows near 1e19 on every device", "[ops]") {
   Operation operation{"projection", {}, {DType::F32}};
-  for (const Norm norm : {Norm::Root, Norm::Mean})
-    for (const double magnitude : {1e19, 1e-25, 1e38})
-      operation.cases.push_back(plain_case({.tokens = 2, .norm = norm, .magnitude = magnitude}, {8, 4}));
+  for (const double magnitude : {1e19, 1e-25, 1e38})
+    operation.cases.push_back(plain_case({.tokens = 2, .magnitude = magnitude}, {8, 4}));
+  // The sum of a row, by which its mean is found, stays within f32.
+  for (const double magnitude : {1e19, 1e-25, 1e34})
+    operation.cases.push_back(plain_case({.tokens = 2, .norm = Norm::Mean, .magnitude = magnitude}, {8, 4}));
   operation.cases.push_back(plain_case({.tokens = 3, .norm = Norm::Mean, .around = 10000.0}, {8, 4}));
   check(operation);
 }
