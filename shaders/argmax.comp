@@ -60,7 +60,11 @@ void main() {
   // Each round finds the first of those that come behind what the round before found.
   int found = LEAST;
   uint found_index = NONE;
-  for (uint r = 0u; r < p.count; ++r) {
+  if (p.begin > 0u && n > 0u) {
+    found_index = result[out_row + (p.begin - 1u) * p.out_n];
+    found = key_of(x_row + found_index * p.x_n);
+  }
+  for (uint r = p.begin; r < p.end; ++r) {
     int best = LEAST;
     uint best_index = NONE;
     for (uint i = gl_LocalInvocationID.y; i < n; i += gl_WorkGroupSize.y) {

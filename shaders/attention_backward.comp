@@ -42,14 +42,25 @@ void make_rows(uint b, uint h, uint first, uint count) {
     }                                                                               \
   }
 
+HEED_OPERAND_OF(7, before, OUT_WIDE, (OUT_WIDE ? 0u : 1u), OUT_IS_BFLOAT)
+
+// Sums that the dispatches before this one have left in up to `count` elements.
+vec4 sums_before(uint at, uint count) {
+  vec4 sums = vec4(0.0);
+  if (p.begin == 0u) return sums;
+  [[unroll]] for (uint c = 0u; c < 4u; ++c)
+    if (c < count) sums[c] = one_before(at + c);
+  return sums;
+}
+
 void main() {
   uint index = workgroup_index();
-  if (index >= p.tasks) return;
   uint tid = gl_LocalInvocationID.x;
   uint owned = OWNS_KEYS ? p.s_kv : p.s_q, visited = OWNS_KEYS ? p.s_q : p.s_kv;
   uint blocks = (owned + OWN - 1u) / OWN;
   uint own_heads = OWNS_KEYS ? p.heads / GROUP : p.heads;
   uint b = index / blocks / own_heads, own_head = index / blocks % own_heads, first = index % blocks * OWN;
+  if (b >= p.batches) return;
   uint count = min(OWN, owned - first);
   if (OWNS_KEYS) {
     HEED_LOAD_KEYS(sh_own_k, sh_own_v, b, own_head, first, count, OWN)
@@ -63,14 +74,22 @@ void main() {
 #endif
   }
 
+  uint out_at = p.offset[7] + (b * owned + first) * OUT_TOKEN + own_head * OUT_HEAD;
+  uint k_rows = !OWNS_KEYS || (STORES & 1u) != 0u ? count : 0u, v_rows = OWNS_KEYS && (STORES & 2u) != 0u ? count : 0u;
   vec4 k_sums[K_SUMS], v_sums[V_SUMS];
-  [[unroll]] for (uint n = 0u; n < K_SUMS; ++n) k_sums[n] = vec4(0.0);
-  [[unroll]] for (uint n = 0u; n < V_SUMS; ++n) v_sums[n] = vec4(0.0);
+  [[unroll]] for (uint n = 0u; n < K_SUMS; ++n) {
+    uint own = (n * 128u + tid) / K_ROW, d = (n * 128u + tid) % K_ROW * 4u;
+    k_sums[n] = sums_before(out_at + own * OUT_TOKEN + d, own < k_rows ? D_K - d : 0u);
+  }
+  [[unroll]] for (uint n = 0u; n < V_SUMS; ++n) {
+    uint own = (n * 128u + tid) / V_ROW, d = (n * 128u + tid) % V_ROW * 4u;
+    v_sums[n] = sums_before(out_at + own * OUT_TOKEN + VALUE_AT + d, own < v_rows ? D_V - d : 0u);
+  }
 
   int aligned = aligned_place(p.s_kv, p.s_q);
   uint begin_head = OWNS_KEYS ? own_head * GROUP : own_head, end_head = OWNS_KEYS ? begin_head + GROUP : own_head + 1u;
   for (uint h = begin_head; h < end_head; ++h) {
-    for (uint at = 0u; at < visited; at += VISIT) {
+    for (uint at = p.begin; at < min(visited, p.begin + AT_ONCE); at += VISIT) {
       uint there = min(VISIT, visited - at);
       // Blocks that see nothing of each other are left out.
       uint first_query = OWNS_KEYS ? at : first, last_query = first_query + (OWNS_KEYS ? there : count) - 1u;
@@ -109,19 +128,12 @@ void main() {
     }
   }
 
-  uint out_at = p.offset[7] + (b * owned + first) * OUT_TOKEN + own_head * OUT_HEAD;
   [[unroll]] for (uint n = 0u; n < K_SUMS; ++n) {
-    uint e = n * 128u + tid;
-    uint own = e / K_ROW, d = e % K_ROW * 4u;
-    uint to = out_at + own * OUT_TOKEN;
-    if ((!OWNS_KEYS || (STORES & 1u) != 0u) && own < count && d < D_K)
-      put_some_result(to + d, D_K - d, k_sums[n]);
+    uint own = (n * 128u + tid) / K_ROW, d = (n * 128u + tid) % K_ROW * 4u;
+    if (own < k_rows && d < D_K) put_some_result(out_at + own * OUT_TOKEN + d, D_K - d, k_sums[n]);
   }
-  if (!OWNS_KEYS || (STORES & 2u) == 0u) return;
   [[unroll]] for (uint n = 0u; n < V_SUMS; ++n) {
-    uint e = n * 128u + tid;
-    uint own = e / V_ROW, d = e % V_ROW * 4u;
-    uint to = out_at + own * OUT_TOKEN + VALUE_AT;
-    if (own < count && d < D_V) put_some_result(to + d, D_V - d, v_sums[n]);
+    uint own = (n * 128u + tid) / V_ROW, d = (n * 128u + tid) % V_ROW * 4u;
+    if (own < v_rows && d < D_V) put_some_result(out_at + own * OUT_TOKEN + VALUE_AT + d, D_V - d, v_sums[n]);
   }
 }

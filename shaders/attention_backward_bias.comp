@@ -14,7 +14,6 @@ uvec2 range_of(bool all, uint own, uint size, uint block) {
 
 void main() {
   uint index = workgroup_index();
-  if (index >= p.tasks) return;
   uint tid = gl_LocalInvocationID.x;
   uint key_blocks = SUMS_K ? 1u : (p.s_kv + OWN - 1u) / OWN, query_blocks = SUMS_Q ? 1u : (p.s_q + VISIT - 1u) / VISIT;
   uint own_heads = SUMS_H ? 1u : p.heads;
@@ -24,6 +23,7 @@ void main() {
   index /= query_blocks;
   uvec2 heads = range_of(SUMS_H, index % own_heads, p.heads, 1u);
   uvec2 batches = range_of(SUMS_B, index / own_heads, p.batches, 1u);
+  if (index / own_heads >= (SUMS_B ? 1u : p.batches)) return;
 
   float sums[PAIR_SUMS];
   [[unroll]] for (uint n = 0u; n < PAIR_SUMS; ++n) sums[n] = 0.0;

@@ -1,5 +1,5 @@
 // Rows added up by their ids; see shared/embedding_backward.h. Each row of the table looks at all ids, so that the order of sums
-// is that of the ids and no two invocations write the same element.
+// is that of the ids and no two invocations write the same element. An invocation makes one element, or two that share a word.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/elements.glsl"
@@ -9,22 +9,26 @@
 HEED_OPERAND(0, rows)
 layout(set = 0, binding = 1) readonly buffer Ids { int ids[]; };
 HEED_RESULT(2, result)
+HEED_OPERAND_OF(2, before, OUT_WIDE, (OUT_WIDE ? 0u : 1u), OUT_IS_BFLOAT)
 
 void main() {
-  uint row = row_index();
-  if (row >= p.rows) return;
+  uint index = row_index(), row = index / p.blocks;
+  uint i = (index % p.blocks * lanes() + lane()) * EACH;
+  if (row >= p.rows || i >= p.n) return;
   uint outer = row / p.vocabulary, id = row % p.vocabulary;
   uint first = outer * p.count;
-  uint to = p.offset[2] + row * p.n;
-  for (uint i = lane() * EACH; i < p.n; i += lanes() * EACH) {
-    bool second = EACH == 2u && i + 1u < p.n;
-    vec2 sums = vec2(0.0);
-    for (uint at = first; at < first + p.count; ++at) {
-      if (uint(ids[p.offset[1] + at]) != id) continue;
-      uint from = p.offset[0] + at * p.n + i;
-      ADD_TO(sums.x, one_rows(from));
-      if (second) ADD_TO(sums.y, one_rows(from + 1u));
-    }
-    put_two_result(to + i, to + i + 1u, true, second, sums);
+  uint to = p.offset[2] + row * p.n + i;
+  bool second = EACH == 2u && i + 1u < p.n;
+  vec2 sums = vec2(0.0);
+  if (p.begin > 0u) {
+    sums.x = one_before(to);
+    if (second) sums.y = one_before(to + 1u);
   }
+  for (uint at = first + p.begin; at < first + p.end; ++at) {
+    if (uint(ids[p.offset[1] + at]) != id) continue;
+    uint from = p.offset[0] + at * p.n + i;
+    ADD_TO(sums.x, one_rows(from));
+    if (second) ADD_TO(sums.y, one_rows(from + 1u));
+  }
+  put_two_result(to, to + 1u, true, second, sums);
 }

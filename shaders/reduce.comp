@@ -54,7 +54,10 @@ float finished(float sum, uint count, float largest) {
     if (SQUARES) return MULTIPLY(ROOT(sum), uintBitsToFloat(exponent_of(largest) << 23));
     return sum == 0.0 ? MINUS_INFINITY : ADD(largest, LOG(sum));
   }
-  if (KIND == HEED_REDUCE_MEAN) return count == 0u ? 0.0 : DIVIDE_BY_COUNT(sum, count);
+  if (KIND == HEED_REDUCE_MEAN) {
+    uint of = (FLAGS & HEED_REDUCE_MASK) != 0u ? count : p.of;
+    return of == 0u ? 0.0 : DIVIDE_BY_COUNT(sum, of);
+  }
   return sum;
 }
 

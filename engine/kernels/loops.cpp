@@ -1,6 +1,7 @@
 #include "kernels/loops.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <string_view>
@@ -54,25 +55,25 @@ int64_t norm(const Launch& l) {
 }
 int64_t softmax(const Launch& l) { return row_groups(l, l.push<SoftmaxParams>().dim[3]); }
 
-// The log-sum-exp and the length find the largest element first; a running sum meets its neighbours up to 7 times.
+// The log-sum-exp and the length find the largest element first; a running sum meets its neighbours as often as their number can be
+// halved.
 int64_t reduce(const Launch& l) {
   const int64_t walk = loop(l.push<ReduceParams>().n, l.spec(1)), kind = l.spec(ReduceConstants::KIND);
+  const int64_t neighbours = std::bit_width(static_cast<uint64_t>(l.spec(1)));
   return kind == HEED_REDUCE_LOG_SUM_EXP || kind == HEED_REDUCE_L2 ? 2 * walk
-         : kind == HEED_REDUCE_CUMSUM                              ? 9 * walk
+         : kind == HEED_REDUCE_CUMSUM                              ? (1 + neighbours) * walk
                                                                    : walk;
 }
 int64_t argmax(const Launch& l) {
   const auto p = l.push<ArgmaxParams>();
-  return p.count * (loop(p.n, l.spec(1)) + 10);
+  return (p.end - p.begin) * (loop(p.n, l.spec(1)) + 10);
 }
 int64_t norm_sums(const Launch& l) { return loop(l.push<NormBackwardSumsParams>().rows, l.spec(1)); }
 int64_t norm_factors(const Launch& l) { return loop(l.push<GradientNormCombineParams>().sums, l.spec(0)); }
 
-// Each element of a row looks through all ids.
 int64_t embedding_backward(const Launch& l) {
   const auto p = l.push<EmbeddingBackwardParams>();
-  const int64_t elements = loop(p.n, l.spec(0));
-  return elements + (elements - 1) * loop(p.count, 1);
+  return loop(p.end - p.begin, 1);
 }
 
 int64_t rotary(const Launch& l) {
@@ -156,12 +157,12 @@ int64_t attention_combine(const Launch& l) { return 2 * loop(l.push<AttentionCom
 // What is added for a block of rows that a workgroup visits.
 struct Visits {
   int64_t own, visit, k_fours, v_fours, all;
-  explicit Visits(const Launch& l)
-      : own(l.spec(AttentionBackwardConstants::OWN)),
-        visit(l.spec(AttentionBackwardConstants::VISIT)),
-        k_fours(fours_of(l.spec(AttentionBackwardConstants::D_K), 1)),
-        v_fours(fours_of(l.spec(AttentionBackwardConstants::D_V), 1)),
-        all(l.invocations()) {}
+  explicit Visits(const KernelKey& key)
+      : own(key.spec[AttentionBackwardConstants::OWN]),
+        visit(key.spec[AttentionBackwardConstants::VISIT]),
+        k_fours(fours_of(key.spec[AttentionBackwardConstants::D_K], 1)),
+        v_fours(fours_of(key.spec[AttentionBackwardConstants::D_V], 1)),
+        all(key.spec[0]) {}
 
   int64_t load(int64_t count) const {
     return loop(count * k_fours, all) + loop(count * v_fours, all) + loop(count, all);
@@ -177,19 +178,31 @@ struct Visits {
   }
 };
 
+// The rounds of a block that is visited, and those beside all blocks.
+int64_t of_block(const KernelKey& key) {
+  const Visits b(key);
+  const bool owns_keys = key.spec[AttentionBackwardConstants::OWNS_KEYS] != 0;
+  return 1 + b.load(b.visit) + b.pairs() + b.add(b.k_fours) + (owns_keys ? b.add(b.v_fours) : 0);
+}
+int64_t beside_blocks(const KernelKey& key) {
+  const Visits b(key);
+  return b.load(b.own) + loop(b.own, b.all) * loop(b.v_fours, 1);
+}
+int64_t heads_of(const KernelKey& key) {
+  return key.spec[AttentionBackwardConstants::OWNS_KEYS] != 0 ? key.spec[AttentionBackwardConstants::GROUP] : 1;
+}
+
 int64_t attention_backward(const Launch& l) {
   using Constants = AttentionBackwardConstants;
   const auto p = l.push<AttentionBackwardParams>();
-  const Visits b(l);
-  const bool owns_keys = l.spec(Constants::OWNS_KEYS) != 0;
-  const int64_t heads = owns_keys ? l.spec(Constants::GROUP) : 1, blocks = loop(owns_keys ? p.s_q : p.s_kv, b.visit);
-  const int64_t block = 1 + b.load(b.visit) + b.pairs() + b.add(b.k_fours) + (owns_keys ? b.add(b.v_fours) : 0);
-  return heads * (1 + blocks * block) + b.load(b.own) + loop(b.own, b.all) * loop(b.v_fours, 1);
+  const int64_t all = l.spec(Constants::OWNS_KEYS) != 0 ? p.s_q : p.s_kv;
+  const int64_t visited = std::min<int64_t>(all - p.begin, l.spec(Constants::AT_ONCE));
+  return heads_of(l.key) * (1 + loop(visited, l.spec(Constants::VISIT)) * of_block(l.key)) + beside_blocks(l.key);
 }
 
 int64_t attention_backward_bias(const Launch& l) {
   const auto p = l.push<AttentionBackwardParams>();
-  const Visits b(l);
+  const Visits b(l.key);
   const int64_t sums = l.spec(AttentionBackwardConstants::SUMS);
   const auto over = [&](int64_t bit, int64_t count, int64_t step) { return (sums & bit) != 0 ? loop(count, step) : 2; };
   const int64_t block = 1 + b.load(b.own) + b.load(b.visit) + b.pairs();
@@ -201,8 +214,11 @@ int64_t attention_backward_bias(const Launch& l) {
 
 int64_t attention_backward_rows(const Launch& l) { return loop(l.push<AttentionBackwardRowsParams>().d_v, 1); }
 
+// No size changes how long these go through loops.
+int64_t as_all(const Launch&) { return 0; }
+
 // Counts the loops of kernels whose name starts with `begins` and has `has` behind it. The first family that fits a kernel is its own.
-// Kernels that walk over rows are not here: walks= in variants.txt counts theirs.
+// Kernels that walk over rows are not here: walks= in variants.txt counts theirs. One that is in neither is refused everywhere.
 struct Family {
   std::string_view begins, has;
   int64_t (*rounds)(const Launch& l);
@@ -216,8 +232,12 @@ constexpr Family kFamilies[] = {
     {"attention", "_vector", attention_vector},
     {"attention", "_matrix", attention_matrix},
     {"attention", "", attention_tiles},
+    {"copy", "", as_all},
+    {"dropout", "", as_all},
+    {"elementwise", "", as_all},
     {"embedding_backward", "", embedding_backward},
     {"gradient_norm_combine", "", norm_factors},
+    {"gradient_norm", "", as_all},
     {"l2_normalize", "", norm<L2NormalizeParams>},
     {"layernorm", "", norm<NormParams>},
     {"matmul", "_vector", matmul_vector},
@@ -227,41 +247,56 @@ constexpr Family kFamilies[] = {
     {"matmul", "_matrix", matmul_blocks},
     {"matmul", "", matmul_tiles},
     {"norm_backward_sums", "", norm_sums},
+    {"program", "", as_all},
     {"projection", "", projection},
     {"reduce", "", reduce},
     {"rmsnorm", "", norm<NormParams>},
     {"rotary", "", rotary},
     {"sample", "", sample},
+    {"slice_backward", "", as_all},
     {"softmax", "", softmax},
+    {"update", "", as_all},
 };
 
+const Family* family_of(std::string_view name) {
+  for (const Family& family : kFamilies)
+    if (name.starts_with(family.begins) && name.find(family.has, family.begins.size()) != std::string_view::npos)
+      return &family;
+  return nullptr;
+}
+
 }  // namespace
+
+int64_t visits_at_once(const KernelKey& key) {
+  const int64_t most = (kRoundsAtOnce - beside_blocks(key)) / heads_of(key);
+  return std::max<int64_t>((most - 1) / of_block(key) - 1, 1);
+}
 
 int64_t rounds_of(const KernelKey& key, const Dispatch& dispatch) {
   if (key.custom != nullptr) return 0;  // the host's
   const KernelInfo& info = kernel_info(key.id);
   if (info.walks != 0) return kSmall + rows({key, dispatch}, info);
-  const std::string_view name = info.name;
-  for (const Family& family : kFamilies)
-    if (name.starts_with(family.begins) && name.find(family.has, family.begins.size()) != std::string_view::npos)
-      return kSmall + family.rounds({key, dispatch});
-  return kSmall;
+  const Family* const family = family_of(info.name);
+  return family == nullptr ? INT64_MAX : kSmall + family->rounds({key, dispatch});
 }
+
+bool counts_rounds(KernelId id) { return kernel_info(id).walks != 0 || family_of(kernel_info(id).name) != nullptr; }
 
 Status check_rounds(const Schedule& schedule, const Node& node, const Capabilities& device, const Log& log,
                     const KernelList& kernels, const RunValues& at) {
-  if (device.most_rounds == INT64_MAX) return Status::Ok;
+  const int64_t most = std::min(device.most_rounds, kMostRounds);
   const auto list = std::make_unique<DispatchList>();  // too large for small stacks
   emit_dispatches(schedule, node, device, kernels, at, list.get());
   for (uint32_t d = 0; d < list->count; ++d) {
     const KernelKey& key = kernels.uses[list->dispatches[d].kernel].key;
     const int64_t rounds = rounds_of(key, list->dispatches[d]);
-    if (rounds > device.most_rounds)
-      return fail(log, Status::Unsupported,
-                  format("%s %s: an invocation of %s would go through loops up to %lld times, and llvmpipe ends loops "
-                         "after %lld without a word, with wrong results",
-                         to_string(node.op), node.label.c_str(), kernel_name(key), static_cast<long long>(rounds),
-                         static_cast<long long>(device.most_rounds)));
+    if (rounds > most)
+      return fail(
+          log, Status::Unsupported,
+          format("%s %s: an invocation of %s would go through loops up to %lld times; %s %lld%s", to_string(node.op),
+                 node.label.c_str(), kernel_name(key), static_cast<long long>(rounds),
+                 most == kLlvmpipeRounds ? "llvmpipe ends loops after" : "heed allows", static_cast<long long>(most),
+                 most == kLlvmpipeRounds ? " without a word, with wrong results" : ""));
   }
   return Status::Ok;
 }

@@ -1,13 +1,13 @@
-// out[e, r] = index i of the largest element of x[e, i], then of the next ones, count in all; or, with HEED_ARGMAX_VALUE, out[e] = that
+// out[e, r] = index i of the largest element of x[e, i], then of the next ones; or, with HEED_ARGMAX_VALUE, out[e] = that
 // element itself. Of equal ones the lower index comes first, or the higher one with HEED_ARGMAX_LAST. NaN comes last; as a value it
-// comes first.
+// comes first. A dispatch finds begin <= r < end, by what the one before it found.
 #include "constants.h"
 #include "params.h"
 
 HEED_BEGIN_PARAMS(ArgmaxParams)
 uint offset[2];  // x, out
 uint elements;   // of out, or of one index of the axis there
-uint n, count;
+uint n, begin, end;
 uint dim[4];  // of these elements, right-aligned
 uint x_stride[4], x_n;
 uint out_stride[4], out_n;

@@ -8,6 +8,8 @@
 // VALUE_AT behind dK. dO lies as [B, S_q, H, D_V]. The gradient of the bias is the sum of dS over all axes along which the bias is
 // broadcast, and has no gaps.
 //
+// A dispatch of those visits AT_ONCE rows of each head, from `begin` on, and adds to what the dispatches before it have left in the result.
+//
 // Two of key padding, mask and bias may be there: in bindings 5 and 6, with strides of the scores' shape. Where there is none, the
 // kernel that owns queries comes first and makes the rows itself (variants with MAKES_ROWS): bindings 5 and 6 then hold the output,
 // which lies as dO, and the log-sum-exp.
@@ -16,7 +18,7 @@
 
 HEED_BEGIN_PARAMS(AttentionBackwardParams)
 uint offset[8];  // q, k, v, dO, rows, two masks, result
-uint tasks;      // workgroups
+uint begin;      // the first row that is visited
 uint heads, s_q, s_kv;
 uint q_b, q_h, q_s;
 uint k_b, k_h, k_s;
@@ -50,4 +52,5 @@ HEED_CONSTANT(21, uint, VALUE_AT, 0)  // modulo 2^32
 HEED_CONSTANT(22, uint, STORES, 3)    // of those that own keys: 1 dK, 2 dV
 // The gradient of the bias needs this: bit i is set if the bias is broadcast along axis i of the scores.
 HEED_CONSTANT(23, uint, SUMS, 0)
+HEED_CONSTANT(24, uint, AT_ONCE, 0x40000000)
 HEED_END_CONSTANTS

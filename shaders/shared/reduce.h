@@ -20,6 +20,7 @@ uint dim[4];  // of these elements, right-aligned
 uint x_stride[4], x_n;
 uint mask_stride[4], mask_n;
 uint out_stride[4], out_n;
+uint of;  // elements that a mean without a mask is of
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(ReduceConstants)

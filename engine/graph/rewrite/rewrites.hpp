@@ -10,15 +10,15 @@
 
 namespace heed::detail {
 
-// A device as reproducible plans see it: an attention is a product, a softmax and a product, its gradient likewise, and no product
-// is split or takes a norm along.
+// A device as reproducible plans see it: an attention is a product, a softmax and a product, its gradient likewise, no product
+// is split or takes a norm along, and no reduction is cut.
 class ReproducibleDevice final : public PlanningDevice {
  public:
   explicit ReproducibleDevice(const PlanningDevice& device) : PlanningDevice(device.traits), device_(device) {
     traits.converts_results = traits.strided_attention = traits.adds_behind_norms = false;
   }
   int64_t workspace(const GraphData& graph, std::span<const int64_t> max_values, const Node& node) const override {
-    return node.op == Op::Matmul ? 0 : device_.workspace(graph, max_values, node);
+    return node.op == Op::Matmul || node.op == Op::Reduce ? 0 : device_.workspace(graph, max_values, node);
   }
 
  private:

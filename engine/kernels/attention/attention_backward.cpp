@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/philox.hpp"
+#include "kernels/loops.hpp"
 #include "kernels/operations.hpp"
 
 namespace heed::kernels {
@@ -98,7 +99,7 @@ KernelUse& add_kernel_of(const Select& select, const Tile& tile, const ByStorage
   return use;
 }
 
-void add_pass(const Select& select, const Tile& most, bool owns_keys, const char* why) {
+Status add_pass(const Select& select, const Tile& most, bool owns_keys, const char* why) {
   constexpr ByStorage kIds = {KernelId::AttentionBackwardF32, KernelId::AttentionBackwardF16,
                               KernelId::AttentionBackwardBf16};
   constexpr ByStorage kFirst = {KernelId::AttentionBackwardFirstF32, KernelId::AttentionBackwardFirstF16,
@@ -109,6 +110,12 @@ void add_pass(const Select& select, const Tile& most, bool owns_keys, const char
   const Tile tile = owns_keys ? cut(most, keys, queries) : cut(most, queries, keys);
   KernelUse& use = add_kernel_of(select, tile, makes_rows ? kFirst : kIds, why);
   use.key.set(Backward::OWNS_KEYS, owns_keys);
+  const int64_t all = owns_keys ? queries : keys, at_once = visits_at_once(use.key) * tile.visit;
+  use.key.set(Backward::SUMS, 0).set(Backward::AT_ONCE, u32(at_once));
+  if (ceil_div(all, at_once) > kMaxDispatchesPerPass / 3)
+    return select.unsupported(format("gradients of %lld queries or keys; at most %lld are added up",
+                                     static_cast<long long>(all),
+                                     static_cast<long long>(kMaxDispatchesPerPass / 3 * at_once)));
   const Tensor key = select.node.outputs[out::kKeyGradient], value = select.node.outputs[out::kValueGradient];
   const Tensor first = first_result(select.node, owns_keys);
   const auto constant = [&](SizeId size) { return u32(select.max_of(size)); };
@@ -124,6 +131,7 @@ void add_pass(const Select& select, const Tile& most, bool owns_keys, const char
                                       ? constant(select.schedule.info(value).offset) - constant(made.offset)
                                       : 0);
   use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true, first};
+  return Status::Ok;
 }
 
 // Bit i is set if the bias is broadcast along axis i of the scores.
@@ -203,7 +211,6 @@ AttentionBackwardParams params_of(const Emit& emit, const View& q, const View& k
 
 void emit_tasks(const Emit& emit, uint32_t kernel, AttentionBackwardParams p, int64_t tasks, double work) {
   const KernelUse& use = emit.kernels.uses[kernel];
-  p.tasks = u32(tasks);
   p.offset[7] = u32(resolve(emit.schedule, use.buffers[7].tensor, emit.values).offset);
   Dispatch& dispatch = emit.dispatches->add();
   dispatch.kernel = kernel;
@@ -213,10 +220,16 @@ void emit_tasks(const Emit& emit, uint32_t kernel, AttentionBackwardParams p, in
   dispatch.set_push(p);
 }
 
-void emit_pass(const Emit& emit, uint32_t kernel, const AttentionBackwardParams& p, int64_t heads, int64_t owned,
-               double work) {
-  emit_tasks(emit, kernel, p, heads * ceil_div<int64_t>(owned, emit.kernels.uses[kernel].key.spec[Backward::OWN]),
-             work);
+// Sums over many rows are handed on in the result, which rounds them if it has two bytes.
+void emit_pass(const Emit& emit, uint32_t kernel, AttentionBackwardParams p, int64_t heads, int64_t owned,
+               int64_t visited, double work) {
+  const auto& spec = emit.kernels.uses[kernel].key.spec;
+  const int64_t at_once = spec[Backward::AT_ONCE];
+  for (int64_t begin = 0; begin < visited; begin += at_once) {
+    p.begin = u32(begin);
+    const double share = static_cast<double>(std::min(at_once, visited - begin)) / static_cast<double>(visited);
+    emit_tasks(emit, kernel, p, heads * ceil_div<int64_t>(owned, spec[Backward::OWN]), work * share);
+  }
 }
 
 void emit_bias(const Emit& emit, uint32_t kernel, const AttentionBackwardParams& p, double work) {
@@ -263,8 +276,10 @@ Status select_attention_backward(const Select& select) {
   if (status != Status::Ok) return status;
   if (has_rows_kernel(select.node)) add_rows(select, id);
   if (select.node.as<AttentionAttrs>().makes_query)
-    add_pass(select, *tile, false, "workgroups own queries and go over keys");
-  if (makes_keys(select.node)) add_pass(select, *tile, true, "workgroups own keys and go over queries");
+    status = add_pass(select, *tile, false, "workgroups own queries and go over keys");
+  if (status == Status::Ok && makes_keys(select.node))
+    status = add_pass(select, *tile, true, "workgroups own keys and go over queries");
+  if (status != Status::Ok) return status;
   if (select.node.outputs[out::kBiasGradient].valid()) add_bias(select, *tile);
   return Status::Ok;
 }
@@ -283,8 +298,9 @@ void emit_attention_backward(const Emit& emit) {
   }
   const auto keys = static_cast<double>(emit.node.as<AttentionAttrs>().softmax.visited_keys(k.dim[2], 1));
   const double product = 2.0 * static_cast<double>(rows) * keys * static_cast<double>(q.dim[3] + v.dim[3]);
-  if (emit.node.as<AttentionAttrs>().makes_query) emit_pass(emit, kernel++, p, heads, q.dim[2], 1.5 * product);
-  if (makes_keys(emit.node)) emit_pass(emit, kernel++, p, k.dim[0] * k.dim[1], k.dim[2], 2.0 * product);
+  if (emit.node.as<AttentionAttrs>().makes_query)
+    emit_pass(emit, kernel++, p, heads, q.dim[2], k.dim[2], 1.5 * product);
+  if (makes_keys(emit.node)) emit_pass(emit, kernel++, p, k.dim[0] * k.dim[1], k.dim[2], q.dim[2], 2.0 * product);
   if (emit.node.outputs[out::kBiasGradient].valid()) emit_bias(emit, kernel, p, product);
 }
 

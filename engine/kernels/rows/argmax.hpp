@@ -5,8 +5,8 @@
 
 namespace heed::kernels {
 
-// `flags`: HEED_ARGMAX_*, but for what the type of x says.
-Status add_argmax_kernel(const Select& select, int axis, uint32_t flags);
+// `flags`: HEED_ARGMAX_*, but for what the type of x says. `count`: elements that are found.
+Status add_argmax_kernel(const Select& select, int axis, uint32_t flags, int64_t count);
 void emit_argmax_kernel(const Emit& emit, int axis, uint32_t count);
 
 }  // namespace heed::kernels

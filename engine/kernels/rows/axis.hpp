@@ -10,9 +10,9 @@ struct AxisShape {
   const char* why;
 };
 // For an axis of x.
-AxisShape axis_shape(const Select& select, const TensorInfo& x, int axis);
+AxisShape axis_shape(const Need& need, const TensorInfo& x, int axis);
 
 // Appends the dispatch for `elements`, each of so much work.
-Dispatch& emit_elements(const Emit& emit, int64_t elements, double work);
+Dispatch& emit_elements(const Emit& emit, int64_t elements, double work, uint32_t kernel = 0);
 
 }  // namespace heed::kernels

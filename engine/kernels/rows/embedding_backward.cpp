@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "kernels/loops.hpp"
 #include "kernels/rows/rows.hpp"
 
 namespace heed::kernels {
@@ -12,7 +15,11 @@ Status select_embedding_backward(const Select& select) {
   if (status != Status::Ok) return status;
   constexpr size_t kInputs[] = {0, in::kIds};
   select_lanes(select, id, rows.dims[2], [&](KernelUse* use) { bind(select, use, kInputs); });
-  return Status::Ok;
+  constexpr int64_t kMost = kMaxDispatchesPerPass * kRoundsAtOnce;
+  const int64_t most = select.max_of(rows.dims[1]);
+  if (most <= kMost) return Status::Ok;
+  return select.unsupported(
+      format("%lld ids; at most %lld are added up", static_cast<long long>(most), static_cast<long long>(kMost)));
 }
 
 void emit_embedding_backward(const Emit& emit) {
@@ -26,9 +33,15 @@ void emit_embedding_backward(const Emit& emit) {
   p.vocabulary = u32(out.dim[1]);
   p.count = u32(ids.dim[1]);
 
-  Dispatch& dispatch = emit_rows(emit, p.rows, p.n);
-  dispatch.work = static_cast<double>(out.elements()) * static_cast<double>(p.count);
-  dispatch.set_push(p);
+  // Sums over more ids are handed on in out, which rounds them if it has two bytes.
+  p.blocks = u32(ceil_div<int64_t>(p.n, emit.kernels.uses[choose(emit.kernels, RowProblem{p.n})].key.spec[0]));
+  for (int64_t begin = 0; begin < std::max<int64_t>(p.count, 1); begin += kRoundsAtOnce) {
+    p.begin = u32(begin);
+    p.end = u32(std::min<int64_t>(p.count, begin + kRoundsAtOnce));
+    Dispatch& dispatch = emit_rows(emit, int64_t{p.rows} * p.blocks, p.n);
+    dispatch.work = static_cast<double>(out.elements()) * static_cast<double>(p.end - p.begin);
+    dispatch.set_push(p);
+  }
 }
 
 }  // namespace heed::kernels

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "kernels/loops.hpp"
 #include "kernels/rows/argmax.hpp"
 #include "kernels/rows/axis.hpp"
 
@@ -16,15 +19,21 @@ static_assert(static_cast<uint32_t>(Reduction::Sum) == HEED_REDUCE_SUM &&
               static_cast<uint32_t>(Reduction::LogSumExp) == HEED_REDUCE_LOG_SUM_EXP &&
               static_cast<uint32_t>(Reduction::L2) == HEED_REDUCE_L2);
 
+// A longer axis is reduced in pieces, and then what these gave, which the workspace holds. So many elements keep the loops of a
+// workgroup of this shape within kRoundsAtOnce, also where it goes over them twice.
+int64_t piece_of(uint32_t invocations) { return kRoundsAtOnce / 2 * invocations; }
+
+constexpr ByStorage kFromF32 = {KernelId::ReduceF32, KernelId::ReduceF32F16, KernelId::ReduceF32Bf16};
+constexpr ByStorage kToF32 = {KernelId::ReduceF32, KernelId::ReduceF16F32, KernelId::ReduceBf16F32};
+
 Status pick_kernel(const Select& select, KernelId* id) {
   const DType from = select.info(in::kX).dtype, to = select.out().dtype;
   const Status status = from == DType::F32 ? Status::Ok : check_storage(select, from);
   if (status != Status::Ok) return status;
   if (from == to) return pick_storage(select, to, {KernelId::ReduceF32, KernelId::ReduceF16, KernelId::ReduceBf16}, id);
-  if (from == DType::F32)
-    return pick_storage(select, to, {KernelId::ReduceF32, KernelId::ReduceF32F16, KernelId::ReduceF32Bf16}, id);
+  if (from == DType::F32) return pick_storage(select, to, kFromF32, id);
   if (to != DType::F32) return select.unsupported("result and input differ in type");
-  return pick_storage(select, from, {KernelId::ReduceF32, KernelId::ReduceF16F32, KernelId::ReduceBf16F32}, id);
+  return pick_storage(select, from, kToF32, id);
 }
 
 uint32_t mask_flags(const Select& select) {
@@ -34,19 +43,44 @@ uint32_t mask_flags(const Select& select) {
 }
 
 // In reproducible plans the workgroup is part of the canon.
-Status add_reduce_kernel(const Select& select, KernelId id, const AxisShape& shape, uint32_t kind, uint32_t flags) {
+KernelUse& add_reduce_kernel(const Select& select, KernelId id, const AxisShape& shape, uint32_t kind, uint32_t flags) {
   KernelUse& use = add_kernel(select, id, shape.workgroup, shape.why);
   use.key.set(ReduceConstants::KIND, kind);
   use.key.set(ReduceConstants::FLAGS, flags);
   const size_t inputs[] = {in::kX, select.node.op == Op::Reduce ? in::kReduceMask : in::kX};
   bind(select, &use, inputs);
-  return Status::Ok;
+  return use;
+}
+
+constexpr AxisShape kSecond = {{32, 4, 1}, "adds up what pieces of a long axis gave"};
+
+// Means are sums until the last.
+void add_pieces(const Select& select, const AxisShape& shape, uint32_t kind) {
+  const DType from = select.info(in::kX).dtype, to = select.out().dtype;
+  const bool whole = from == DType::I32;
+  KernelUse& pieces = add_reduce_kernel(select, whole ? KernelId::ReduceF32 : kToF32.of(from), shape,
+                                        kind == HEED_REDUCE_MEAN ? HEED_REDUCE_SUM : kind, 0);
+  pieces.role = KernelUse::Role::Partial;
+  pieces.why = "pieces of a long axis";
+  pieces.buffers[2].tensor = select.node.workspace;
+  KernelUse& second = add_reduce_kernel(select, whole ? KernelId::ReduceF32 : kFromF32.of(to), kSecond, kind, 0);
+  second.role = KernelUse::Role::Second;
+  second.buffers[0].tensor = second.buffers[1].tensor = select.node.workspace;
+}
+
+// Strides of a result without gaps.
+void put_dense(const ReduceParams& all, ReduceParams* p) {
+  uint32_t stride = 1;
+  for (int i = 3; i >= 0; --i) {
+    p->out_stride[i] = stride;
+    stride *= all.dim[i];
+  }
 }
 
 // Fills all but what masks need.
 void fill_params(View x, View out, int axis, ReduceParams* p) {
   const int rank = x.rank;
-  p->n = u32(x.dim[axis]);
+  p->n = p->of = u32(x.dim[axis]);
   p->x_n = u32(take_axis(&x, axis, rank));
   p->out_n = u32(take_axis(&out, axis, rank));
   p->offset[0] = u32(x.offset);
@@ -63,14 +97,60 @@ void fill_params(View x, View out, int axis, ReduceParams* p) {
   put(p->out_stride, walk.stride[2]);
 }
 
+// `all`: of the reduction in one go.
+void emit_pieces(const Emit& emit, const ReduceParams& all, int64_t piece, double element) {
+  const int64_t start = resolve(emit.schedule, emit.node.workspace, emit.values).offset;
+  const int64_t count = ceil_div<int64_t>(all.n, piece), whole = all.n / piece;
+  for (int64_t i = 0, next = 0; i < count; i = next) {
+    // Whole pieces are one more dimension.
+    const bool together = i == 0 && whole > 0 && all.dim[0] == 1;
+    next = together ? whole : i + 1;
+    ReduceParams p = all;
+    p.n = u32(std::min(piece, all.n - i * piece));
+    p.offset[0] += u32(i * piece * all.x_n);
+    p.offset[2] = u32(start + i * all.elements);
+    put_dense(all, &p);
+    if (together) {
+      p.elements *= u32(whole);
+      p.dim[0] = u32(whole);
+      p.x_stride[0] = u32(piece * all.x_n);
+      p.out_stride[0] = all.elements;
+    }
+    emit_elements(emit, p.elements, p.n * element, 1).set_push(p);
+  }
+  ReduceParams p = all;
+  put_dense(all, &p);
+  std::copy_n(p.out_stride, 4, p.x_stride);
+  std::copy_n(all.out_stride, 4, p.out_stride);
+  p.offset[0] = u32(start);
+  p.n = u32(count);
+  p.x_n = all.elements;
+  Dispatch& dispatch = emit_elements(emit, p.elements, 4.0 * static_cast<double>(count), 2);
+  dispatch.workspace_bytes = dispatch.work;
+  dispatch.set_push(p);
+}
+
 }  // namespace
+
+// Of reproducible plans a sum has one order, and a mean with a mask counts elements as it goes.
+int64_t reduce_workspace(const Need& need) {
+  const TensorInfo& x = need.info(in::kX);
+  const int axis = need.node.as<ReduceAttrs>().axis;
+  if (is_extreme(need.node) || need.node.inputs[in::kReduceMask].valid()) return 0;
+  const int64_t count =
+      ceil_div(need.max_of(x.dims[static_cast<size_t>(axis)]), piece_of(axis_shape(need, x, axis).workgroup[1]));
+  int64_t elements = count > 1 ? count : 0;
+  for (int i = 0; i < x.rank; ++i)
+    if (i != axis) elements = mul_up_to(elements, need.max_of(x.dims[static_cast<size_t>(i)]), int64_t{1} << 40);
+  return elements;
+}
 
 Status select_reduce(const Select& select) {
   const TensorInfo& x = select.info(in::kX);
   const auto& attrs = select.node.as<ReduceAttrs>();
   if (is_extreme(select.node)) {
     const bool smallest = attrs.kind == Reduction::Min;
-    return add_argmax_kernel(select, attrs.axis, HEED_ARGMAX_VALUE | (smallest ? HEED_ARGMAX_SMALLEST : 0));
+    return add_argmax_kernel(select, attrs.axis, HEED_ARGMAX_VALUE | (smallest ? HEED_ARGMAX_SMALLEST : 0), 1);
   }
   KernelId id = KernelId::ReduceF32;
   const bool whole = x.dtype == DType::I32;
@@ -80,9 +160,11 @@ Status select_reduce(const Select& select) {
   if (select.has(in::kReduceMask) && attrs.axis != 1)
     return select.unsupported(format("a mask with axis %d; axis 1 is needed", attrs.axis));
   const AxisShape shape = select.reproducible() ? AxisShape{{32, 4, 1}, "32 results per workgroup, 4 invocations each"}
-                                                : axis_shape(select, x, attrs.axis);
-  return add_reduce_kernel(select, id, shape, whole ? HEED_REDUCE_WHOLE : static_cast<uint32_t>(attrs.kind),
-                           mask_flags(select));
+                                                : axis_shape(select.need(), x, attrs.axis);
+  const uint32_t kind = whole ? HEED_REDUCE_WHOLE : static_cast<uint32_t>(attrs.kind);
+  add_reduce_kernel(select, id, shape, kind, mask_flags(select));
+  if (select.node.workspace.valid()) add_pieces(select, shape, kind);
+  return Status::Ok;
 }
 
 void emit_reduce(const Emit& emit) {
@@ -97,7 +179,10 @@ void emit_reduce(const Emit& emit) {
   }
   const View x = emit.in(in::kX);
   fill_params(x, emit.out(), axis, &p);
-  emit_elements(emit, p.elements, p.n * static_cast<double>(size_of(x.dtype))).set_push(p);
+  const int64_t piece = piece_of(emit.kernels.uses[0].key.spec[1]);
+  const auto element = static_cast<double>(size_of(x.dtype));
+  if (emit.node.workspace.valid() && p.n > piece) return emit_pieces(emit, p, piece, element);
+  emit_elements(emit, p.elements, p.n * element).set_push(p);
 }
 
 Status select_cumsum(const Select& select) {
@@ -107,9 +192,10 @@ Status select_cumsum(const Select& select) {
   const Status status = pick_kernel(select, &id);
   if (status != Status::Ok) return status;
   const AxisShape shape = select.reproducible() ? AxisShape{{1, HEED_ROW_INVOCATIONS, 1}, "a workgroup for each row"}
-                                                : axis_shape(select, x, attrs.axis);
-  return add_reduce_kernel(select, id, shape, HEED_REDUCE_CUMSUM,
-                           (attrs.exclusive ? HEED_CUMSUM_EXCLUSIVE : 0) | (attrs.reverse ? HEED_CUMSUM_REVERSE : 0));
+                                                : axis_shape(select.need(), x, attrs.axis);
+  add_reduce_kernel(select, id, shape, HEED_REDUCE_CUMSUM,
+                    (attrs.exclusive ? HEED_CUMSUM_EXCLUSIVE : 0) | (attrs.reverse ? HEED_CUMSUM_REVERSE : 0));
+  return Status::Ok;
 }
 
 void emit_cumsum(const Emit& emit) {
