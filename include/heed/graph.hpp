@@ -408,6 +408,12 @@ class HEED_API Graph {
   Tensor pool(Tensor x, int axis, int64_t size, Reduction kind, const WindowOptions& options = {});
 
   // --- Operations on rows, which lie along the last axis --------------------------------------------------
+  // A NaN makes all of its row NaN in layernorm, rmsnorm and l2_normalize. On Vulkan no loop of an invocation is unbounded: compile answers
+  // Unsupported, and names the numbers, where one would have more than 2^20 rounds, on llvmpipe 65,535. These are rows of some 33 million
+  // elements, on llvmpipe 2 million; along an inner axis a masked mean, max, min and their indices of 4 million, on llvmpipe 260,000, and
+  // cumsum of a million, on llvmpipe 65,000. Longer sums are made in several dispatches.
+
+  // A NaN that is visible makes all visible weights NaN; hidden keys have weight 0, whatever they are.
   Tensor softmax(Tensor x, const SoftmaxOptions& options = {});  // rank 1..4
   // (x - mean) / sqrt(var + eps) * gamma + beta with the biased variance (Ba et al. 2016, arXiv:1607.06450).
   // gamma and beta are [C] of x's type (DTypeMismatch); if invalid, they count as 1 and 0.

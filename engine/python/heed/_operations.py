@@ -203,7 +203,7 @@ class Operations(Building):
 
     def softmax(self, x: Tensor, *, scale: float = 1.0, causal: str = "none", key_padding: Optional[Mask] = None,
         mask: Optional[Mask] = None, bias: Optional[Tensor] = None, masked_fill: Optional[float] = None) -> Tensor:
-        """Rank 1..4
+        """A NaN that is visible makes all visible weights NaN; hidden keys have weight 0, whatever they are. Rank 1..4
 
         - causal: one of "none", "top_left", "bottom_right".
         - key_padding: [B, S_k]; x must then be [B, ..., S_k].

@@ -195,7 +195,7 @@ HEED_API heed_tensor heed_graph_conv2d(heed_graph* graph, heed_tensor x, heed_te
 HEED_API heed_tensor heed_graph_pool(heed_graph* graph, heed_tensor x, int32_t axis, int64_t size, heed_reduction kind,
     const heed_window_options* options);
 
-// Rank 1..4
+// A NaN that is visible makes all visible weights NaN; hidden keys have weight 0, whatever they are. Rank 1..4
 HEED_API heed_tensor heed_graph_softmax(heed_graph* graph, heed_tensor x, const heed_softmax_options* options);
 
 // (x - mean) / sqrt(var + eps) * gamma + beta with the biased variance (Ba et al. 2016, arXiv:1607.06450). gamma and
