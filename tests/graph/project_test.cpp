@@ -149,6 +149,10 @@ TEST_CASE("projections: LayerNorm goes with its products, and with what is appli
     g.output("y", g.activation(product("y", normed("norm")), Activation::GeluErf));
     CHECK(ops_with(g) == Ops{kScale, kOne});
   }
+  SECTION("logits of a vocabulary") {
+    g.output("y", g.linear(normed("norm"), g.weight("words", {32000, 64})));
+    CHECK(ops_with(g) == Ops{kScale, Op::LayerNorm, kAlone});
+  }
   SECTION("two products, one with an activation") {
     const Tensor rows = normed("norm");
     g.output("y", g.activation(product("y", rows), Activation::GeluErf));

@@ -45,7 +45,8 @@ std::string short_text(double x) {
 
 std::string text_of(const Rows& r) {
   return ops::text_of(r.shape) + (r.gamma ? " gamma" : "") + (r.beta ? " beta" : "") + (r.residual ? " residual" : "") +
-         (r.behind ? " added behind" : "") + " mean " + short_text(r.center) + " spread " + short_text(r.spread) + " eps " + short_text(r.eps);
+         (r.behind ? " added behind" : "") + " mean " + short_text(r.center) + " spread " + short_text(r.spread) +
+         " eps " + short_text(r.eps);
 }
 
 Case rows_case(Rows r, bool rms = false) {

@@ -14,6 +14,8 @@ namespace {
 
 // Kernels read 16 bytes at a time: eight elements of two bytes.
 constexpr int64_t kAligned = 8;
+// Every workgroup walks over the rows twice to find mean and deviation. For a vocabulary that takes longer than a pass of its own.
+constexpr int64_t kMostColumnsAroundMean = 16384;
 
 class Projecting {
  public:
@@ -161,12 +163,20 @@ class Projecting {
     }
     while (!group.products.empty()) {
       group.norm = norm_before(rows, group.products.size());
+      if (group.norm && node(*group.norm).op == Op::LayerNorm && columns_of(group) > kMostColumnsAroundMean)
+        group.norm.reset();
       if (!saves_passes(group) || !is_aligned(group.norm ? node(*group.norm).inputs[in::kX] : rows)) return;
       if (may_meet(group.nodes())) return replace(group);
       // A node between them, such as a rotation that cannot be joined, keeps all from meeting. Fewer may end before it.
       if (group.gated) return;
       group.pop();
     }
+  }
+
+  int64_t columns_of(const Group& group) const {
+    int64_t columns = 0;
+    for (const size_t n : group.products) columns += build_.max_of(info(n, in::kB).dims[1]);
+    return columns;
   }
 
   static bool saves_passes(const Group& group) { return group.nodes().size() > 1; }
