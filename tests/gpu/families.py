@@ -84,8 +84,6 @@ MORE_GROUPS = {
 PRODUCTS, HEADS = (12, {8: 128}, 4, 8 | 16 | 32, 0), (15, {4: 64, 14: 32}, 6, 1024, MASKS)
 MOST_EACH = {"matmul_f16_matrix": PRODUCTS, "matmul_bf16_matrix": PRODUCTS,
              "attention_f16_matrix": HEADS, "attention_bf16_matrix": HEADS}
-# ANV reads fragments from shared memory element by element, and spills: these may only become fewer.
-MORE_EACH = {("mesa-26-bmg", "attention_f16_matrix"): 91, ("mesa-26-dg2", "attention_f16_matrix"): 201}
 
 
 # Of the rows of commits whose heed_pipelines named no columns. Their examples have other names, and their kernels no constant for types.
@@ -177,6 +175,8 @@ def worse(new, old):
     groups, before = unpack(new["load_groups"]), unpack(old["load_groups"])
     if len(groups) == len(before) and any(a > b for a, b in zip(groups, before)):
         yield f"waits for more groups of loads: {new['load_groups']}, was {old['load_groups']}"
+    if new["per_product"] and old["per_product"] and float(new["per_product"]) > MORE_INSTRUCTIONS * float(old["per_product"]):
+        yield f"has {new['per_product']} instructions for each product, had {old['per_product']}"
     if int(new["hot_loop"]) > MORE_INSTRUCTIONS * int(old["hot_loop"]) + 8:
         yield f"has {new['hot_loop']} instructions in the hot loop, had {old['hot_loop']}"
     if int(new["instructions"]) > MORE_INSTRUCTIONS * int(old["instructions"]) + 8:
@@ -236,7 +236,6 @@ def busy(rows):
         flags = constants[flags]
         if any(constants[at] < value for at, value in least.items()) or flags & wanted != wanted or flags & unwanted:
             continue
-        most = MORE_EACH.get((row["chip"], row["kernel"]), most)
         if float(row["per_product"]) > most:
             yield (f"{row['chip']} {row['kernel']} of {row['example']}: a step takes {row['per_product']} instructions for each "
                    f"product, where {most} may be")

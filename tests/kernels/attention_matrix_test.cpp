@@ -93,6 +93,17 @@ TEST_CASE("attention on matrix units fits the device at every head size", "[kern
   }
 }
 
+TEST_CASE("attention gives a subgroup 32 queries where it has registers for them", "[kernels][matrix]") {
+  for (const auto& [registers, queries] : {std::pair<uint32_t, uint32_t>{kManyRegisters, 32}, {128, 16}}) {
+    Capabilities device = device_with({{8, 16, 16}, 32, 65536});
+    device.registers = registers;
+    Lowered lowered(graph_of(DType::F16, 4096, 4096, 64, 64), false, device);
+    const auto [kernels, dispatches] = lowered.lower(Op::Attention);
+    const Constants c(kernels.uses[dispatches.dispatches[0].kernel].key);
+    CHECK(c.wm == queries);
+  }
+}
+
 TEST_CASE("attention uses matrix units for many queries of f16, and of bf16 where they have it", "[kernels][matrix]") {
   struct Row {
     DType type;

@@ -6,7 +6,7 @@
 namespace heed::kernels::attention {
 namespace {
 
-// A subgroup of fewer invocations has fewer registers together, and takes tall tiles for narrower heads alone.
+// A subgroup of fewer invocations, or one of Intel's, has fewer registers together, and takes tall tiles for narrower heads alone.
 constexpr uint32_t kLanes = 32;
 
 // A workgroup is waves_m x waves_n subgroups. The waves_n of a row share wm queries; a tile has bk keys.
@@ -14,12 +14,12 @@ struct MatrixTile {
   uint32_t waves_m, waves_n, wm, bk;
   double start, each;       // time of a run, and of each query: see Problem::cost
   int64_t widest_head;      // wider heads would take too many registers
-  int64_t widest_of_fewer;  // the same for subgroups of fewer than kLanes
+  int64_t widest_of_fewer;  // the same where a subgroup has fewer
 
   uint32_t queries() const { return waves_m * wm; }
   uint32_t waves() const { return waves_m * waves_n; }
-  bool suits(const Heads& heads, uint32_t lanes) const {
-    return std::max(heads.d_k, heads.d_v) <= (lanes < kLanes ? widest_of_fewer : widest_head);
+  bool suits(const Heads& heads, bool fewer) const {
+    return std::max(heads.d_k, heads.d_v) <= (fewer ? widest_of_fewer : widest_head);
   }
 };
 // These kernels take longer to begin than attention.comp does for few queries, and less time for each query than it
@@ -99,9 +99,10 @@ const char* list_matrix(const Asked& asked, Candidates* candidates) {
   if (!device.allows(type.id)) return type.failed;
   if (!device.subgroup_shuffle) return type.no_shuffle;
   const double slower = device.matrix_always ? kAlways : 1;
+  const bool fewer = device.matrix_subgroup < kLanes || device.registers < kManyRegisters;
   for (const MatrixTile& tile : kMatrixTiles) {
     const Fit fit = {tile, size, asked.heads, device.matrix_subgroup, type.terms};
-    if (!tile.suits(asked.heads, fit.lanes) || !fit.divides() || fit.shared_bytes() > device.shared_bytes ||
+    if (!tile.suits(asked.heads, fewer) || !fit.divides() || fit.shared_bytes() > device.shared_bytes ||
         tile.waves() * device.matrix_subgroup > device.max_invocations)
       continue;
     Candidate& one = add_queries(candidates, type.id, tile.waves() * device.matrix_subgroup, tile.queries());
