@@ -11,7 +11,7 @@
 namespace heed::cpu_test {
 namespace {
 
-constexpr DType kQuantized[] = {DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q5_0,
+constexpr DType kRounded[] = {DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q5_0,
                                 DType::Q5_1, DType::Q4_K, DType::Q5_K, DType::Q6_K};
 
 // A row as the CPU rounds it: whole multiples of a scale in each 32 neighbours.
@@ -32,12 +32,12 @@ struct Rounded {
 };
 
 // w [n, k] of blocks, and plans of y = x w^T + b for up to `most` rows, with and without rounding.
-struct Layer {
+struct RoundedLayer {
   int64_t n, k;
   std::vector<float> w, b;
   Plan rounds, exact;
 
-  Layer(Device& device, DType type, int64_t columns, int64_t depth, int64_t most) : n(columns), k(depth) {
+  RoundedLayer(Device& device, DType type, int64_t columns, int64_t depth, int64_t most) : n(columns), k(depth) {
     ops::Trial trial(DType::F32);
     ops::Array values;
     trial.blocks("w", {n, k}, type, 61, &values);
@@ -74,13 +74,13 @@ bool has_rounding(const char* set) {
 
 TEST_CASE("rounded rows: results are those of the rounded rows, on each instruction set", "[cpu][quantized]") {
   on_every_set([](Device& device, const char* set) {
-    for (const DType type : kQuantized) {
+    for (const DType type : kRounded) {
       // Columns around panels and vectors; k of one block, of several, and of several blocks of the CPU's.
       const int64_t block = block_of(type).elements;
       for (const auto& [n, k] : {std::pair<int64_t, int64_t>{1, block}, {31, 2 * block}, {70, 768 + block}, {33, 1536}})
         for (const int64_t m : {1, 5, 13, 40}) {
           INFO(set << ", " << to_string(type) << " [" << m << ", " << k << "] x [" << n << "]");
-          Layer layer(device, type, n, k, m);
+          RoundedLayer layer(device, type, n, k, m);
           const std::vector<float> x = floats({m, k}, 63, 3.0);
           const std::vector<float> y = layer.run(layer.rounds, x), exact = layer.run(layer.exact, x);
           CHECK(says_rounded(layer.rounds) == has_rounding(set));
@@ -120,13 +120,13 @@ TEST_CASE("rounded rows: results are those of the rounded rows, on each instruct
 
 TEST_CASE("rounded rows: the same bits on each instruction set, and among any number of rows", "[cpu][quantized]") {
   constexpr int64_t kMost = 26, kN = 70;
-  for (const DType type : kQuantized) {
+  for (const DType type : kRounded) {
     std::vector<float> before;
     on_every_set([&](Device& device, const char* set) {
       if (!has_rounding(set)) return;
       INFO(set << ", " << to_string(type));
       const int64_t k = 1024 + block_of(type).elements;
-      Layer layer(device, type, kN, k, kMost);
+      RoundedLayer layer(device, type, kN, k, kMost);
       const std::vector<float> x = floats({kMost, k}, 64);
       const std::vector<float> all = layer.run(layer.rounds, x);
       for (const int64_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 24, 25}) {
@@ -144,9 +144,9 @@ TEST_CASE("rounded rows: faulty, empty and extreme rows", "[cpu][quantized]") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   on_every_set([](Device& device, const char* set) {
     if (!has_rounding(set)) return;
-    for (const DType type : kQuantized) {
+    for (const DType type : kRounded) {
       INFO(set << ", " << to_string(type));
-      Layer layer(device, type, kN, kK, 8);
+      RoundedLayer layer(device, type, kN, kK, 8);
       std::vector<float> x = floats({8, kK}, 65);
       const auto row = [&](size_t i) { return std::span(x).subspan(i * kK, kK); };
       row(0)[77] = std::nanf("");

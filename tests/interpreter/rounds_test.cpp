@@ -14,12 +14,12 @@ Tensor gradient(Graph& g, Tensor y, Tensor of) {
   return train::gradients(g, std::span(&upstream, 1), std::span(&of, 1))[0];
 }
 
-struct Work {
+struct RoundsWork {
   const char* name;
   void (*build)(Graph& g);
 };
 
-const Work kWorks[] = {
+const RoundsWork kRoundsWorks[] = {
     {"rows of any length",
      [](Graph& g) {
        const Tensor x = g.input("x", {2, 9001});
@@ -84,7 +84,7 @@ const Work kWorks[] = {
 
 TEST_CASE("interpreter: loops are as long as lowering knows", "[interpreter]") {
   for (const char* word : {"spirv:floor", "spirv:intel", "spirv:nvidia"})
-    for (const Work& work : kWorks) {
+    for (const RoundsWork& work : kRoundsWorks) {
       INFO(word << ", " << work.name);
       test::Messages messages;
       Device device = open(machine_of(word), messages.log());
