@@ -74,17 +74,9 @@ void main() {
 #endif
   }
 
-  uint out_at = p.offset[7] + (b * owned + first) * OUT_TOKEN + own_head * OUT_HEAD;
-  uint k_rows = !OWNS_KEYS || (STORES & 1u) != 0u ? count : 0u, v_rows = OWNS_KEYS && (STORES & 2u) != 0u ? count : 0u;
   vec4 k_sums[K_SUMS], v_sums[V_SUMS];
-  [[unroll]] for (uint n = 0u; n < K_SUMS; ++n) {
-    uint own = (n * 128u + tid) / K_ROW, d = (n * 128u + tid) % K_ROW * 4u;
-    k_sums[n] = sums_before(out_at + own * OUT_TOKEN + d, own < k_rows ? D_K - d : 0u);
-  }
-  [[unroll]] for (uint n = 0u; n < V_SUMS; ++n) {
-    uint own = (n * 128u + tid) / V_ROW, d = (n * 128u + tid) % V_ROW * 4u;
-    v_sums[n] = sums_before(out_at + own * OUT_TOKEN + VALUE_AT + d, own < v_rows ? D_V - d : 0u);
-  }
+  [[unroll]] for (uint n = 0u; n < K_SUMS; ++n) k_sums[n] = vec4(0.0);
+  [[unroll]] for (uint n = 0u; n < V_SUMS; ++n) v_sums[n] = vec4(0.0);
 
   int aligned = aligned_place(p.s_kv, p.s_q);
   uint begin_head = OWNS_KEYS ? own_head * GROUP : own_head, end_head = OWNS_KEYS ? begin_head + GROUP : own_head + 1u;
@@ -128,12 +120,14 @@ void main() {
     }
   }
 
+  uint out_at = p.offset[7] + (b * owned + first) * OUT_TOKEN + own_head * OUT_HEAD;
+  uint k_rows = !OWNS_KEYS || (STORES & 1u) != 0u ? count : 0u, v_rows = OWNS_KEYS && (STORES & 2u) != 0u ? count : 0u;
   [[unroll]] for (uint n = 0u; n < K_SUMS; ++n) {
-    uint own = (n * 128u + tid) / K_ROW, d = (n * 128u + tid) % K_ROW * 4u;
-    if (own < k_rows && d < D_K) put_some_result(out_at + own * OUT_TOKEN + d, D_K - d, k_sums[n]);
+    uint own = (n * 128u + tid) / K_ROW, d = (n * 128u + tid) % K_ROW * 4u, to = out_at + own * OUT_TOKEN + d;
+    if (own < k_rows && d < D_K) put_some_result(to, D_K - d, k_sums[n] + sums_before(to, D_K - d));
   }
   [[unroll]] for (uint n = 0u; n < V_SUMS; ++n) {
-    uint own = (n * 128u + tid) / V_ROW, d = (n * 128u + tid) % V_ROW * 4u;
-    if (own < v_rows && d < D_V) put_some_result(out_at + own * OUT_TOKEN + VALUE_AT + d, D_V - d, v_sums[n]);
+    uint own = (n * 128u + tid) / V_ROW, d = (n * 128u + tid) % V_ROW * 4u, to = out_at + own * OUT_TOKEN + VALUE_AT + d;
+    if (own < v_rows && d < D_V) put_some_result(to, D_V - d, v_sums[n] + sums_before(to, D_V - d));
   }
 }
