@@ -12,7 +12,7 @@ namespace heed::cpu_test {
 namespace {
 
 constexpr DType kRounded[] = {DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q5_0,
-                                DType::Q5_1, DType::Q4_K, DType::Q5_K, DType::Q6_K};
+                              DType::Q5_1, DType::Q4_K, DType::Q5_K, DType::Q6_K};
 
 // A row as the CPU rounds it: whole multiples of a scale in each 32 neighbours.
 struct Rounded {
