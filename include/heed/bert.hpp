@@ -92,7 +92,7 @@ class HEED_API BertWeights {
   bool has_pooler_ = false;
 };
 
-// What nn::bert computes, and in which types.
+// Options of nn::bert: which results it computes, and in which types.
 struct BertOptions {
   DType dtype = DType::F32;  // F32, F16 or BF16: storage of the weights and of all results
   // Storage of matrices and tables: F16 or BF16 if `dtype` is F32. Default: `dtype`. Upload the weights with
@@ -104,7 +104,7 @@ struct BertOptions {
   Tensor types = {};       // token types, I32 [B, S]; if invalid, all are 0
 };
 
-// What nn::bert gives.
+// Results of nn::bert, of BertOptions::dtype.
 struct BertResult {
   Tensor tokens;                  // [B, S, width], after the last layer
   Tensor pooled;                  // [B, width]: tanh(linear) of the first token; invalid without `pooler`

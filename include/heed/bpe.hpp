@@ -86,7 +86,7 @@ struct DecodeOptions {
 // A cheap handle: copies share the vocabulary. Several threads may make const calls.
 class HEED_API Bpe {
  public:
-  // What is larger than these is refused: InvalidFile for files, InvalidArgument for texts.
+  // Larger sizes are refused: files with InvalidFile, texts with InvalidArgument.
   static constexpr uint64_t kMaxFileBytes = 64u << 20;
   static constexpr size_t kMaxTokens = 1u << 24;
   static constexpr size_t kMaxTokenBytes = 4096;

@@ -39,7 +39,7 @@ struct ParallelFor {
   void (*start)(void* user, void (*task)(void* context), void* context) = nullptr;
 };
 
-// What sort of device it is, as the driver says.
+// The sort of a device, as its driver reports it.
 enum class DeviceKind : uint8_t { Cpu, DiscreteGpu, IntegratedGpu, VirtualGpu, SoftwareGpu, OtherGpu };
 
 // One device of this machine, and what heed can do with it.

@@ -47,7 +47,7 @@ class HEED_API Gguf {
    public:
     // False: the file has no such key.
     bool there() const { return data_ != nullptr; }
-    // The type of the value, of which U8 stands for none.
+    // The type of the value; U8 if there is no value.
     ValueType type() const { return type_; }
     // Of an array; its elements are never arrays. A value that is no array has 0 of them.
     ValueType element_type() const { return element_; }

@@ -51,12 +51,12 @@ enum class Causal : uint8_t { None, TopLeft, BottomRight };
 
 // A boolean mask always states what it means: nonzero leaves the key out, or nonzero keeps it. Its element type is U8.
 struct Mask {
-  // What an element that is not 0 means.
+  // Whether a nonzero element leaves its key out or keeps it.
   enum class Meaning : uint8_t { Exclude, Keep };
   Tensor tensor;
   Meaning meaning = Meaning::Exclude;
 };
-// Masks that leave out, or keep, what is not 0.
+// These make a mask whose nonzero elements leave their keys out, or keep them.
 constexpr Mask exclude(Tensor nonzero_is_left_out) { return {nonzero_is_left_out, Mask::Meaning::Exclude}; }
 constexpr Mask keep(Tensor nonzero_is_kept) { return {nonzero_is_kept, Mask::Meaning::Keep}; }
 

@@ -25,7 +25,7 @@
 
 namespace heed {
 
-// What the self-test found of a kernel.
+// The result of testing one kernel.
 enum class SelfTestVerdict : uint8_t {
   Passed,
   Wrong,     // differs from the CPU by more than rounding explains

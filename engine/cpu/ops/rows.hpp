@@ -36,8 +36,7 @@ inline const float* load_row(const Operand& x, int64_t row, float* buffer) {
 }
 // Adds row `row` of x, which `buffer` has room for, to `sums`.
 inline void add_row(const Operand& x, int64_t row, float* buffer, float* sums) {
-  const float* from = load_row(x, row, buffer);
-  for (int64_t i = 0; i < row_length(x.view); ++i) sums[i] += from[i];
+  x.kernels->add(sums, load_row(x, row, buffer), sums, row_length(x.view));
 }
 // A vector [C] as f32, in place or in `buffer`; null if x is absent.
 inline const float* load_vector(const Operand& x, float* buffer) {

@@ -132,7 +132,8 @@ void emit_pieces(const Emit& emit, const ReduceParams& all, int64_t piece, doubl
 
 }  // namespace
 
-// Of reproducible plans a sum has one order, and a mean with a mask counts elements as it goes.
+// Elements of f32 or i32. A mean with a mask needs none: it counts elements as it goes, and is not cut. Nor are reproducible plans, whose
+// sums have one order (ReproducibleDevice).
 int64_t reduce_workspace(const Need& need) {
   const TensorInfo& x = need.info(in::kX);
   const int axis = need.node.as<ReduceAttrs>().axis;

@@ -828,7 +828,7 @@ class BertConfig:
 
 @dataclass
 class BertOptions:
-    """What nn.bert computes, and in which types.
+    """Options of nn.bert: which results it computes, and in which types.
 
     - dtype: f32, f16 or bf16: storage of the weights and of all results.
     - weight_dtype: Storage of matrices and tables: f16 or bf16 if `dtype` is f32. Default: `dtype`. Upload the weights with

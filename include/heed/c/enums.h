@@ -89,7 +89,7 @@ enum {
   HEED_CAUSAL_BOTTOM_RIGHT = 2,
 };
 
-// What an element that is not 0 means.
+// Whether a nonzero element leaves its key out or keeps it.
 typedef int32_t heed_mask_meaning;
 enum {
   HEED_MASK_EXCLUDE = 0,
@@ -170,7 +170,7 @@ enum {
   HEED_LOSS_REDUCTION_MEAN = 2,
 };
 
-// What sort of device it is, as the driver says.
+// The sort of a device, as its driver reports it.
 typedef int32_t heed_device_kind;
 enum {
   HEED_DEVICE_CPU = 0,
@@ -196,7 +196,7 @@ enum {
   HEED_PIPELINES_BACKGROUND = 2,
 };
 
-// What the self-test found of a kernel.
+// The result of testing one kernel.
 typedef int32_t heed_self_test_verdict;
 enum {
   HEED_SELF_TEST_PASSED = 0,

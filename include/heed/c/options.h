@@ -575,7 +575,7 @@ typedef struct heed_bert_config {
 } heed_bert_config;
 HEED_API heed_status heed_bert_config_init(heed_bert_config* options);
 
-// What heed_nn_bert computes, and in which types.
+// Options of heed_nn_bert: which results it computes, and in which types.
 typedef struct heed_bert_options {
   size_t size;       // set by heed_bert_options_init
   heed_dtype dtype;  // F32, F16 or BF16: storage of the weights and of all results
