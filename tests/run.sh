@@ -7,7 +7,7 @@
 #   tests/run.sh --list     all labels and tests
 #   tests/run.sh [--all] -- OPTION...   with these options of ctest, too, as `-- -E interpreter`
 # Two tests run side by side where there are two processors. What a failed test printed is printed; what all of them printed stays in
-# build/Testing/Temporary/LastTest.log. tests/README.md tells what each label finds, and all environment variables.
+# build/Testing/Temporary/LastTest.log. tests/README.md says what each label finds; tests/variables.md has the environment variables.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints what heed_profile counted as tables: one for each maker, and the least time on the machines of machines.json.
 
-  table.py [--aims] CSV...     --aims: only heed's figures by ggml's
+  table.py [--aims] CSV...     --aims: only heed's figures divided by ggml's
 
 Columns and aims are told in README.md."""
 import csv
@@ -156,7 +156,7 @@ def print_aims(target, works, name, machine, launch):
              if len(engines) == 2 and not any(row["lacking"] for rows in engines.values() for row in rows)}
     if not found:
         return
-    print("\n### %s: heed's figures by ggml's, the bound that of %s\n" % (target, name))
+    print("\n### %s: heed's figures divided by ggml's; the bound is that of %s\n" % (target, name))
     line(["work"] + AIMS)
     line(["---"] * (1 + len(AIMS)))
     for work, cells in found.items():
