@@ -53,7 +53,7 @@ def weights_of(model):
 
 def code_of_rows():
     """The code in the first two cells of each row."""
-    tables = PAGE.read_text().split("## What each construct becomes")[1].split("## What is no row")[0]
+    tables = PAGE.read_text().split("## What each construct becomes")[1].split("## Beyond single expressions")[0]
     for line in re.findall(r"^\| `.*", tables, re.M):
         row = re.fullmatch(r"\| `([^`]+)` \| `([^`]+)` \|[^|]*\|", line)
         if row is None:
