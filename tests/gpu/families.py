@@ -3,10 +3,9 @@
 
   families.py write TABLE ROWS...   writes the rows of these chips into the table
   families.py check TABLE ROWS...   fails if a kernel is worse than in the table: it spills or uses local memory anew, loses
-  occupancy,
-                                    has over a tenth more instructions, or, on matrix units, waits for more groups of loads or needs
-                                    more instructions per matrix instruction; if kernels are new or missing; or if the tile with the
-                                    lower cost for each element needs more cycles than another tile
+                                    occupancy, has over a tenth more instructions, or, on matrix units, waits for more groups of
+                                    loads or needs more instructions per matrix instruction; if kernels are new or missing; or if the
+                                    tile with the lower cost for each element needs more cycles than another tile
   families.py compare OLD NEW       compares two folders of rows, of two commits: each changed kernel, then each family that has
                                     more instructions or cycles, or a lower occupancy
 
