@@ -1,4 +1,4 @@
-"""That the check of samples/ports sees what is wrong. python.ports runs it on every device."""
+"""The check of samples/ports detects errors. The test python.ports runs it on every device."""
 
 import sys
 
