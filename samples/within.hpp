@@ -1,4 +1,4 @@
-// Options of the samples' command lines.
+// Helpers for the samples' command lines.
 #pragma once
 
 #include <cstdlib>
