@@ -1,4 +1,4 @@
-// `heed bench`: time of every operation and of a whole encoder, beside the limits of the same device.
+// `heed bench`: times of every operation and of an encoder, beside the limits of the same device.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -21,7 +21,7 @@ namespace {
 
 using goldens::Messages;
 
-// Milliseconds of one run, by the GPU's timestamps if there are any, else by the clock around the call.
+// Milliseconds of one run, by the GPU's timestamps if there are any, else by the host's clock.
 Status run_once(Prepared& prepared, double* milliseconds) {
   const Clock::time_point start = Clock::now();
   const Status status = prepared.plan.run(prepared.buffers, prepared.extents, {.state = prepared.state});
@@ -38,8 +38,7 @@ struct Timing {
   int repeats = 0;
 };
 
-// Repeats until the budget is used up, but at least 3 times. If the first run took ten times the budget, it is the only
-// one.
+// Repeats until the budget is used up, but at least 3 times; only once if the first run takes ten times the budget.
 Status measure(Prepared& prepared, double budget_ms, Timing* timing) {
   double first = 0;
   Status status = run_once(prepared, &first);
@@ -55,7 +54,7 @@ Status measure(Prepared& prepared, double budget_ms, Timing* timing) {
   return status;
 }
 
-// How many times as long the reproducible plan of a row takes: both run in turn, so that a clock that drifts meets both, until the
+// The time of a row's reproducible plan divided by that of its ordinary one. Both run in turn, so that clock drift affects both, until the
 // budget is used up, but at least 3 times. 0: the device or the row has no reproducible plan.
 Status measure_cost(Device& device, const BenchCase& row, Prepared& usual, double budget_ms, double* cost) {
   Prepared reproducible;
@@ -82,14 +81,14 @@ nlohmann::json row_json(const BenchCase& row, const Prepared& prepared, const Ti
   const PassInfo total = total_of(passes);
   std::set<std::string> names;
   for (const PassInfo& pass : passes) {
-    // A pass that chooses by size lists its kernels as "a + b".
+    // A pass that chooses its kernel by size lists all as "a + b".
     std::istringstream words(pass.kernel);
     for (std::string word; words >> word;)
       if (word != "+") names.insert(word);
   }
   std::string kernels;
   for (const std::string& name : names) kernels.append(kernels.empty() ? "" : " ").append(name);
-  // Matrices meet the arithmetic limit where each of their bytes is used often; all else is compared with the memory's.
+  // Matrices are compared with the arithmetic limit if each of their bytes is used often; everything else with the memory limit.
   constexpr std::string_view kOfMatrices[] = {"matmul", "attention", "encoder", "decode"};
   const bool of_matrices = std::find(std::begin(kOfMatrices), std::end(kOfMatrices), row.op) != std::end(kOfMatrices);
   const bool arithmetic = of_matrices && total.flops > 28 * total.bytes;

@@ -23,8 +23,8 @@ namespace heed::program {
 namespace {
 
 constexpr uint32_t kLocalSize = 64, kChains = 12, kStepsUnrolled = 16;  // as in multiply_add.comp
-constexpr double kTargetSeconds = 0.02;                                 // far less than any watchdog allows
-constexpr VkDeviceSize kCopyBytes = VkDeviceSize{64} << 20;             // more than most caches, within every limit
+constexpr double kTargetSeconds = 0.02;                                 // far below any watchdog's limit
+constexpr VkDeviceSize kCopyBytes = VkDeviceSize{64} << 20;             // more than most caches, and within every device's limits
 
 struct Push {
   uint32_t steps;
@@ -59,7 +59,7 @@ PFN_vkGetInstanceProcAddr find_loader() {
   X(QueueSubmit) X(QueueWaitIdle)
 // clang-format on
 
-// A device with one pipeline. Members are made in order and destroyed in reverse order; those never made are null.
+// A device with one pipeline. Members are created in order and destroyed in reverse order; members that were never created are null.
 class Rig {
  public:
   ~Rig() {
@@ -92,7 +92,7 @@ class Rig {
     return failed ? failed : make_commands();
   }
 
-  // Both return the seconds that they took, or 0 if they failed.
+  // Both return the seconds taken, or 0 if they failed.
   double multiply_add(uint32_t groups, uint32_t steps) {
     return time([&] {
       vk_.CmdBindPipeline(cmd_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline_);
@@ -268,7 +268,7 @@ class Rig {
                                                   .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                                   .commandBufferCount = 1};
     if (vk_.AllocateCommandBuffers(device_, &allocate, &cmd_) != VK_SUCCESS) return "vkAllocateCommandBuffers";
-    if (tick_mask_ == 0) return nullptr;  // there are no timestamps: the clock around the submission is used
+    if (tick_mask_ == 0) return nullptr;  // without timestamps the clock around the submission is used
     const VkQueryPoolCreateInfo queries = {
         .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = 2};
     return vk_.CreateQueryPool(device_, &queries, nullptr, &queries_) == VK_SUCCESS ? nullptr : "vkCreateQueryPool";
@@ -303,7 +303,7 @@ constexpr int kRounds = 5;
 
 double best_multiply_add(Rig& rig) {
   constexpr uint32_t kGroups = 8192, kMostSteps = 1u << 18;
-  // Doubles the work until the time of the launch hardly counts, then takes the best of a few runs.
+  // Doubles the work until the launch time is negligible, then returns the best of a few runs.
   uint32_t steps = 2;
   double seconds = rig.multiply_add(kGroups, steps);
   while (seconds > 0 && seconds < kTargetSeconds / 2 && steps < kMostSteps)

@@ -1,4 +1,4 @@
-// `heed devices`, and the meaning of --device for the other commands.
+// `heed devices`, and the meaning of --device in other commands.
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
@@ -45,8 +45,8 @@ void print(size_t index, const DeviceInfo& info) {
   }
 }
 
-// Opens a device to ask which kernels it would get. That needs no working GPU: if the self-test fails, the device is
-// opened without it, and *why_not says why.
+// Opens a device to find its kernels. That needs no working GPU: if the self-test fails, the device is opened without it, and *why_not has
+// the reason.
 Status open_to_ask(const DeviceInfo& info, Device* device, std::string* why_not) {
   const Log log = {[](void* user, LogLevel, const char* message) { *static_cast<std::string*>(user) = message; },
                    why_not, LogLevel::Error};
@@ -57,7 +57,7 @@ Status open_to_ask(const DeviceInfo& info, Device* device, std::string* why_not)
   return Device::open(untested, device);
 }
 
-// Prints the kernel that each operation of the benchmark gets on this device, and why.
+// Prints the kernel for each operation of the benchmark on this device, and the reason.
 void print_kernels(const DeviceInfo& info, const std::string& tuning) {
   Device device;
   std::string why_not;
@@ -79,7 +79,7 @@ void print_kernels(const DeviceInfo& info, const std::string& tuning) {
   }
 }
 
-// Whether the CPU device, the last of all, has the instructions that --cpu-instructions names.
+// Whether the CPU device, the last of all, uses the instruction set of --cpu-instructions.
 bool has_instructions(const DeviceInfo& cpu, std::string wanted) {
   const auto lower = [](unsigned char c) { return static_cast<char>(std::tolower(c)); };
   std::transform(wanted.begin(), wanted.end(), wanted.begin(), lower);

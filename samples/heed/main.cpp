@@ -1,4 +1,4 @@
-// The command-line program `heed`: what devices there are, whether they compute right, and how fast.
+// The command-line program `heed`: lists devices, checks their results, and times them.
 #include <algorithm>
 #include <exception>
 #include <filesystem>

@@ -1,4 +1,4 @@
-// The mode that adapts a language model to a character's lines, and shows its answers before and after.
+// The mode that adapts a language model to a character's lines, and prints its answers before and after.
 #include <algorithm>
 #include <cstdio>
 #include <sstream>
@@ -14,7 +14,7 @@ namespace learn {
 namespace {
 
 constexpr size_t kHeldOutEach = 8;  // every eighth line is held out
-constexpr size_t kShown = 3;        // of the lines that were held out, and what nobody wrote an answer for
+constexpr size_t kShown = 3;        // from held-out lines, and questions without a written answer
 constexpr int64_t kMostAnswer = 40;
 constexpr const char* kAlsoAsked[] = {"What should I do tomorrow?", "How do I cook an egg?"};
 
@@ -48,7 +48,7 @@ int read_rows(const std::vector<Line>& lines, const Voice& voice, Lines* rows) {
   return kOk;
 }
 
-// The words of a text in lines of so many columns.
+// Wraps a text at so many columns.
 std::vector<std::string> wrapped(const std::string& text, size_t columns) {
   std::vector<std::string> lines(1);
   std::istringstream words(text);
@@ -59,7 +59,7 @@ std::vector<std::string> wrapped(const std::string& text, size_t columns) {
   return lines;
 }
 
-// Columns are counted in characters of UTF-8.
+// Columns are counted in UTF-8 characters.
 std::string padded(std::string text, size_t columns) {
   const auto shown = static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));

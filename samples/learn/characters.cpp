@@ -1,4 +1,4 @@
-// The mode that trains a model of characters from nothing on a text, then writes.
+// The mode that trains a character-level model from random weights on a text, then writes.
 #include <cstdio>
 
 #include "checkpoint.hpp"

@@ -63,7 +63,7 @@ Status Speech::whole(const Line& line, std::vector<int32_t>* ids, size_t* answer
   if (status != Status::Ok) return status;
   *answer = 0;
   while (*answer < before.size() && *answer < ids->size() && before[*answer] == (*ids)[*answer]) ++*answer;
-  // What the template writes behind the end of an answer is not the character's.
+  // The template's text after the end of an answer is not the character's.
   while (ids->size() > *answer + 1 && !ends(ids->back())) ids->pop_back();
   return Status::Ok;
 }

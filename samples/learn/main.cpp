@@ -1,9 +1,9 @@
-// Trains a causal model of characters from nothing on a text, then writes; or adapts a language model to a character's lines.
+// Trains a character-level model from random weights on a text, then writes; or adapts a language model to a character's lines.
 //   learn                             the book of Genesis, into build/learn
-//   learn --text FILE --out FOLDER    a text of one's own
-//   learn --write 500 --start "And"   writes with what was learned before
+//   learn --text FILE --out FOLDER    another text
+//   learn --write 500 --start "And"   writes with the saved model
 //   learn --lora FILE --model GGUF    a character's voice, beside the weights of a language model
-// Exit codes: 0 done, 1 a device failed, 2 the input is no good, 130 interrupted, with all that was learned kept.
+// Exit codes: 0 done, 1 a device failed, 2 the input is invalid, 130 interrupted, with a checkpoint saved.
 #include <cstdio>
 
 #include <CLI/CLI.hpp>
@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
       ->check(samples::within(0.0, 1e6))
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // so that a file or a pipe shows lines at once, too
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // so that files and pipes receive lines at once, too
   learn::catch_interrupts();
   if (arguments.lines.empty()) return learn::learn_text(arguments);
   voice.seed = config.seed;

@@ -56,7 +56,7 @@ class Training {
     return kOk;
   }
 
-  // Judges, keeps and shows what was learned so far.
+  // Evaluates, saves a checkpoint, and prints a sample.
   int tell(int64_t steps, double seconds, bool last) {
     float loss = 0;
     const heed::Status status = task_.judge(&loss);

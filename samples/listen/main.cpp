@@ -1,6 +1,6 @@
-// What is said in sound files, or into the microphone, by a model of speech.
+// Writes down speech from sound files or the microphone, by Whisper.
 //   listen --model FOLDER recording.wav
-// Exit codes: 0 done, 1 a device failed, 2 the input is no good.
+// Exit codes: 0 done, 1 a device failed, 2 the input is invalid.
 #include <limits>
 
 #include <CLI/CLI.hpp>
@@ -49,7 +49,7 @@ void add_speech(CLI::App& app, heed::SpeechOptions* speech, bool* translate) {
   app.add_option("--seed", speech->seed, "of the draws, where the likeliest tokens make no sense");
 }
 
-// Windows cut one after the other, and the likeliest tokens, whatever they say.
+// Windows cut one after the other, and the likeliest tokens without checks of the text.
 void take_windows_as_they_are(heed::SpeechOptions* speech) {
   speech->timestamps = false;
   speech->temperature_step = 0;

@@ -54,7 +54,7 @@ bool read_file(const std::string& path, std::string* text, std::string* error) {
   }
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  // The file is read in pieces, because the size of a device or a pipe is not known and may have no end.
+  // Reads the file in pieces, since the size of a device or a pipe is unknown and may be infinite.
   for (size_t read = 0; file && read <= kMaxBytes; read += static_cast<size_t>(file.gcount())) {
     text->resize(read + kPiece);
     file.read(text->data() + read, kPiece);

@@ -1,6 +1,6 @@
-// Semantic search: finds the lines of a file whose meaning is nearest to what is typed.
+// Semantic search: finds the lines of a file whose meaning is nearest to the typed text.
 //   search --model all-MiniLM-L6-v2 --corpus intents.txt
-// Exit codes: 0 done, 1 a device failed, 2 the input is no good, 130 interrupted.
+// Exit codes: 0 done, 1 a device failed, 2 the input is invalid, 130 interrupted.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -26,8 +26,8 @@ namespace {
 using samples::bad_input, samples::failed, samples::kBadInput, samples::kFailed, samples::kInterrupted, samples::kOk,
     samples::program_log;
 
-// The number of texts per call of the encoder: many, so that it can sort them by length, but not all, so that the
-// program can stop and report progress between calls.
+// The number of texts per call of the encoder: many, so that it can sort them by length, but not all, so that the program can stop and
+// report progress between calls.
 constexpr size_t kChunk = 2048;
 
 struct Arguments {
@@ -62,7 +62,7 @@ heed::Status open_encoder(const Arguments& arguments, heed::Device& device, heed
   return heed::TextEncoder::open(device, arguments.model, options, encoder);
 }
 
-// Lets the encoder's callback, which counts the texts of one chunk, show the progress of the whole corpus.
+// Makes the encoder's callback, which counts the texts of one chunk, show the progress of the whole corpus.
 struct Work {
   samples::ProgressBar& bar;
   size_t before = 0, total = 0;

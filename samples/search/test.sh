@@ -32,7 +32,7 @@ check "attention of a long question" 0 "too long and was cut" "${query[@]}" "$lo
 check "help" 0 "--corpus" --help
 check "devices" 0 "cpu" --list
 
-# --- Corpora that are odd ------------------------------------------------------------------------------------------
+# --- Unusual corpora -----------------------------------------------------------------------------------------------
 {
   printf '\xef\xbb\xbfthe first line\r\n\n   \nbroken \xff\xfe bytes\n\xc3\nthe old lighthouse\n'
   head -c 100000 /dev/zero | tr '\0' 'x'
@@ -50,7 +50,7 @@ check "one line" 0 "1\.000  one line" --model "$model" --corpus "$folder/one.txt
 check "empty question" 0 "What|^$|lines of" --model "$model" --corpus "$folder/one.txt"
 check "question of spaces and broken bytes" 0 " ms: " --model "$model" --corpus "$folder/one.txt" --query $' \xff '
 
-# --- Indexes that do not belong -----------------------------------------------------------------------------------
+# --- Indexes that do not match ------------------------------------------------------------------------------------
 printf 'another line\n' >>"$folder/one.txt"
 check "the corpus has changed" 0 "was made of other lines; it is made anew" --model "$model" --corpus "$folder/one.txt" --query one
 rm -rf "$folder/model" && cp -r "$model" "$folder/model"
@@ -101,7 +101,7 @@ for _ in {1..200}; do cat "$root/samples/search/intents.txt"; done >"$folder/man
 "$program" --device cpu --model "$model" --corpus "$folder/one.txt" --query one >/dev/null 2>&1
 cp "$folder/one.txt.heed-index" "$folder/many.txt.heed-index"
 cp "$folder/many.txt.heed-index" "$folder/before"
-# In a shell without job control, background programs ignore SIGINT; env makes them notice it again.
+# In a shell without job control, background programs ignore SIGINT; env resets this.
 env --default-signal=INT "$program" --device cpu --model "$model" --corpus "$folder/many.txt" --batch 1 --query one \
   >"$folder/interrupted.log" 2>&1 &
 pid=$!

@@ -1,6 +1,5 @@
-// swarm_compare A.png B.png: prints the mean and the largest difference between two pictures, of 255. Both are
-// averaged over blocks of pixels first, because drivers differ in single pixels. Exit code 2: the pictures cannot be
-// read, or differ in size.
+// swarm_compare A.png B.png: prints the mean and the largest difference between two pictures, in steps of 255. Averages both over blocks of
+// pixels first, since drivers differ in single pixels. Exit code 2: the pictures cannot be read, or differ in size.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -28,7 +28,7 @@ namespace {
 
 VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
                                           const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
-  // Remarks of the loader and of drivers are left out: they are not about this program's calls.
+  // Leaves out messages of the loader and of drivers, which are not about this program's calls.
   if (data->pMessageIdName == nullptr || std::strcmp(data->pMessageIdName, "Loader Message") == 0) return VK_FALSE;
   ++*static_cast<uint32_t*>(user);
   std::fprintf(stderr, "swarm: validation: %s\n", data->pMessage);

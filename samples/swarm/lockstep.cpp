@@ -26,7 +26,7 @@ namespace {
 constexpr uint32_t kUsualFrames = 10000, kReported = 1000;
 constexpr char kMagic[] = "heed swarm replay 1\n";
 
-// A player who holds some keys for a while, then others.
+// A simulated player who holds some keys for a while, then others.
 class Player {
  public:
   explicit Player(uint32_t seed) : random_(seed) {}
@@ -66,7 +66,7 @@ void replay(const std::string& file, const std::string& device) {
 
 #if !defined(_WIN32)
 
-// What goes over the wire for a frame: the keys that are pressed, and the hash of the world before.
+// The message of a frame: the pressed keys, and the hash of the world before.
 struct Message {
   uint32_t frame = 0;
   uint32_t keys = 0;
@@ -110,7 +110,7 @@ sockaddr_in loopback(uint32_t port) {
   return address;
 }
 
-// Plays all frames; `team` is 0 for the process that was started first. Gives what was pressed.
+// Plays all frames; `team` is 0 for the process that was started first. Returns the pressed keys.
 std::vector<PressedKeys> play(const Socket& other, LockstepWorld& world, uint32_t frames, size_t team) {
   std::vector<PressedKeys> all;
   Player player(static_cast<uint32_t>(team) * 77 + 5);
@@ -136,7 +136,7 @@ std::vector<PressedKeys> play(const Socket& other, LockstepWorld& world, uint32_
   return all;
 }
 
-// Connects before the device is opened: the host hears from a closed connection that it could not be.
+// Connects before the device is opened: if that fails, the host notices the closed connection.
 void join(uint32_t port, const std::string& device, uint32_t frames) {
   const Socket socket_to(socket(AF_INET, SOCK_STREAM, 0));
   const sockaddr_in address = loopback(port);

@@ -20,7 +20,7 @@ VkSurfaceFormatKHR choose_format(const Gpu& gpu) {
   vkGetPhysicalDeviceSurfaceFormatsKHR(gpu.physical, gpu.surface, &count, nullptr);
   std::vector<VkSurfaceFormatKHR> all(count);
   vkGetPhysicalDeviceSurfaceFormatsKHR(gpu.physical, gpu.surface, &count, all.data());
-  // Shaders give linear colours, so the image's format must be one that turns them into sRGB.
+  // Shaders output linear colours, so that the image's format must convert them to sRGB.
   for (const VkFormat wanted : {VK_FORMAT_B8G8R8A8_SRGB, VK_FORMAT_R8G8B8A8_SRGB})
     for (const VkSurfaceFormatKHR& format : all)
       if (format.format == wanted && format.colorSpace == VK_COLOR_SPACE_SRGB_NONLINEAR_KHR) return format;

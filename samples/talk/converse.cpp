@@ -73,7 +73,7 @@ class Chat {
     return kOk;
   }
 
-  // The model reads what it knows already while the player types.
+  // The model reads the text so far while the player types.
   void read_ahead() {
     heed::TextPiece piece;
     heed::Status status = conversation_.read_ahead();

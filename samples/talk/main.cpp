@@ -1,6 +1,6 @@
-// A conversation with a character, whom a language model speaks for.
+// A conversation with a character, by a language model.
 //   talk --model model.gguf --persona blacksmith
-// Exit codes: 0 done, 1 a device failed, 2 the input is no good, 130 interrupted.
+// Exit codes: 0 done, 1 a device failed, 2 the input is invalid, 130 interrupted.
 #include <cstdio>
 
 #include <CLI/CLI.hpp>
@@ -77,7 +77,7 @@ CLI::Option* add_sampling(CLI::App& app, heed::TextSampling* sampling) {
   return app.add_option("--seed", sampling->seed, "of the draws; default: 0 with --prompt, else another each time");
 }
 
-// The grammar that answers keep to, if a file gives one.
+// The grammar of answers, if a file gives one.
 int read_rules(talk::Options* options) {
   const std::string& path = options->schema.empty() ? options->grammar : options->schema;
   std::string error;
@@ -105,7 +105,7 @@ int run(talk::Options& options) {
   int code = read_rules(&options);
   if (code == talk::kOk) code = talk::open_session(options, &session);
   if (code != talk::kOk) return code;
-  // A base model holds no conversations, but goes on with texts.
+  // A base model holds no conversations, but continues texts.
   if (options.has_prompt && options.npcs == 0 && !options.raw && session.model.chat() == nullptr) {
     std::fprintf(stderr, "talk: there is no chat template that is known; --prompt is gone on with as it is\n");
     options.raw = true;

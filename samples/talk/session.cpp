@@ -37,7 +37,7 @@ int open_session(const Options& options, Session* session) {
     if (status == heed::Status::Ok) status = open_model(options, session);
   }
   if (status != heed::Status::Ok) return failed("the model", status);
-  samples::take_reasons();  // of what was tried in vain before it went well
+  samples::take_reasons();  // errors of attempts before the successful one
   const heed::DeviceInfo& info = session->device.info();
   session->about = info.word + " (" + info.name + "), weights " + heed::to_string(session->model.weight_dtype());
   return kOk;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the talk program on good and on bad inputs, with the tiny model of tests/talk, or with SmolLM2 and, if their files are there,
+# Runs the talk program on good and on bad inputs, with the tiny model of tests/talk, or with SmolLM2 and, if their files exist,
 # Gemma 3 and Whisper. One line per case: "ok NAME" or "FAIL NAME: why".
 #   test.sh PROGRAM [FOLDER [SMOLLM2 [WHISPER [GEMMA3]]]]
 set -uo pipefail
@@ -12,7 +12,7 @@ model=$root/tests/talk/tiny.gguf
 source "$root/samples/cases.sh"
 export SDL_AUDIODRIVER=none
 
-# is_picture FILE LEAST_WIDTH LEAST_HEIGHT: a PNG at least so large, with more than one colour
+# is_picture FILE LEAST_WIDTH LEAST_HEIGHT: checks for a PNG of at least this size with more than one colour
 is_picture() {
   [[ -s $1 && $(head -c 8 "$1" | od -An -tx1 | tr -d ' \n') == 89504e470d0a1a0a ]] || return 1
   python3 - "$@" <<'EOF'
@@ -29,7 +29,7 @@ sys.exit(0 if width >= int(sys.argv[2]) and height >= int(sys.argv[3]) and len(s
 EOF
 }
 
-# looks NAME LEAST_WIDTH LEAST_HEIGHT PATTERN ARGUMENTS...   draws what the last word looks at, and prints PATTERN
+# looks NAME LEAST_WIDTH LEAST_HEIGHT PATTERN ARGUMENTS...   the arguments draw the last word's attention, and print PATTERN
 looks() {
   local name=$1 width=$2 height=$3 pattern=$4
   shift 4
@@ -37,8 +37,8 @@ looks() {
   check "$name" 0 "$pattern" --attention "$folder/looks.png" "$@"
   report "$name: the picture" "$(is_picture "$folder/looks.png" "$width" "$height" || echo "no picture of $width x $height")"
 }
-hears=$([[ $("$program" --help) == *--listen* ]] && echo yes)  # not where libsndfile is missing
-draws=$([[ $("$program" --help) == *--attention* ]] && echo yes)  # not where cairo is missing
+hears=$([[ $("$program" --help) == *--listen* ]] && echo yes)  # missing without libsndfile
+draws=$([[ $("$program" --help) == *--attention* ]] && echo yes)  # missing without cairo
 
 if [[ -n $smollm2 ]]; then
   use=(--model "$smollm2" --temperature 0)
@@ -115,7 +115,7 @@ cat >"$folder/npc.json" <<'EOF'
 {"properties": {"mood": {"enum": ["calm", "grumpy"]}, "text": {"type": "string", "maxLength": 12}}, "required": ["mood", "text"]}
 EOF
 for seed in 1 2 3; do
-  # JSON is what Python's reader takes for it.
+  # Python's JSON reader must accept the answer.
   out=$(timeout 60 "$program" --device cpu "${tiny[@]}" --raw --prompt "the sword" --tokens 0 --temperature 1 --top-k 0 --seed $seed \
     --schema "$folder/npc.json" 2>&1 | python3 -c 'import json, sys; print(sorted(json.load(sys.stdin)))' 2>&1)
   report "JSON of a model that speaks nonsense, seed $seed" "$([[ $out == "['mood', 'text']" ]] || echo "${out:0:300}")"
@@ -134,7 +134,7 @@ fi
 check "help" 0 "--persona" --help
 check "devices" 0 "cpu" --list
 
-# --- Ctrl-C ends an answer with the exit code of an interrupt, and no conversation -----------------------------------
+# --- Ctrl-C ends an answer with the exit code of an interrupt, but does not end a conversation ------------------------
 "$program" --device cpu "${tiny[@]}" --raw --prompt "the sword" --temperature 2 --top-k 0 --stop "never said" >"$folder/endless" 2>&1 &
 running=$!
 sleep 1

@@ -1,6 +1,6 @@
 // A tour of heed: the attention of a sentence in three flavours, in the terminal and as pictures, on every device.
 //   tour "Life is short, eat dessert first" --with "Eat the first dessert, life is short"
-// Exit codes: 0 done, 1 a device failed or disagrees with the CPU, 2 the input is no good.
+// Exit codes: 0 done, 1 a device failed or disagrees with the CPU, 2 the input is invalid.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -21,7 +21,7 @@ namespace {
 using tour::Flavour;
 
 constexpr int kOk = 0, kFailed = 1, kBadInput = 2;
-// Pass bound of heed against its reference in f32: |a - b| <= kAbsolute + kRelative |b|.
+// heed's bound relative to its reference in f32: |a - b| <= kAbsolute + kRelative |b|.
 constexpr double kAbsolute = 2e-5, kRelative = 1e-4;
 
 struct Arguments {
@@ -40,7 +40,7 @@ int bad_input(const std::string& message) {
   return kBadInput;
 }
 
-// heed's errors are kept, so that failed() prints them once. Its other messages are printed at once.
+// Keeps heed's errors, so that failed() prints them once. Prints its other messages at once.
 std::string last_error;
 std::mutex last_error_mutex;  // heed may call from its own threads
 heed::Log log() {
@@ -130,7 +130,7 @@ heed::Status run_all(heed::Device& device, const tour::Model& model, tour::Resul
   return heed::Status::Ok;
 }
 
-// One line of the table of devices; false if the device disagrees with the CPU.
+// One line of the table of devices. Returns false if the device disagrees with the CPU.
 bool print_times(const std::string& word, const tour::Result (&results)[3], const tour::Result (&cpu)[3]) {
   Difference difference;
   std::printf("  %-22s", word.c_str());

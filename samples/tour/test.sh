@@ -83,7 +83,7 @@ check no-pictures 0 'of 128 columns\)' "$folder/long.txt" --device cpu --no-pict
 check list 0 "cpu" --list
 check help 0 "sentence" --help
 
-# A mistyped name of a sample is told, and no words for the tour. Nothing is built then.
+# A mistyped sample name is an error, and is not taken as the tour's words. Nothing is built then.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 said=$("$here/../run.sh" lern --steps 3 2>&1 </dev/null)
 code=$?
