@@ -24,7 +24,7 @@ int Ear::take_sound() {
   } else if (!file_->read(&samples_)) {
     return bad_input(file_->error());
   } else if (samples_.empty()) {
-    if (stream_.seconds() == 0) return bad_input(name_ + ": holds no sound");
+    if (stream_.seconds() == 0) return bad_input(name_ + " holds no sound");
     finish();
   }
   const heed::Status status = samples_.empty() ? heed::Status::Ok : stream_.push(samples_);

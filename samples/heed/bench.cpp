@@ -138,7 +138,7 @@ bool parse_ops(const std::string& list, std::vector<std::string>* ops) {
       std::string known;
       for (const BenchCase& row : bench_cases())
         if (known.find(row.op) == std::string::npos) known.append(known.empty() ? "" : ", ").append(row.op);
-      complain("no operation '" + op + "'; there are " + known);
+      complain("there is no operation '" + op + "', only " + known);
       return false;
     }
     ops->push_back(op);

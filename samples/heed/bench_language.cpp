@@ -125,7 +125,7 @@ bool chosen_works(const std::string& list, std::vector<Work>* works) {
     const auto* found =
         std::find_if(std::begin(kWorks), std::end(kWorks), [&](const Work& w) { return name == w.name; });
     if (found == std::end(kWorks)) {
-      complain("no work '" + name + "' of a language model; there are " + known);
+      complain("there is no row '" + name + "' for a language model, only " + known);
       return false;
     }
     works->push_back(*found);

@@ -64,7 +64,7 @@ void print_kernels(const DeviceInfo& info, const std::string& tuning) {
   if (!info.usable || open_to_ask(info, &device, &why_not) != Status::Ok) return;
   row("fails", why_not);
   if (info.kind != DeviceKind::Cpu && load_tuning(device, tuning) != Status::Ok)
-    complain(info.word + ": the tuning " + tuning + " cannot be read, is damaged, or not of this device");
+    complain(info.word + ": the tuning " + tuning + " is unreadable, damaged or of another device");
   const char* name = "kernels";
   for (const BenchCase& bench : bench_cases()) {
     if (bench.whole_model) continue;
@@ -132,7 +132,8 @@ int devices(const DevicesOptions& options) {
   }
   const std::string& instructions = common_options().cpu_instructions;
   if (!instructions.empty() && !has_instructions(found.back(), instructions)) {
-    complain("--cpu-instructions: this processor has no '" + instructions + "'; `heed devices` lists what it has");
+    complain("--cpu-instructions: this processor does not support '" + instructions +
+             "'; `heed devices` lists its sets");
     return kBadInput;
   }
   nlohmann::json list = nlohmann::json::array();
@@ -157,7 +158,7 @@ std::vector<std::string> selections(const std::string& wanted) {
     if (found[i].usable) {
       all.push_back(std::to_string(i));
     } else {
-      complain("left out: " + found[i].word + ": " + found[i].reason);
+      complain(found[i].word + " is left out: " + found[i].reason);
     }
   }
   return all;

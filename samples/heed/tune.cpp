@@ -127,7 +127,7 @@ int tune(const TuneOptions& options) {
   }
   if (options.out.empty()) return kSuccess;
   if (report.blob.empty()) {
-    complain(device.info().word + " has nothing to tune; " + options.out + " is not written");
+    complain(device.info().word + " has nothing to tune, so that " + options.out + " is not written");
     return kFailed;
   }
   if (!write_file(options.out, report.blob)) {

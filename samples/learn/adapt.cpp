@@ -117,7 +117,7 @@ int learn_lines(const Options& options, Voice& voice, Losses& losses, const Line
 }  // namespace
 
 int adapt(Options& options) {
-  if (options.model.empty()) return bad_input("--model must name the GGUF file of a language model");
+  if (options.model.empty()) return bad_input("--model is missing: the GGUF file of a chat model");
   std::vector<Line> lines;
   std::string error;
   if (!read_lines(options.lines, &lines, &error)) return bad_input(error);
@@ -130,7 +130,7 @@ int adapt(Options& options) {
   if (!goes_on) config.lines = fingerprint_of(lines);
   if (goes_on && !read_checkpoint(options.out, &config, &losses, &error)) return bad_input(error);
   if (config.lines != fingerprint_of(lines))
-    return bad_input(options.out + " learned other lines; --fresh begins anew, --out takes another folder");
+    return bad_input(options.out + " was trained on other lines; --fresh starts again, --out names another folder");
   heed::Device device;
   if (const int code = open_device(options.device, &device); code != kOk) return code;
   Voice voice;

@@ -94,7 +94,7 @@ bool read_all(const std::string& folder, AnyConfig* config, Losses* losses, std:
   try {
     from_json(json::parse(file), *config);
   } catch (const json::exception& problem) {
-    *error = config_path(folder) + " is no model of this program, or of another of its modes: " + problem.what();
+    *error = config_path(folder) + " has no model for this mode: " + problem.what();
     return false;
   }
   return read_losses(losses_path(folder), losses, error);

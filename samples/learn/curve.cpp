@@ -149,7 +149,7 @@ bool read_losses(const std::string& path, Losses* losses, std::string* error) {
     const float loss = std::strtof(word.c_str(), &end);  // a loss may be NaN or infinite, which streams do not parse
     if (!words || end == word.data() || *end != '\0' || step < 0 ||
         (!held_out && static_cast<size_t>(step) != read.of_steps.size())) {
-      *error = path + " has a line that is no loss: " + line;
+      *error = path + " has a line without a loss: " + line;
       return false;
     }
     if (held_out)

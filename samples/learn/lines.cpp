@@ -22,7 +22,7 @@ bool read_lines(const std::string& path, std::vector<Line>* lines, std::string* 
   }
   for (const Line& line : *lines)
     if (line.answer.empty()) {
-      *error = path + ": nothing is answered to \"" + line.said + "\"";
+      *error = path + " has no answer to \"" + line.said + "\"";
       return false;
     }
   return !lines->empty();

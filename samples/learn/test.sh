@@ -85,26 +85,26 @@ same "to the same adapters" "$adapters/adapter_model.safetensors" "$folder/voice
 check "no such text" 2 "cannot be read" --text "$folder/none" --out "$folder/n" "${small[@]}"
 echo short >"$folder/short"
 check "a text that is too short" 2 "are needed, or a shorter --context" --text "$folder/short" --out "$folder/n" "${small[@]}"
-check "another text than before" 2 "learned another text" --text "$folder/bytes" --out "$whole"
-check "writing before learning" 2 "nothing was learned yet" --out "$folder/n" --write 10
+check "another text than before" 2 "was trained on another text" --text "$folder/bytes" --out "$whole"
+check "writing before learning" 2 "has no saved model" --out "$folder/n" --write 10
 check "a width that heads do not divide" 2 "multiple of twice" --out "$folder/n" --width 36 --heads 4
 check "no such lines" 2 "cannot be read" --lora "$folder/none" --model "$tiny" --out "$folder/n"
 check "a file without lines" 2 "no line that begins with" --lora "$folder/short" --model "$tiny" --out "$folder/n"
 printf '> unanswered\n' >"$folder/unanswered"
-check "a line without an answer" 2 "nothing is answered" --lora "$folder/unanswered" --model "$tiny" --out "$folder/n"
+check "a line without an answer" 2 "has no answer to" --lora "$folder/unanswered" --model "$tiny" --out "$folder/n"
 check "no model" 2 "--model" --lora "$folder/lines" --out "$folder/n"
 check "a model that is none" 2 "short" --lora "$folder/lines" --model "$folder/short" --out "$folder/n"
-check "other lines than before" 2 "learned other lines" --lora <(sed 's/or/er/' "$folder/lines") --model "$tiny" --out "$folder/voice"
-check "a folder of the other mode" 2 "of another of its modes" --lora "$folder/lines" --model "$tiny" --out "$whole"
+check "other lines than before" 2 "was trained on other lines" --lora <(sed 's/or/er/' "$folder/lines") --model "$tiny" --out "$folder/voice"
+check "a folder of the other mode" 2 "no model for this mode" --lora "$folder/lines" --model "$tiny" --out "$whole"
 on=(--device nonsense)
 check "no such device" 2 "no device" --out "$folder/n" "${small[@]}"
 on=(--device cpu)
-check "a rate that is no number" 105 "rate|NUMBER" --rate nan --out "$folder/n"
+check "a rate that is no number" 2 "rate" --rate nan --out "$folder/n"
 cp -r "$whole" "$folder/damaged"
 head -c 1000 "$whole/model.safetensors" >"$folder/damaged/model.safetensors"
 check "damaged weights" 2 "model.safetensors" --out "$folder/damaged" --write 10
 echo '{' >"$folder/damaged/config.json"
-check "a damaged model" 2 "no model of this program" --out "$folder/damaged" --write 10
+check "a damaged model" 2 "no model for this mode" --out "$folder/damaged" --write 10
 touch "$folder/file"
 check "a folder that cannot be made" 2 "cannot be written" --out "$folder/file/x" --steps 2 "${small[@]}"
 

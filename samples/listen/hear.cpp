@@ -26,7 +26,7 @@ int hear(const std::string& path, const heed::SpeechOptions& options, const heed
   std::vector<float> samples;
   while (status == heed::Status::Ok && !(samples.empty() && ear.seconds() > 0)) {
     if (!sound.read(&samples)) return bad_input(sound.error());
-    if (samples.empty() && ear.seconds() == 0) return bad_input(path + ": holds no sound");
+    if (samples.empty() && ear.seconds() == 0) return bad_input(path + " holds no sound");
     status = ear.push(samples);
     if (samples.empty()) ear.finish();
     while (status == heed::Status::Ok && ear.busy()) {

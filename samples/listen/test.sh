@@ -113,7 +113,7 @@ check "help" 0 "--model" --help
 check "devices" 0 "cpu" --list
 
 # --- Bad input ---------------------------------------------------------------------------------------------------
-check "no model" 2 "--model is needed" "$recording"
+check "no model" 2 "--model is missing" "$recording"
 if [[ -n $hears ]]; then
   SDL_AUDIODRIVER=none check "no microphone" 2 "^listen: there is no microphone: .*none" "${tiny[@]}"
   SDL_DISKAUDIOFILEIN=$folder/no-such.raw check "a microphone that is not there" 2 "there is no microphone" "${tiny[@]}"
@@ -132,12 +132,12 @@ check "a file of no samples" 2 "empty.wav" "${tiny[@]}" "$folder/empty.wav"
 check "a sample that is no number" 2 "sample 5000 is" "${tiny[@]}" "$folder/nan.wav"
 check "a language that the model has not" 2 "language 'de'" "${tiny[@]}" --language de "$recording"
 check "a translation" 2 "does not translate" "${tiny[@]}" --translate "$recording"
-check "words of ids" 2 "tells no words" "${tiny[@]}" --words --ids "$recording"
+check "words of ids" 2 "excludes --words" "${tiny[@]}" --words --ids "$recording"
 if [[ -n $draws ]]; then
   check "a picture of two files" 2 "needs one sound file" "${tiny[@]}" --attention "$folder/looks.png" "$recording" "$recording"
   check "a picture that cannot be written" 2 "no-such/looks.png" "${tiny[@]}" --attention "$folder/no-such/looks.png" "$recording"
 fi
 check "two forms" 2 "excludes" "${tiny[@]}" --ids --json "$recording"
-check "a pause that is no number" 2 "no number" "${tiny[@]}" --pause nan "$recording"
+check "a pause that is no number" 2 "not a number" "${tiny[@]}" --pause nan "$recording"
 check "a device that is not there" 2 "no-such-device" "${tiny[@]}" --device no-such-device "$recording"
 [[ $failures -eq 0 ]]

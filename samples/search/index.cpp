@@ -99,7 +99,7 @@ Load load_index(const std::string& path, Index* wanted, std::string* why) {
   const std::vector<int64_t> shape = {static_cast<int64_t>(wanted->lines), static_cast<int64_t>(wanted->width)};
   if (vectors == nullptr || vectors->shape != shape ||
       heed::read_f32(*vectors, reason.log(), &wanted->vectors) != heed::Status::Ok) {
-    *why = "is damaged: its vectors are not those of " + std::to_string(wanted->lines) + " lines";
+    *why = "is damaged: it does not have the vectors of " + std::to_string(wanted->lines) + " lines";
     return Load::Foreign;
   }
   return Load::Ok;

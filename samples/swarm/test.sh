@@ -42,7 +42,7 @@ check help 0 "--flavour" --help
 check unknown-option 2 "wat" --wat
 check unknown-flavour 2 "flavour" --flavour herd
 check no-budget 2 "attention-budget" --attention-budget 0
-check budget-that-is-no-number 2 "--budget: nan is no number" --budget nan
+check budget-that-is-no-number 2 "--budget: nan is not a number" --budget nan
 check no-agents 2 "agents" --agents 0
 check too-many-agents 2 "agents" --agents 1000000
 check learn-with-a-flavour 2 "excludes" --learn --flavour conga
@@ -152,7 +152,7 @@ printf 'something else' >"$folder/bad.replay"
 said=$(timeout 60 "$swarm" --lockstep --device cpu --beside nonsense --frames 2 </dev/null 2>&1)
 code=$?
 report no-device-beside "$([[ $code -eq 2 && $said == *"the other process is gone"* ]] || echo "exit code $code: ${said:0:300}")"
-check no-replay 2 "it is no replay" --lockstep --replay "$folder/bad.replay"
+check no-replay 2 "is no replay" --lockstep --replay "$folder/bad.replay"
 
 # --- Pictures ----------------------------------------------------------------------------------------------------------
 

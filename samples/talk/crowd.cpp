@@ -48,7 +48,7 @@ class Crowd {
       if (interrupted())
         for (Npc& npc : npcs_) npc.conversation.cancel();
     }
-    if (status != heed::Status::Ok) return failed("the answers broke off", status);
+    if (status != heed::Status::Ok) return failed("the answers failed", status);
     print();
     return kOk;
   }

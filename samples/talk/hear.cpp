@@ -15,7 +15,7 @@ std::string trimmed(const std::string& text) {
 int Listener::open(const Options& options, Session& session) {
   const heed::Status status =
       heed::SpeechRecognizer::open(session.device, options.ears, {.log = program_log()}, &model_);
-  if (status != heed::Status::Ok) return failed("the model of speech", status);
+  if (status != heed::Status::Ok) return failed("the speech model", status);
   heed::SpeechOptions speech;
   speech.timestamps = false;  // speech up to a pause is one line
   // No pause is longer than half a window.

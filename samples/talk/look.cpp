@@ -80,7 +80,7 @@ int look(const Options& options, Session& session) {
   if (status != heed::Status::Ok) return failed("the prompt", status);
   AttentionPicture picture = picture_of(bpe, ids, seen);
   if (picture.words.size() > kMostPictureWords)
-    return bad_input("a prompt of " + std::to_string(picture.words.size()) + " words; a picture has room for " +
+    return bad_input("the prompt has " + std::to_string(picture.words.size()) + " words; a picture has room for " +
                      std::to_string(kMostPictureWords));
   picture.title = "What “" + picture.words.back() + "” looks at";
   picture.subtitle = shown(std::filesystem::path(options.model).filename().string()) + ", " +

@@ -107,7 +107,7 @@ if [[ -n $hears ]]; then
   check "nonsense that was heard is answered" 0 'Bram: ' "${tiny[@]}" --context 1024 "${ears[@]}" --listen "$root/tests/speech/open-door.wav" --tokens 4
   check "a microphone that is not there" 2 "there is no microphone" "${tiny[@]}" --context 1024 "${ears[@]}" --listen
   check "listening without ears" 2 "needs --ears" "${tiny[@]}" --listen
-  check "listening and a prompt" 2 "takes the place of --prompt" "${tiny[@]}" "${ears[@]}" --listen --prompt x
+  check "listening and a prompt" 2 "excludes --prompt" "${tiny[@]}" "${ears[@]}" --listen --prompt x
   check "a recording that is not there" 2 "no-such.wav" "${tiny[@]}" --context 1024 "${ears[@]}" --listen no-such.wav
   check "ears that are not there" 2 "no-such-folder" "${tiny[@]}" --ears no-such-folder --listen
 fi
@@ -128,7 +128,7 @@ if [[ -n $draws ]]; then
   looks "odd words" 600 200 '2 layers, 4 heads, 64 words$' "${tiny[@]}" --prompt "$(printf '<|im_start|>\n\x01 ä 龍龍'; printf '!%.0s' {1..57})"
   check "too many words for a picture" 2 "a picture has room for 64" "${tiny[@]}" --attention "$folder/looks.png" \
     --prompt "$(printf '!%.0s' {1..65})"
-  check "a picture of no prompt" 2 "needs a --prompt" "${tiny[@]}" --attention "$folder/looks.png"
+  check "a picture of no prompt" 2 "needs --prompt" "${tiny[@]}" --attention "$folder/looks.png"
   check "a picture that cannot be written" 2 "cannot write" "${tiny[@]}" --attention "$folder/no-such/looks.png" --prompt "x"
 fi
 check "help" 0 "--persona" --help
@@ -144,17 +144,17 @@ code=$?
 report "Ctrl-C" "$([[ $code -eq 130 || $code -eq 0 ]] || echo "exit code $code")"
 
 # --- Bad input ---------------------------------------------------------------------------------------------------
-check "no model" 2 "--model is needed"
+check "no model" 2 "--model is missing"
 check "a model that is not there" 2 "no-such.gguf" --model no-such.gguf --prompt x
 check "a model that is none" 2 "talk: " --model "$folder/text.txt" --prompt x
 head -c 40000 "$model" >"$folder/half.gguf"
 check "half of a model" 2 "half.gguf" --model "$folder/half.gguf" --prompt x
 check "a device that is not there" 2 "no-such-device" "${tiny[@]}" --device no-such-device --prompt x
-check "an empty prompt" 2 "holds no text" "${tiny[@]}" --prompt ""
-check "raw without a prompt" 2 "needs a --prompt" "${tiny[@]}" --raw
+check "an empty prompt" 2 "--prompt is empty" "${tiny[@]}" --prompt ""
+check "raw without a prompt" 2 "needs --prompt" "${tiny[@]}" --raw
 check "a prompt that is not UTF-8" 2 "not UTF-8" "${tiny[@]}" --raw --prompt $'\xff'
 check "a prompt of too many tokens" 2 "the context has room for 128" "${tiny[@]}" --raw --prompt "$long"
-check "a temperature that is no number" 2 "no number" "${tiny[@]}" --prompt x --temperature nan
+check "a temperature that is no number" 2 "not a number" "${tiny[@]}" --prompt x --temperature nan
 check "too many characters" 2 "npcs" "${tiny[@]}" --npcs 1000
 check "a persona that is not there" 2 "cannot be read" "${tiny[@]}" --persona nobody --prompt x
 check "a persona that is none" 2 "is no persona" "${tiny[@]}" --persona "$folder/text.txt" --prompt x

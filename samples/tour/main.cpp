@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <heed/heed.hpp>
 
+#include "../help.hpp"
 #include "model.hpp"
 #include "picture.hpp"
 #include "text.hpp"
@@ -66,7 +67,7 @@ std::string count_of(size_t count, const char* what) {
 
 void notice(const tour::Words& words) {
   if (words.truncated)
-    std::fprintf(stderr, "tour: %s is long; its first %s used (the maximum is %d)\n", words.origin.c_str(),
+    std::fprintf(stderr, "tour: %s is long; only its first %s used (the maximum is %d)\n", words.origin.c_str(),
                  words.shown.size() == 1 ? "word is" : (std::to_string(words.shown.size()) + " words are").c_str(),
                  tour::kMaxWords);
 }
@@ -241,11 +242,21 @@ int tour_of(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   Arguments arguments;
-  CLI::App app{"The attention of a sentence: bidirectional, causal and cross, checked against the CPU", "tour"};
+  CLI::App app{
+      "Example: tour \"Life is short, eat dessert first\" --with \"Eat the first dessert, life is short\"\nShows the "
+      "attention of a sentence, bidirectional, causal and cross, on every device.",
+      "tour"};
+  app.formatter(std::make_shared<samples::Help>());
   app.add_option("text", arguments.text, "a sentence, a text file, or - for standard input")->capture_default_str();
-  app.add_option("--with", arguments.with, "the sentence or file to cross with")->capture_default_str();
-  app.add_option("--device", arguments.device, "cpu, an index of --list, or part of a device's name; default: best");
-  app.add_option("--out", arguments.out, "folder for the pictures")->capture_default_str()->take_last();
+  app.add_option("--with", arguments.with, "the sentence or file for cross attention")
+      ->type_name("TEXT")
+      ->capture_default_str();
+  app.add_option("--device", arguments.device, "cpu, an index of --list, or a part of a name; default: best")
+      ->type_name("DEVICE");
+  app.add_option("--out", arguments.out, "folder for the pictures")
+      ->type_name("FOLDER")
+      ->capture_default_str()
+      ->take_last();
   app.add_option("--heads", arguments.heads, "attention heads")
       ->check(CLI::Range(1, tour::kMaxHeads))
       ->capture_default_str();
@@ -257,7 +268,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError& error) {
-    return bad_input(std::string(error.what()) + " (a sentence goes in quotes)");
+    return bad_input(std::string(error.what()) + "; put a sentence in quotes");
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     return bad_input(error.what());

@@ -238,7 +238,7 @@ bool read_words(const std::string& argument, Words* words, std::string* error) {
   if (!check_text(text, words->origin, error)) return false;
   split(text, words);
   if (!words->shown.empty()) return true;
-  *error = words->origin + " holds no words";
+  *error = words->origin + " has no words";
   return false;
 }
 
