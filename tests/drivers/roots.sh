@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the README's two commands on systems with nothing but a C++ compiler: fresh clones of the last commit, in clean
-# roots of Debian. Says for each how many seconds it took, with all that it installed and built.
+# roots of Debian. Says for each how many seconds it took, with all that it installed and built. samples runs the goldens on that system's
+# devices, too.
 #   roots.sh [samples] [tests] [bundle] [wheel] [12] [13] [sid]    all systems if none is named; samples and tests if no command is
 # bundle: links a program with the bundles that tests/run.sh packaging built here, and starts it, before anything is installed.
 # wheel: builds and installs the wheel by its one command into a fresh virtual environment, with that system's Python, and runs tests/python
@@ -56,6 +57,7 @@ wheel='cd /heed
 check() {
   local system=$1 command=$2 log=$folder/debian-$1-$2.log code seconds last
   local -a run=("/heed/$command/run.sh")
+  [[ $command != samples ]] || run=(sh -ec 'cd /heed && export CXXFLAGS=-Werror && samples/run.sh && samples/run.sh heed verify --device all tests/goldens')
   [[ $command != wheel ]] || run=(bash -ec "$wheel")
   # The tests' interpreter says the same of the same kernels on all systems, and lavapipe-26.tables runs tables on a newer Mesa with the
   # layers of Debian 13. Tests of hosts show whether this system's Mesa takes heed.
@@ -68,8 +70,8 @@ check() {
   "$here/in_root.sh" "$folder/run" "${run[@]}" </dev/null >"$log" 2>&1
   code=$?
   seconds=$((SECONDS - seconds))
-  last=$(grep -a -E '^([0-9]+% tests passed, [0-9]+ tests failed out of [0-9]+$|[0-9]+ passed.* in [0-9.]+s)' "$log" | tail -n 1)
-  if [[ $code -eq 0 && ($command == samples || -n $last) ]]; then
+  last=$(grep -a -E '^([0-9]+% tests passed, [0-9]+ tests failed out of [0-9]+$|[0-9]+ passed.* in [0-9.]+s|[0-9]+ passed, 0 failed, 0 damaged on .*)' "$log" | tail -n 1)
+  if [[ $code -eq 0 && -n $last ]]; then
     echo "ok Debian $system: $command, $seconds s${last:+: $last}"
     grep -a -E '^(SKIPPED|versions:)' "$log" | sed 's/^/   /'
   elif [[ $system == sid ]] && lacks_packages "$log"; then
