@@ -111,6 +111,36 @@ void add_onnx(CLI::App& app, int* exit_code) {
   command->callback([=] { *exit_code = onnx(*options); });
 }
 
+void add_report(CLI::App& app, int* exit_code) {
+  auto options = std::make_shared<ReportOptions>();
+  CLI::App* command = app.add_subcommand("report", "Test and time this machine for a report that others can read");
+  command->footer(
+      "heed report                       writes heed-report.json, and prints a page\n"
+      "heed report --compare A B         prints where two reports differ\n"
+      "The file names the device, its driver, the processor and the system, and no user, host or path. To send one, "
+      "add it to\n"
+      "tests/gpu/reports in a pull request. Exit code: 0 nothing failed, 1 something did, 2 bad arguments or files.");
+  command->add_option("--device", options->device, kDeviceHelp)->type_name("DEVICE");
+  command->add_option("--out", options->out, "The file")->type_name("FILE")->capture_default_str();
+  command->add_option("--only", options->only, "Only these parts, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember(report_parts()));
+  command->add_option("--seconds", options->seconds, "Time for the repeats of one work")
+      ->check(samples::within(0, 10))
+      ->capture_default_str();
+  command->add_option("--limit", options->limit, "Seconds that one part may take; the self-test may take twice as many")
+      ->check(samples::within(1, 3600))
+      ->capture_default_str();
+  command->add_option("--show", options->show, "Print the page of this report")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
+  command->add_option("--compare", options->compare, "Print where two reports differ")
+      ->type_name("FILE")
+      ->expected(2)
+      ->check(CLI::ExistingFile);
+  command->callback([=] { *exit_code = report(*options); });
+}
+
 void add_bench(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "Time every operation, a 12-layer encoder and a decoder's step");
@@ -205,6 +235,7 @@ int run(int argc, char** argv) {
   add_bits(app, &exit_code);
   add_onnx(app, &exit_code);
   add_bench(app, &exit_code);
+  add_report(app, &exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

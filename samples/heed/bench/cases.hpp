@@ -1,8 +1,10 @@
 // The rows of `heed bench`, one for each operation and shape.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <heed/heed.hpp>
@@ -40,6 +42,10 @@ struct BenchCase {
 };
 
 const std::vector<BenchCase>& bench_cases();
+
+// An operation that `heed bench` times, with this label of its case, at other sizes or in another type. Without a `build` if there is none.
+BenchCase bench_case(std::string_view op, std::string_view label, const std::array<int64_t, 5>& sizes,
+                     DType type = DType::F32);
 
 // One token for each of `sequences` conversations that hold `context` tokens, with matrices of type `weights`, and keys and
 // values of type `cache` (bench_decode.cpp).

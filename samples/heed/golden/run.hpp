@@ -37,7 +37,8 @@ struct Result {
   std::string detail;  // one line that says why the verdict is not Ok
 };
 
-// A file of kind "gradients" also holds gradients (golden_gradients.cpp). Damaged: it is of another kind, or the file names a known system, but lacks something that the system needs.
+// A file of kind "gradients" also holds gradients (gradients.cpp). Damaged: it is of another
+// kind, or the file names a known system, but lacks something that the system needs.
 // With `beside`, both devices compile a reproducible plan, and no bit of their results may differ.
 Result verify(Device& device, Messages& messages, const SafeTensors& file, std::string_view path, bool extents,
               Device* beside = nullptr);

@@ -2,7 +2,7 @@
 // `grad.NAME` is then the gradient of the input or weight NAME.
 #include <algorithm>
 
-#include "golden_case.hpp"
+#include "golden/case.hpp"
 
 namespace heed::goldens {
 
