@@ -17,7 +17,7 @@ report() {  # NAME WHY; no WHY: it passed
 check() {
   local name=$1 expected=$2 pattern=$3 out code why=""
   shift 3
-  out=$(set -o pipefail; timeout 300 "$program" "${on[@]}" "$@" </dev/null 2>&1 | tr -d '\0')
+  out=$(set -o pipefail; timeout 900 "$program" "${on[@]}" "$@" </dev/null 2>&1 | tr -d '\0')
   code=$?
   [[ $code -eq $expected ]] || why="exit code $code, expected $expected; "
   grep -qaE -- "$pattern" <<<"$out" || why+="no match for /$pattern/ in: ${out:0:300}"
@@ -28,6 +28,6 @@ check() {
 says() {
   local name=$1 expected=$2 out
   shift 2
-  out=$(timeout 300 "$program" "${on[@]}" "$@" </dev/null 2>"$folder/errors" | tr -d '\0')
+  out=$(timeout 900 "$program" "${on[@]}" "$@" </dev/null 2>"$folder/errors" | tr -d '\0')
   report "$name" "$([[ $out == "$expected" ]] || echo "'${out:0:300}', $(head -c 300 "$folder/errors")")"
 }

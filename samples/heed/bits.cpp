@@ -6,7 +6,7 @@
 #include <heed/reproducible.hpp>
 
 #include "commands.hpp"
-#include "golden_run.hpp"
+#include "golden/run.hpp"
 #include "json.hpp"
 
 namespace heed::program {

@@ -29,6 +29,8 @@ struct CommonOptions {
 CommonOptions& common_options();
 DeviceOptions device_options(const std::string& select, const Log& log);
 
+const char* kind_name(DeviceKind kind);  // "cpu", "discrete gpu", ...
+
 struct DevicesOptions {
   bool verbose = false;
   bool json = false;
@@ -73,6 +75,19 @@ struct BitsOptions {
   bool json = false;
 };
 int bits(const BitsOptions& options);
+
+struct ReportOptions {
+  std::string device;
+  std::string out = "heed-report.json";
+  std::vector<std::string> only;     // parts; empty: all
+  std::vector<std::string> compare;  // two reports to compare instead
+  std::string show;                  // a report to print instead
+  double seconds = 0.25;             // for the repeats of one work
+  double limit = 30;                 // seconds that one part may take
+};
+int report(const ReportOptions& options);
+// The parts of a report, in the order in which they run.
+const std::vector<std::string>& report_parts();
 
 struct BenchOptions {
   std::string device;

@@ -5,25 +5,13 @@
 #include <set>
 #include <sstream>
 
+#include "bench/prepared.hpp"
 #include "commands.hpp"
 #include "json.hpp"
-#include "prepared.hpp"
 
 namespace heed::program {
 
 namespace {
-
-const char* kind_name(DeviceKind kind) {
-  switch (kind) {
-    case DeviceKind::Cpu: return "cpu";
-    case DeviceKind::DiscreteGpu: return "discrete gpu";
-    case DeviceKind::IntegratedGpu: return "integrated gpu";
-    case DeviceKind::VirtualGpu: return "virtual gpu";
-    case DeviceKind::SoftwareGpu: return "software driver";
-    case DeviceKind::OtherGpu: return "other gpu";
-  }
-  return "?";
-}
 
 void row(const char* name, const std::string& value) {
   if (!value.empty()) std::printf("    %-9s %s\n", name, value.c_str());
@@ -108,6 +96,18 @@ nlohmann::json to_json(size_t index, const DeviceInfo& info) {
 }
 
 }  // namespace
+
+const char* kind_name(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::Cpu: return "cpu";
+    case DeviceKind::DiscreteGpu: return "discrete gpu";
+    case DeviceKind::IntegratedGpu: return "integrated gpu";
+    case DeviceKind::VirtualGpu: return "virtual gpu";
+    case DeviceKind::SoftwareGpu: return "software driver";
+    case DeviceKind::OtherGpu: return "other gpu";
+  }
+  return "?";
+}
 
 CommonOptions& common_options() {
   static CommonOptions options;

@@ -109,6 +109,35 @@ void add_onnx(CLI::App& app, int* exit_code) {
   command->callback([=] { *exit_code = onnx(*options); });
 }
 
+void add_report(CLI::App& app, int* exit_code) {
+  auto options = std::make_shared<ReportOptions>();
+  CLI::App* command = app.add_subcommand(
+      "report", "Example: heed report --device nvidia\nTests and times this machine for a report to be shared.");
+  command->footer(
+      "The file names the device, its driver, the processor and the system, and no user, host or path. To\n"
+      "send it, add it to tests/gpu/reports in a pull request.\n"
+      "Exit code: 0 nothing failed, 1 a test failed, 2 bad arguments or files.");
+  command->add_option("--device", options->device, kDeviceHelp)->type_name("DEVICE");
+  command->add_option("--out", options->out, "the report")->type_name("FILE")->capture_default_str();
+  command->add_option("--only", options->only, "only these parts, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember(report_parts()));
+  command->add_option("--seconds", options->seconds, "time for the repeats of one row")
+      ->check(samples::within(0, 10))
+      ->capture_default_str();
+  command->add_option("--limit", options->limit, "most seconds of one part, and half of the self-test's limit")
+      ->check(samples::within(1, 3600))
+      ->capture_default_str();
+  command->add_option("--show", options->show, "print the page of this report")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
+  command->add_option("--compare", options->compare, "print the differences of two reports")
+      ->type_name("FILE FILE")
+      ->expected(2)
+      ->check(CLI::ExistingFile);
+  command->callback([=] { *exit_code = report(*options); });
+}
+
 // What to time in place of the operations.
 void add_bench_modes(CLI::App* command, BenchOptions* options) {
   CLI::Option* model =
@@ -188,6 +217,7 @@ int run(int argc, char** argv) {
   add_bits(app, &exit_code);
   add_onnx(app, &exit_code);
   add_bench(app, &exit_code);
+  add_report(app, &exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -9,7 +9,7 @@
 #include <heed/onnx.hpp>
 
 #include "commands.hpp"
-#include "golden_run.hpp"
+#include "golden/run.hpp"
 #include "npz.hpp"
 
 namespace heed::program {

@@ -1,8 +1,8 @@
 # Code that `heed` shares with the tests: the golden runner, byte counts of passes, and traces.
 if(NOT TARGET heed_program_parts)
-  file(GLOB parts CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/golden_*.cpp)
-  add_library(heed_program_parts OBJECT ${parts} ${CMAKE_CURRENT_LIST_DIR}/bench_passes.cpp
-                                        ${CMAKE_CURRENT_LIST_DIR}/bench_trace.cpp ${CMAKE_CURRENT_LIST_DIR}/json.cpp)
-  target_include_directories(heed_program_parts INTERFACE ${CMAKE_CURRENT_LIST_DIR})
+  file(GLOB parts CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/golden/*.cpp)
+  add_library(heed_program_parts OBJECT ${parts} ${CMAKE_CURRENT_LIST_DIR}/bench/passes.cpp
+                                        ${CMAKE_CURRENT_LIST_DIR}/bench/trace.cpp ${CMAKE_CURRENT_LIST_DIR}/json.cpp)
+  target_include_directories(heed_program_parts PUBLIC ${CMAKE_CURRENT_LIST_DIR})
   target_link_libraries(heed_program_parts PUBLIC heed_include PRIVATE heed_warnings nlohmann_json::nlohmann_json)
 endif()

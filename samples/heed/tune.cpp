@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
-#include "golden_run.hpp"
+#include "golden/run.hpp"
 #include "json.hpp"
 
 namespace heed::program {

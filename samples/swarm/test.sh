@@ -28,7 +28,7 @@ is_png() { [[ -s $1 && $(head -c 8 "$1" | od -An -tx1 | tr -d ' \n') == 89504e47
 check() {
   local name=$1 expected=$2 pattern=$3 out code why=""
   shift 3
-  out=$(timeout 120 "$swarm" "$@" </dev/null 2>&1)
+  out=$(timeout 900 "$swarm" "$@" </dev/null 2>&1)
   code=$?
   [[ $code -eq $expected ]] || why="exit code $code instead of $expected: ${out:0:300}"
   grep -qE -- "$pattern" <<<"$out" || why+=" no '$pattern' in: ${out:0:300}"
@@ -74,7 +74,7 @@ value() { awk -v when="$1:" -v name="$2" '$1 == when { for (i = 2; i < NF; ++i) 
 watch() {
   local name=$1 condition=$2 code why="" what
   shift 2
-  said=$(timeout 300 "$swarm" "${small[@]}" --report "$@" </dev/null 2>"$folder/errors.txt")
+  said=$(timeout 900 "$swarm" "${small[@]}" --report "$@" </dev/null 2>"$folder/errors.txt")
   code=$?
   [[ $code -eq 0 ]] || why="exit code $code: $(head -c 400 "$folder/errors.txt")"
   if [[ $said == *"NOT FINITE"* ]]; then why+=" positions are not finite"; fi
@@ -114,7 +114,7 @@ fi
 learn() {
   local name=$1 code
   shift
-  said=$(timeout 300 "$swarm" --headless --overlay none --size 160x96 --learn "$@" </dev/null 2>"$folder/errors.txt")
+  said=$(timeout 900 "$swarm" --headless --overlay none --size 160x96 --learn "$@" </dev/null 2>"$folder/errors.txt")
   code=$?
   [[ $code -eq 0 && $said == "survival: "* ]] || report "$name" "exit code $code: ${said:0:200} $(head -c 400 "$folder/errors.txt")"
 }
@@ -149,9 +149,9 @@ world=$("$swarm" --lockstep --replay "$keys" --device cpu 2>&1 | tail -n 1)
 there=$("$swarm" --lockstep --replay "$keys" 2>&1 | tail -n 1)
 report replays-agree "$([[ -n $world && ${world##* } == "${there##* }" ]] || echo "'$world' and '$there'")"
 printf 'something else' >"$folder/bad.replay"
-said=$(timeout 60 "$swarm" --lockstep --device cpu --beside nonsense --frames 2 </dev/null 2>&1)
+said=$(timeout 900 "$swarm" --lockstep --device cpu --beside nonsense --frames 2 </dev/null 2>&1)
 code=$?
-report no-device-beside "$([[ $code -eq 2 && $said == *"the other process is gone"* ]] || echo "exit code $code: ${said:0:300}")"
+report no-device-beside "$([[ $code -eq 2 && $said == *"the other process has ended"* ]] || echo "exit code $code: ${said:0:300}")"
 check no-replay 2 "is no replay" --lockstep --replay "$folder/bad.replay"
 
 # --- Pictures ----------------------------------------------------------------------------------------------------------
@@ -200,9 +200,9 @@ report window-picture "$(is_png "$folder/window.png" || echo "no picture of the 
 check window-that-learns 0 "; 12 steps in 12 parts" "${window[@]}" --learn --frames 12
 
 # Keys: to the right twice, head 2 off, twice the agents, pause; the window grows; the end.
-timeout 120 "$swarm" "${window[@]}" --frames 5000 </dev/null >"$folder/keys.txt" 2>&1 &
+timeout 900 "$swarm" "${window[@]}" --frames 5000 </dev/null >"$folder/keys.txt" 2>&1 &
 player=$!
-id=$(timeout 30 xdotool search --sync --name '^swarm$' | head -n 1)
+id=$(timeout 120 xdotool search --sync --name '^swarm$' | head -n 1)
 press() { xdotool key --window "$id" "$1"; sleep 0.4; }
 for key in Right Right 2 Up space; do press $key; done
 xdotool windowsize "$id" 620 400; sleep 0.6

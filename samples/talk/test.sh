@@ -62,7 +62,7 @@ if [[ -n $smollm2 ]]; then
   [[ -z $draws ]] || looks "what a word looks at" 2000 1000 '30 layers, 9 heads, 8 words$' "${use[@]}" \
     --prompt "The blacksmith put down his hammer because he"
   if [[ -n $hears && -f $whisper/model.bin ]]; then
-    out=$(timeout 60 "$program" --device cpu "${use[@]}" --ears "$whisper" --listen "$root/tests/speech/open-door.wav" --tokens 12 2>&1 | tail -n 2)
+    out=$(timeout 900 "$program" --device cpu "${use[@]}" --ears "$whisper" --listen "$root/tests/speech/open-door.wav" --tokens 12 2>&1 | tail -n 2)
     report "an answer to what was said" "$([[ $out == "Please open the door and look inside."$'\n'"Bram: "[A-Z]* ]] || echo "${out:0:300}")"
   fi
   check "eight at once" 0 '8 conversations, [0-9]+ tokens' "${use[@]}" --npcs 8 --prompt "Who are you?" --tokens 8
@@ -97,9 +97,9 @@ long=$(printf 'the sword %.0s' {1..100})
 printf '%s' "$long" >"$folder/long.txt"
 check "perplexity of a text longer than the context" 0 '^perplexity [0-9.]+ over [0-9]+ tokens$' "${tiny[@]}" --perplexity "$folder/long.txt"
 out=$(printf 'hello\n/help\n/meet dragon\nhello\n/forget\nhello\n/bye\nnot read\n' |
-  timeout 60 "$program" --device cpu "${tiny[@]}" --context 1024 --tokens 4 2>&1 | tr -d '\0')
+  timeout 900 "$program" --device cpu "${tiny[@]}" --context 1024 --tokens 4 2>&1 | tr -d '\0')
 report "a conversation from a pipe" "$([[ $(grep -ac '^Vermathrax: ' <<<"$out") -ge 4 && $(grep -ac '^Bram: ' <<<"$out") -ge 2 ]] || echo "${out:0:500}")"
-out=$(printf 'broken \xff line\nhello\n' | timeout 60 "$program" --device cpu "${tiny[@]}" --context 1024 --tokens 4 2>&1 | tr -d '\0')
+out=$(printf 'broken \xff line\nhello\n' | timeout 900 "$program" --device cpu "${tiny[@]}" --context 1024 --tokens 4 2>&1 | tr -d '\0')
 report "a line that is not UTF-8 ends nothing" "$(grep -aq 'not UTF-8' <<<"$out" && [[ $(grep -ac '^Bram: ' <<<"$out") -ge 2 ]] || echo "${out:0:300}")"
 check "three at once" 0 '^3 conversations, [0-9]+ tokens' "${tiny[@]}" --context 1024 --npcs 3 --tokens 4
 if [[ -n $hears ]]; then
@@ -116,7 +116,7 @@ cat >"$folder/npc.json" <<'EOF'
 EOF
 for seed in 1 2 3; do
   # Python's JSON reader must accept the answer.
-  out=$(timeout 60 "$program" --device cpu "${tiny[@]}" --raw --prompt "the sword" --tokens 0 --temperature 1 --top-k 0 --seed $seed \
+  out=$(timeout 900 "$program" --device cpu "${tiny[@]}" --raw --prompt "the sword" --tokens 0 --temperature 1 --top-k 0 --seed $seed \
     --schema "$folder/npc.json" 2>&1 | python3 -c 'import json, sys; print(sorted(json.load(sys.stdin)))' 2>&1)
   report "JSON of a model that speaks nonsense, seed $seed" "$([[ $out == "['mood', 'text']" ]] || echo "${out:0:300}")"
 done

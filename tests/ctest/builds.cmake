@@ -40,13 +40,15 @@ heed_build(tsan ${tsan} TARGETS heed_cpu_tests LABELS all tsan COST 130 OPTIONS 
 heed_catch_test(tsan.tests system "[cpu]" PROGRAM ${tsan}/tests/heed_cpu_tests LABELS all tsan COST 30 NEEDS tsan.build
   SET HEED_TEST_EVERY=3)
 
-# The quick tests, and a program with the bundle, on a Debian 13 that has nothing but a compiler. This finds packages that nothing installs,
-# and newer packages that break heed. tests/drivers/roots.sh does the same on Debian 12 and sid; tests/drivers/compilers.sh builds the
-# library with other compilers.
+# The samples, the goldens, and a program with the bundle, on a Debian 13 that has nothing but a compiler. This finds packages that nothing
+# installs, what its GCC 14 rejects in the library, and newer packages that break heed. A slow test runs the quick tests there, whose results
+# equal those here. tests/drivers/roots.sh does the same on Debian 12 and sid; tests/drivers/compilers.sh builds the library with other
+# compilers.
 heed_test(packages.roots LABELS all COST 10 MAKES packages.roots ALONE_WITH apt
   COMMAND ${tests}/harness/or_skip.sh ${tests}/drivers/install.sh roots)
-heed_test(roots LABELS all COST 640 COUNTED NEEDS packages.roots packaging.bundles AFTER packages.python
-  COMMAND ${tests}/drivers/roots.sh bundle tests 13)
+heed_test(roots LABELS all COST 250 COUNTED NEEDS packages.roots packaging.bundles AFTER packages.python
+  COMMAND ${tests}/drivers/roots.sh bundle samples 13)
+heed_test(roots.tests LABELS slow COUNTED NEEDS packages.roots COMMAND ${tests}/drivers/roots.sh tests 13)
 
 # 64-bit Arm, emulated.
 heed_test(aarch64 LABELS slow COUNTED COMMAND ${tests}/cpu/aarch64.sh ${PROJECT_SOURCE_DIR}/build-aarch64)

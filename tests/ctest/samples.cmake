@@ -49,6 +49,12 @@ if(TARGET listen)
     COMMAND ${with} none ${samples}/listen/test.sh $<TARGET_FILE:listen> ${PROJECT_BINARY_DIR}/listen-test-whisper ${whisper})
 endif()
 
+# Reports of machines: what `heed report` writes here, and those that the repository holds.
+heed_test(report LABELS all driver COST 60 COUNTED NEEDS driver.lavapipe-26 SET GALLIVM_PERF=nopt
+  COMMAND ${with} lavapipe ${samples}/heed/report/test.sh $<TARGET_FILE:heed_program> ${PROJECT_BINARY_DIR}/report-test llvmpipe
+          null-ga102 null-navi31 null-bmg null-m1 null-a740)
+heed_test(reports LABELS quick all COST 1 COUNTED COMMAND ${tests}/gpu/reports/table.py --check)
+
 heed_test(learn.program LABELS all learn COST 8 COUNTED
   COMMAND ${with} none ${samples}/learn/test.sh $<TARGET_FILE:learn> ${PROJECT_BINARY_DIR}/learn-test)
 heed_test(learn.lavapipe LABELS all learn driver COST 4 NEEDS driver.lavapipe

@@ -42,6 +42,7 @@ if [[ $set_name == all-tests ]]; then
           valgrind:valgrind rustc:rustc)
   libraries+=(xvfb xdotool libc6-dbg)  # valgrind needs the last one
   python3 -c 'import pycparser' 2>/dev/null || libraries+=(python3-pycparser)
+  python3 -c 'import jsonschema' 2>/dev/null || libraries+=(python3-jsonschema)
   command -v mcs >/dev/null || wishes+=(mono-mcs)
   wishes+=(libclang-rt-dev)  # Clang's sanitizers, where Clang's package lacks them
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the README's two commands on systems with nothing but a C++ compiler: fresh clones of the last commit, in clean
-# roots of Debian. Prints the seconds of each, with all that it installed and built.
+# roots of Debian. Prints the seconds of each, with all that it installed and built. samples also runs the goldens on that system's devices.
 #   roots.sh [samples] [tests] [bundle] [wheel] [12] [13] [sid]    default: all systems; samples and tests
 # bundle: links a program with the bundles that tests/run.sh packaging built here, and starts it, before anything is installed.
 # wheel: builds and installs the wheel by its one command into a new virtual environment, with that system's Python, and runs tests/python
@@ -56,6 +56,7 @@ wheel='cd /heed
 check() {
   local system=$1 command=$2 log=$folder/debian-$1-$2.log code seconds last
   local -a run=("/heed/$command/run.sh")
+  [[ $command != samples ]] || run=(sh -ec 'cd /heed && export CXXFLAGS=-Werror && samples/run.sh && samples/run.sh heed verify --device all tests/goldens')
   [[ $command != wheel ]] || run=(bash -ec "$wheel")
   # Leaves out the interpreter's tests, whose results do not depend on the system, and tables on lavapipe, which lavapipe-26.tables runs on
   # a newer Mesa with the layers of Debian 13. Tests of hosts show whether heed accepts this system's Mesa.
@@ -68,8 +69,8 @@ check() {
   "$here/in_root.sh" "$folder/run" "${run[@]}" </dev/null >"$log" 2>&1
   code=$?
   seconds=$((SECONDS - seconds))
-  last=$(grep -a -E '^([0-9]+% tests passed, [0-9]+ tests failed out of [0-9]+$|[0-9]+ passed.* in [0-9.]+s)' "$log" | tail -n 1)
-  if [[ $code -eq 0 && ($command == samples || -n $last) ]]; then
+  last=$(grep -a -E '^([0-9]+% tests passed, [0-9]+ tests failed out of [0-9]+$|[0-9]+ passed.* in [0-9.]+s|[0-9]+ passed, 0 failed, 0 damaged on .*)' "$log" | tail -n 1)
+  if [[ $code -eq 0 && -n $last ]]; then
     echo "ok Debian $system: $command, $seconds s${last:+: $last}"
     grep -a -E '^(SKIPPED|versions:)' "$log" | sed 's/^/   /'
   elif [[ $system == sid ]] && lacks_packages "$log"; then

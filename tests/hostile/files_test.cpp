@@ -2,7 +2,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "golden_run.hpp"
+#include "golden/run.hpp"
 #include "harness/source_path.hpp"
 #include "hostile/hostile.hpp"
 #include "search/support.hpp"

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <map>
 
-#include "golden_case.hpp"
-#include "golden_run.hpp"
+#include "golden/case.hpp"
+#include "golden/run.hpp"
 #include "harness/devices.hpp"
 #include "harness/setup.hpp"
 #include "harness/source_path.hpp"

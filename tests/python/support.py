@@ -44,7 +44,7 @@ def in_threads(work, count):
         thread.join()
 
 
-def in_new_process(code, timeout=60):
+def in_new_process(code, timeout=600):
     """A program's output and exit code."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=timeout)
     return done.returncode, done.stdout, done.stderr

@@ -17,8 +17,17 @@ int64_t copies_to_states(const Plan& plan) {
 }
 
 // Of a token on a GPU: queries, keys and values, an attention and its output; a query, an attention and its output; and two of the
-// feed-forward block. The rest takes the token's row and the positions', makes logits, draws, and writes down what was drawn.
+// feed-forward block. Around the layers: the rows of the token and of its position, the logits, the rules, the draw, its loss, and the write
+// of the drawn token.
 constexpr size_t kPassesOfLayer = 8, kPassesAround = 7;
+// A pass of its own if the vocabulary is large, or no multiple of eight.
+constexpr const char* kLastNorm = "decoder.layer_norm.layernorm";
+
+size_t passes_without_last_norm(const Plan& plan) {
+  const std::vector<PassInfo> passes = plan.passes();
+  return static_cast<size_t>(
+      std::count_if(passes.begin(), passes.end(), [](const PassInfo& pass) { return pass.label != kLastNorm; }));
+}
 
 }  // namespace
 
@@ -43,7 +52,7 @@ TEST_CASE("whisper: tiny models hear what numpy hears", "[speech]") {
       CHECK(copies_to_states(recognizer.encoder()) == 0);
       CHECK(copies_to_states(recognizer.decoder()) == 1);  // the token
       if (on.device.info().kind != DeviceKind::Cpu)
-        CHECK(recognizer.decoder().passes().size() ==
+        CHECK(passes_without_last_norm(recognizer.decoder()) ==
               kPassesOfLayer * static_cast<size_t>(tiny.model.config().decoder.layers) + kPassesAround);
       SpeechText plain, timed;
       REQUIRE(recognizer.recognize(tiny.sound, without_doubts(false), &plain) == Status::Ok);

@@ -1,5 +1,5 @@
 // The table of `heed bench --passes`, and that plans on every device report the same fewest bytes.
-#include "bench_passes.hpp"
+#include "bench/passes.hpp"
 #include "harness/devices.hpp"
 #include "harness/setup.hpp"
 

@@ -2,7 +2,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "bench_trace.hpp"
+#include "bench/trace.hpp"
 #include "harness/devices.hpp"
 #include "harness/files.hpp"
 #include "harness/setup.hpp"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "bench_cases.hpp"
+#include "bench/cases.hpp"
 
 namespace heed::program {
 
@@ -18,6 +18,9 @@ struct Prepared {
   bool gpu_time = false;
   std::vector<PassTime> times;  // of the last run, if the plan measures its passes
 };
+
+// Uploads values for the weights that a row's graph names.
+Status upload_for(Device& device, const BenchGraph& graph, Weights* weights);
 
 struct PrepareOptions {
   bool traced = false;  // measures passes on the CPU device, too

@@ -10,7 +10,7 @@
 
 #include "clock.hpp"
 #include "commands.hpp"
-#include "golden_run.hpp"
+#include "golden/run.hpp"
 #include "json.hpp"
 
 namespace heed::program {

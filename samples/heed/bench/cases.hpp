@@ -1,8 +1,10 @@
 // The rows of `heed bench`, one for each operation and shape.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <heed/heed.hpp>
@@ -41,8 +43,12 @@ struct BenchCase {
 
 const std::vector<BenchCase>& bench_cases();
 
+// An operation of `heed bench`, with this label of its case, at other sizes or in another type. `build` is empty if there is none.
+BenchCase bench_case(std::string_view op, std::string_view label, const std::array<int64_t, 5>& sizes,
+                     DType type = DType::F32);
+
 // One token for each of `sequences` conversations with `context` earlier tokens, with matrices of type `weights`, and keys and values of
-// type `cache` (bench_decode.cpp).
+// type `cache` (decode.cpp).
 BenchCase decode_step(int64_t sequences, int64_t context, DType weights, DType cache = DType::F32);
 
 }  // namespace heed::program

@@ -1,4 +1,4 @@
-#include "golden_run.hpp"
+#include "golden/run.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "golden_case.hpp"
+#include "golden/case.hpp"
 
 namespace heed::goldens {
 

@@ -1,4 +1,4 @@
-#include "bench_cases.hpp"
+#include "bench/cases.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -31,10 +31,9 @@ std::string text(const std::vector<int64_t>& sizes, const char* suffix = "") {
   return joined + suffix;
 }
 
-// A case of an operation at some sizes.
-BenchCase row_of(const OpCase& one, const CaseSizes& sizes) {
-  const auto build = [&one, sizes](BenchGraph& b) {
-    CaseGraph made(DType::F32, sizes);
+BenchCase row_of(const OpCase& one, const CaseSizes& sizes, DType type = DType::F32) {
+  const auto build = [&one, sizes, type](BenchGraph& b) {
+    CaseGraph made(type, sizes);
     one.build(made);
     b.graph = std::move(made.graph);
     for (const CaseGraph::Operand& x : made.inputs) b.inputs.push_back(buffer_of(x));
@@ -46,7 +45,12 @@ BenchCase row_of(const OpCase& one, const CaseSizes& sizes) {
   };
   std::string shape = one.name(sizes).substr(std::strlen(one.op) + 1);
   std::replace(shape.begin(), shape.end(), ' ', '-');
-  return {.op = one.op, .shape = shape, .build = build, .training = one.training, .may_be_unsupported = one.one_type};
+  if (type != DType::F32) shape.append("-").append(to_string(type));
+  return {.op = one.op,
+          .shape = shape,
+          .build = build,
+          .training = one.training,
+          .may_be_unsupported = one.one_type || type != DType::F32};
 }
 
 void encoder_weights(BenchGraph& b, const std::string& layer) {
@@ -112,6 +116,13 @@ void BenchGraph::weight(const std::string& name, const std::vector<int64_t>& sha
 void BenchGraph::result(Tensor tensor, const std::vector<int64_t>& shape, DType dtype) {
   output = {"result", shape, dtype};
   graph.output("result", tensor);
+}
+
+BenchCase bench_case(std::string_view op, std::string_view label, const std::array<int64_t, 5>& sizes, DType type) {
+  for (const std::span<const OpCase> some : {matmul_cases(), attention_cases(), row_cases(), element_cases()})
+    for (const OpCase& one : some)
+      if (op == one.op && label == one.label && one.bench.size() > 0) return row_of(one, sizes, type);
+  return {};
 }
 
 const std::vector<BenchCase>& bench_cases() {

@@ -1,4 +1,4 @@
-#include "prepared.hpp"
+#include "bench/prepared.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -18,17 +18,6 @@ const std::vector<float>& values(size_t count) {
   return shared;
 }
 
-std::vector<std::byte> data_of(const BenchGraph::Buffer& buffer) {
-  std::vector<std::byte> data(buffer.elements() * size_of(buffer.dtype));
-  if (buffer.dtype == DType::F32) {
-    std::memcpy(data.data(), values(buffer.elements()).data(), data.size());
-  } else if (buffer.dtype == DType::I32 && buffer.ids_below > 0) {
-    auto* ids = reinterpret_cast<int32_t*>(data.data());
-    for (size_t i = 0; i < buffer.elements(); ++i) ids[i] = static_cast<int32_t>(i * 7919 % size_t(buffer.ids_below));
-  }
-  return data;
-}
-
 // At least `count` bytes that are valid blocks of any quantized type: no byte is above 0x1f, so that every f16 scale is finite, and below
 // 2^-7.
 const std::vector<std::byte>& blocks(size_t count) {
@@ -40,7 +29,22 @@ const std::vector<std::byte>& blocks(size_t count) {
   return shared;
 }
 
-Status upload(Device& device, const BenchGraph& graph, Weights* weights) {
+std::vector<std::byte> data_of(const BenchGraph::Buffer& buffer) {
+  std::vector<std::byte> data(buffer.elements() * size_of(buffer.dtype));
+  if (buffer.dtype == DType::F32) {
+    std::memcpy(data.data(), values(buffer.elements()).data(), data.size());
+  } else if (buffer.dtype == DType::F16 || buffer.dtype == DType::BF16) {
+    std::memcpy(data.data(), blocks(data.size()).data(), data.size());
+  } else if (buffer.dtype == DType::I32 && buffer.ids_below > 0) {
+    auto* ids = reinterpret_cast<int32_t*>(data.data());
+    for (size_t i = 0; i < buffer.elements(); ++i) ids[i] = static_cast<int32_t>(i * 7919 % size_t(buffer.ids_below));
+  }
+  return data;
+}
+
+}  // namespace
+
+Status upload_for(Device& device, const BenchGraph& graph, Weights* weights) {
   if (graph.weights.empty()) return Status::Ok;
   size_t largest = 0;
   for (const BenchGraph::Buffer& weight : graph.weights) largest = std::max(largest, weight.elements());
@@ -59,13 +63,11 @@ Status upload(Device& device, const BenchGraph& graph, Weights* weights) {
   return device.upload(tensors, weights, {.keep_dtype = false, .dtype = type, .only_matrices = true});
 }
 
-}  // namespace
-
 Status prepare(Device& device, const BenchCase& row, Prepared* prepared, const PrepareOptions& options) {
   BenchGraph graph;
   row.build(graph);
   Weights weights;
-  Status status = upload(device, graph, &weights);
+  Status status = upload_for(device, graph, &weights);
   if (status != Status::Ok) return status;
   prepared->gpu_time = device.info().kind != DeviceKind::Cpu;
   status = device.compile(graph.graph, weights, &prepared->plan,

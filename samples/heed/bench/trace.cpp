@@ -1,4 +1,4 @@
-#include "bench_trace.hpp"
+#include "bench/trace.hpp"
 
 #include <algorithm>
 #include <fstream>

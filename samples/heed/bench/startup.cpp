@@ -9,10 +9,10 @@
 #include <set>
 #include <thread>
 
-#include "bench_cases.hpp"
+#include "bench/cases.hpp"
 #include "clock.hpp"
 #include "commands.hpp"
-#include "golden_run.hpp"
+#include "golden/run.hpp"
 #include "json.hpp"
 
 namespace heed::program {

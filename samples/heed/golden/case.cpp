@@ -1,4 +1,4 @@
-#include "golden_case.hpp"
+#include "golden/case.hpp"
 
 #include <algorithm>
 #include <charconv>

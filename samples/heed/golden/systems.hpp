@@ -1,4 +1,4 @@
-// The builders of golden_transformers.cpp, for the table in golden_systems.cpp.
+// The builders of transformers.cpp, for the table in systems.cpp.
 #pragma once
 
 namespace heed::goldens {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "bench_limits.hpp"
+#include "bench/limits.hpp"
 
 namespace heed::program {
 

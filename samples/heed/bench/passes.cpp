@@ -1,4 +1,4 @@
-#include "bench_passes.hpp"
+#include "bench/passes.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,9 +1,9 @@
 // Golden systems with blocks, layers and stacks.
-#include "golden_systems.hpp"
+#include "golden/systems.hpp"
 
 #include <array>
 
-#include "golden_case.hpp"
+#include "golden/case.hpp"
 
 namespace heed::goldens {
 

@@ -2,7 +2,7 @@
 // is the gradient of the input or weight NAME.
 #include <algorithm>
 
-#include "golden_case.hpp"
+#include "golden/case.hpp"
 
 namespace heed::goldens {
 

@@ -1,58 +1,24 @@
 // `heed bench`: times of every operation and of an encoder, beside the limits of the same device.
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
-#include <set>
 #include <sstream>
 
-#include "bench_cases.hpp"
-#include "bench_limits.hpp"
-#include "bench_passes.hpp"
-#include "bench_trace.hpp"
+#include "bench/cases.hpp"
+#include "bench/limits.hpp"
+#include "bench/passes.hpp"
+#include "bench/prepared.hpp"
+#include "bench/timing.hpp"
+#include "bench/trace.hpp"
 #include "clock.hpp"
 #include "commands.hpp"
-#include "golden_run.hpp"
+#include "golden/run.hpp"
 #include "json.hpp"
-#include "prepared.hpp"
 
 namespace heed::program {
 
 namespace {
 
 using goldens::Messages;
-
-// Milliseconds of one run, by the GPU's timestamps if there are any, else by the host's clock.
-Status run_once(Prepared& prepared, double* milliseconds) {
-  const Clock::time_point start = Clock::now();
-  const Status status = prepared.plan.run(prepared.buffers, prepared.extents, {.state = prepared.state});
-  *milliseconds = milliseconds_since(start);
-  std::vector<PassTime>& times = prepared.times;
-  if (status != Status::Ok || !prepared.gpu_time || prepared.plan.timings(&times) != Status::Ok) return status;
-  *milliseconds = std::accumulate(times.begin(), times.end(), 0.0,
-                                  [](double sum, const PassTime& time) { return sum + time.milliseconds; });
-  return status;
-}
-
-struct Timing {
-  double median = 0;
-  int repeats = 0;
-};
-
-// Repeats until the budget is used up, but at least 3 times; only once if the first run takes ten times the budget.
-Status measure(Prepared& prepared, double budget_ms, Timing* timing) {
-  double first = 0;
-  Status status = run_once(prepared, &first);
-  std::vector<double> all;
-  if (first > 10 * budget_ms) all.push_back(first);
-  const Clock::time_point start = Clock::now();
-  const auto goes_on = [&] { return all.size() < 3 || milliseconds_since(start) < budget_ms; };
-  while (status == Status::Ok && first <= 10 * budget_ms && all.size() < 200 && goes_on())
-    status = run_once(prepared, &all.emplace_back());
-  if (status != Status::Ok) return status;
-  std::sort(all.begin(), all.end());
-  *timing = {all[all.size() / 2], static_cast<int>(all.size())};
-  return status;
-}
 
 // The time of a row's reproducible plan divided by that of its ordinary one. Both run in turn, so that clock drift affects both, until the
 // budget is used up, but at least 3 times. 0: the device or the row has no reproducible plan.
@@ -74,34 +40,6 @@ Status measure_cost(Device& device, const BenchCase& row, Prepared& usual, doubl
   std::sort(of_reproducible.begin(), of_reproducible.end());
   *cost = of_reproducible[of_reproducible.size() / 2] / std::max(of_usual[of_usual.size() / 2], 1e-9);
   return status;
-}
-
-nlohmann::json row_json(const BenchCase& row, const Prepared& prepared, const Timing& timing, const Limits& limits) {
-  const std::vector<PassInfo> passes = prepared.plan.passes();
-  const PassInfo total = total_of(passes);
-  std::set<std::string> names;
-  for (const PassInfo& pass : passes) {
-    // A pass that chooses its kernel by size lists all as "a + b".
-    std::istringstream words(pass.kernel);
-    for (std::string word; words >> word;)
-      if (word != "+") names.insert(word);
-  }
-  std::string kernels;
-  for (const std::string& name : names) kernels.append(kernels.empty() ? "" : " ").append(name);
-  // Matrices are compared with the arithmetic limit if each of their bytes is used often; everything else with the memory limit.
-  constexpr std::string_view kOfMatrices[] = {"matmul", "attention", "encoder", "decode"};
-  const bool of_matrices = std::find(std::begin(kOfMatrices), std::end(kOfMatrices), row.op) != std::end(kOfMatrices);
-  const bool arithmetic = of_matrices && total.flops > 28 * total.bytes;
-  const double rate = (arithmetic ? total.flops : total.bytes) / std::max(timing.median, 1e-9) * 1e-6;
-  const double limit = arithmetic ? limits.gflops : limits.gigabytes;
-  nlohmann::json json = {{"op", row.op},        {"shape", row.shape},
-                         {"ms", timing.median}, {"repeats", timing.repeats},
-                         {"rate", rate},        {"unit", arithmetic ? "GFLOP/s" : "GB/s"},
-                         {"kernels", kernels},  {"timer", prepared.gpu_time ? "gpu" : "clock"}};
-  json["dispatches"] = total.dispatches;
-  json["bytes"] = total.bytes, json["fewest_bytes"] = total.fewest_bytes;
-  json["share"] = limit > 0 ? nlohmann::json(rate / limit) : nlohmann::json();
-  return json;
 }
 
 void print(const nlohmann::json& row) {

@@ -2,7 +2,7 @@
 // whose keys and values are in a State of 512.
 #include <heed/decoder.hpp>
 
-#include "bench_cases.hpp"
+#include "bench/cases.hpp"
 
 namespace heed::program {
 

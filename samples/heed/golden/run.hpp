@@ -37,7 +37,7 @@ struct Result {
   std::string detail;  // one line with the reason if the verdict is not Ok
 };
 
-// A file of kind "gradients" also has gradients (golden_gradients.cpp). Damaged: the file is of another kind, or it names a known system,
+// A file of kind "gradients" also has gradients (gradients.cpp). Damaged: the file is of another kind, or it names a known system,
 // but lacks something that the system needs. With `beside`, both devices compile a reproducible plan, and no bit of their results may
 // differ.
 Result verify(Device& device, Messages& messages, const SafeTensors& file, std::string_view path, bool extents,

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "golden_case.hpp"
-#include "golden_systems.hpp"
+#include "golden/case.hpp"
+#include "golden/systems.hpp"
 
 namespace heed::goldens {
 

@@ -1,0 +1,15 @@
+// Golden files that the program holds (goldens.cmake).
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace heed::program {
+
+struct HeldGolden {
+  const char* name;
+  std::span<const std::byte> bytes;
+};
+std::span<const HeldGolden> held_goldens();
+
+}  // namespace heed::program

@@ -1,0 +1,13 @@
+// The works whose times a report holds. The list is part of the format: reports of different machines are compared row by row.
+#pragma once
+
+#include <vector>
+
+#include "bench/cases.hpp"
+
+namespace heed::program {
+
+// No work has a dispatch of more than 5 GFLOP: 0.05 s on a GPU of 100 GFLOP/s, far less than watchdogs allow.
+const std::vector<BenchCase>& report_works();
+
+}  // namespace heed::program
