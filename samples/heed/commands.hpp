@@ -82,8 +82,8 @@ struct ReportOptions {
   std::vector<std::string> only;     // parts; empty: all
   std::vector<std::string> compare;  // two reports to compare instead
   std::string show;                  // a report to print instead
-  double seconds = 0.25;             // for the repeats of one work
-  double limit = 30;                 // seconds that one part may take
+  double seconds = 0.25;             // for the repeats of one row
+  double limit = 30;                 // most seconds of one part
 };
 int report(const ReportOptions& options);
 // The parts of a report, in the order in which they run.
