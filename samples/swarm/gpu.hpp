@@ -11,8 +11,8 @@
 namespace swarm {
 
 struct GpuOptions {
-  std::string device;                            // part of a device's name, or its index; "": the fastest kind of device
-  bool validate = false;                         // the Khronos layer with synchronization validation
+  std::string device;     // part of a device's name, or its index; "": the fastest kind of device
+  bool validate = false;  // the Khronos layer with synchronization validation
   std::vector<const char*> instance_extensions;  // extensions that the window system needs
   // If set, the device must present to this surface. The Gpu destroys it.
   std::function<VkSurfaceKHR(VkInstance)> make_surface;

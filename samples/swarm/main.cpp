@@ -83,8 +83,7 @@ void add_options(CLI::App* app, Options* options, Words* words) {
   app->add_option("--png", options->png, "write the last frame there")->type_name("FILE");
   app->add_option("--overlay", words->overlay, "the panel; legend: without times; default: full")
       ->check(CLI::IsMember(keys_of(kOverlayWords)));
-  app->add_flag_callback(
-      "--no-links", [options] { options->links = false; }, "draw no lines from the picked agent");
+  app->add_flag_callback("--no-links", [options] { options->links = false; }, "draw no lines from the picked agent");
   app->add_flag("--report", options->report, "print statistics of the crowd and GPU times");
   CLI::Option* lockstep = app->add_flag("--lockstep", options->lockstep.wanted,
                                         "two processes on two devices exchange keys and compare their worlds, 10,000 "

@@ -28,7 +28,7 @@ std::string head_title(int head);
 
 struct Model {
   int heads = 4;
-  std::vector<int32_t> rows, columns;  // words as rows of the embedding table: those of the text, and of the text to cross with
+  std::vector<int32_t> rows, columns;  // rows of the embedding table: the text, and the text to cross with
   std::vector<float> embedding;        // [vocabulary, kWidth]
   std::vector<float> query, key;       // [heads kHeadWidth, kWidth]
   std::vector<float> value;            // [heads kHeadWidth, kWidth]

@@ -79,9 +79,8 @@ Array transposed(const Array& x);  // of the last two axes
 struct SoftmaxReference {
   double scale = 1.0;
   Causal causal = Causal::None;
-  int64_t window = 0,
-          window_ahead =
-              0;  // a query at p sees keys after p - window, and without causality those before p + window_ahead; 0: all
+  // A query at p sees keys after p - window, and without causality those before p + window_ahead; 0: all.
+  int64_t window = 0, window_ahead = 0;
   const Array* key_padding = nullptr;  // [B, S_k]
   bool key_padding_keeps = false;
   const Array* mask = nullptr;

@@ -75,8 +75,8 @@ void use(Random& r, const Bpe& bpe) {
     std::vector<int32_t> ids;
     size_t lost = 0;
     REQUIRE(bpe.encode(text, {.read_special = r.coin(), .add_special = r.coin()}, &ids, &lost) == Status::Ok);
-    CHECK(lost <=
-          20 * text.size());  // a space becomes three bytes in SentencePiece, one may be added in front, and composing lengthens
+    // A space becomes three bytes in SentencePiece, one may be added in front, and composing lengthens.
+    CHECK(lost <= 20 * text.size());
     BpeStream stream(bpe);
     std::string whole, streamed;
     REQUIRE(bpe.decode(ids, {}, &whole) == Status::Ok);

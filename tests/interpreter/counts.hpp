@@ -33,7 +33,7 @@ struct Counts {
   uint64_t matrix_operations = 0;  // matrix instructions
   uint64_t lanes = 0;              // active invocations, summed over `issues`
   uint64_t barriers = 0;           // barriers, for each workgroup
-  uint64_t indexed = 0;  // accesses of private arrays by an index that differs within the subgroup
+  uint64_t indexed = 0;            // accesses of private arrays by an index that differs within the subgroup
 
   // Buffers. A request is one instruction of a subgroup.
   uint64_t requests = 0;

@@ -16,7 +16,7 @@ namespace {
 using ValueType = Gguf::ValueType;
 
 struct GgufRead {
-  std::vector<std::byte> bytes;  // kept alive for `file`, and of exact size, so that a sanitizer detects reads past the end
+  std::vector<std::byte> bytes;  // kept alive for `file`; its size is exact, so that sanitizers detect overruns
   Gguf file;
   Status status = Status::Ok;
   std::vector<std::string> messages;

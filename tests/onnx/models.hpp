@@ -110,7 +110,7 @@ inline Proto model_proto(const Proto& graph) {
 inline Proto model_of(const Proto& tensor) { return model_proto(Proto().text(2, "g").message(5, tensor)); }
 
 struct ModelRead {
-  std::vector<std::byte> bytes;  // kept alive for `model`, and of exact size, so that a sanitizer detects reads past the end
+  std::vector<std::byte> bytes;  // kept alive for `model`; its size is exact, so that sanitizers detect overruns
   onnx::ModelFile model;
   Status status = Status::Ok;
   std::vector<std::string> messages;

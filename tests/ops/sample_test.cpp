@@ -83,7 +83,7 @@ Case lists_case(int64_t rows, int64_t n, int64_t listed, bool shared, float pena
               bias = run.input("bias", bias);
               SampleReference reference{.options = options, .previous = &previous, .bias = &bias, .count = given};
               Array counts({rows});
-              for (int64_t r = 0; r < rows; ++r) counts.at(r) = static_cast<double>(given - 1 + r);  // outside at both ends
+              for (int64_t r = 0; r < rows; ++r) counts.at(r) = static_cast<double>(given - 1 + r);  // past both ends
               if (!shared) {
                 counts = run.input("counts", counts, DType::I32);
                 reference.counts = &counts;

@@ -502,7 +502,7 @@ void Learner::reduce() {
   }
   if (axes.empty()) n = ops::count(sizes_of(x));
   auto kind = static_cast<Reduction>(random_.below(7));
-  if (kind == Reduction::Product && n > 6) kind = Reduction::L2;  // others leave the range in which differences are exact
+  if (kind == Reduction::Product && n > 6) kind = Reduction::L2;  // others leave the range of exact differences
   const bool keep = random_.coin();
   add("reduction " + std::to_string(static_cast<int>(kind)), {x}, graph.reduce(tensor_of(x), kind, axes, keep),
       [=](const Values& v) { return ops::reduce(v[static_cast<size_t>(x)], kind, axes, keep); });

@@ -151,7 +151,7 @@ TEST_CASE("lora: only adapters learn, and a step lowers the loss", "[train][lora
     REQUIRE(lora.add_to(&optimizer) == Status::Ok);
     const size_t before = g.data().nodes.size();
     const std::vector<Tensor> d = gradients(g, loss, optimizer.weights(g));
-    for (size_t n = before; n < g.data().nodes.size(); ++n)  // the first layer has no adapter, so that no gradient reaches it
+    for (size_t n = before; n < g.data().nodes.size(); ++n)  // no gradient reaches the first layer
       CHECK(g.data().nodes[n].label.find("layers.0") == std::string::npos);
     g.output("loss", loss);
     g.output("report", optimizer.step(g, d, optimizer.settings(g)));

@@ -94,8 +94,7 @@ TEST_CASE("pipelines: made in the background, or by a run that cannot wait", "[v
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   CHECK(background.plan.ready());
   CHECK(run_differs(background) == "");
-  Block dropped =
-      block_with(*host, PipelineCreation::Background, false);  // destroys a plan while its thread works
+  Block dropped = block_with(*host, PipelineCreation::Background, false);  // destroys a plan while its thread works
   dropped.plan = {};
   Block deferred = block_with(*host, PipelineCreation::Deferred, false);
   CHECK(run_differs(deferred) == "");

@@ -221,7 +221,7 @@ TEST_CASE("record: mistakes are named with both values, and leave the command bu
                 "record: this plan is of the CPU device");
   CHECK(calls_of_all() == 0);
   CHECK(attempt({good[0], good[1], good[2]}) == Status::Ok);
-  CHECK(attempt({good[0], good[1], {"y", b, 10656}}, largest, 1) == Status::Ok);  // directly after x, as when a cache grows
+  CHECK(attempt({good[0], good[1], {"y", b, 10656}}, largest, 1) == Status::Ok);  // after x, as when a cache grows
   CHECK(host->take_log() == "");
   host->end(commands);
 }

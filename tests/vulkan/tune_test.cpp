@@ -74,7 +74,7 @@ TEST_CASE("tune: times products and attention, and its blob serves another start
     CHECK(use_tuning(device, damaged) == Status::InvalidFile);
     CHECK(use_tuning(device, write_tuning(1, {})) == Status::Unsupported);
     CHECK(use_tuning(device, {}) == Status::InvalidFile);
-    CHECK(take_messages().size() == 3);                                                         // a line for each choice
+    CHECK(take_messages().size() == 3);  // a line for each choice
     CHECK(use_tuning(device, write_tuning(device.impl()->self_test_key(), {})) == Status::Ok);  // resets the choice
     CHECK(tune(device, {.time_limit_ms = 0}, &report) == Status::InvalidArgument);
     (void)take_messages();

@@ -73,8 +73,7 @@ class ListenerModel final : public SharedModel {
   // None of these waits. Options take effect when an utterance begins.
   void push(const std::shared_ptr<ListenerEar>& ear, std::vector<float> samples, int64_t rate,
             const heed::SpeechOptions& options);
-  void end(
-      const std::shared_ptr<ListenerEar>& ear);  // the sound so far becomes text; later sound is another utterance
+  void end(const std::shared_ptr<ListenerEar>& ear);  // the sound so far becomes text; later sound is another utterance
   void cancel(const std::shared_ptr<ListenerEar>& ear);  // discards sound that has not become text
   void forget(std::shared_ptr<ListenerEar> ear);
 

@@ -21,7 +21,7 @@ class StepFrames {
   heed::Status advance(const Model& model, double budget_ms, bool* has_pieces) {
     *has_pieces = false;
     heed::Status status = commands_.poll();
-    if (status == heed::Status::NotReady) return heed::Status::Ok;  // the GPU is behind; this frame records nothing more
+    if (status == heed::Status::NotReady) return heed::Status::Ok;  // this frame records no more
     if (status != heed::Status::Ok) return status;
     if (is_complete_) {
       status = heed::vulkan::finish_step(model);

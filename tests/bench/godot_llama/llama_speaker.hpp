@@ -16,7 +16,7 @@ class LlamaSpeaker final : public godot::Instance {
   explicit LlamaSpeaker(godot::Object object) : Instance(object) {}
   ~LlamaSpeaker() override;
 
-  godot::Error open(godot::Object device, const std::string& path);  // `device` is HeedSpeaker's parameter, and is not used
+  godot::Error open(godot::Object device, const std::string& path);  // `device` is not used
   godot::Error set_persona(const std::string& text);
   godot::Error set_persona_file(const std::string& path);
   godot::Error say(const std::string& text);
