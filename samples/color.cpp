@@ -11,7 +11,7 @@ Color viridis(double t) {
   static constexpr Color kSteps[] = {{68, 1, 84},    {71, 45, 123}, {59, 82, 139},  {44, 114, 142}, {33, 145, 140},
                                      {40, 174, 128}, {94, 201, 98}, {173, 220, 48}, {253, 231, 37}};
   constexpr int kLast = static_cast<int>(std::size(kSteps)) - 1;
-  if (!(t > 0)) t = 0;  // also NaN
+  if (!(t > 0)) t = 0;  // also replaces NaN
   const double at = std::min(t, 1.0) * kLast;
   const int below = std::min(static_cast<int>(at), kLast - 1);
   const double part = at - below;

@@ -25,7 +25,7 @@ class Ear {
   void skip();
   // Stops reading sound: the sound so far becomes text, and then comes End.
   void finish() { stream_.finish(), is_finished_ = true; }
-  double seconds() const { return stream_.seconds(); }  // of sound
+  double seconds() const { return stream_.seconds(); }  // seconds of sound so far
   int code() const { return code_; }                    // the exit code after Failed
 
  private:

@@ -24,7 +24,7 @@ struct Sound::Reader {
   std::string path;
   std::unique_ptr<SNDFILE, CloseFile> file;
   SF_INFO info = {};
-  std::unique_ptr<SRC_STATE, CloseConverter> converter;  // none at 16 kHz
+  std::unique_ptr<SRC_STATE, CloseConverter> converter;  // null at 16 kHz
   std::vector<float> frames, mono;
   size_t used = 0;  // mono samples in the converter
   bool ended = false;

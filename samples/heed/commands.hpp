@@ -82,7 +82,7 @@ struct ReportOptions {
   std::vector<std::string> only;     // parts; empty: all
   std::vector<std::string> compare;  // two reports to compare instead
   std::string show;                  // a report to print instead
-  double seconds = 0.25;             // for the repeats of one row
+  double seconds = 0.25;             // time for the repeats of one row
   double limit = 30;                 // most seconds of one part
 };
 int report(const ReportOptions& options);

@@ -14,7 +14,7 @@ namespace learn {
 namespace {
 
 constexpr size_t kHeldOutEach = 8;  // every eighth line is held out
-constexpr size_t kShown = 3;        // from held-out lines, and questions without a written answer
+constexpr size_t kShown = 3;        // number of shown questions, held-out ones and ones without a written answer
 constexpr int64_t kMostAnswer = 40;
 constexpr const char* kAlsoAsked[] = {"What should I do tomorrow?", "How do I cook an egg?"};
 

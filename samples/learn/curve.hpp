@@ -9,7 +9,7 @@ namespace learn {
 
 // In nats per character or token.
 struct Losses {
-  std::vector<float> of_steps;  // of each step's own batch
+  std::vector<float> of_steps;  // loss of each step on its own batch
   struct HeldOut {
     int64_t step;
     float loss;

@@ -18,7 +18,7 @@ struct Config {
   int64_t width = 128, heads = 4, context = 128, batch = 16;
   float dropout = 0.1f;
   uint32_t seed = 1;
-  int64_t steps = 1500;  // of the whole training, which determine the learning rate
+  int64_t steps = 1500;  // steps of the whole training, which determine the learning rate
   float rate = 2e-3f;
   std::string characters;
 };

@@ -10,7 +10,7 @@ namespace learn {
 
 struct Options {
   std::string text = LEARN_TEXT, out = "learned", device, start = "And ";
-  std::string lines, model;  // of adapt
+  std::string lines, model;  // options of adapt
   Config config;
   VoiceConfig voice;
   int64_t write = 0;

@@ -12,7 +12,7 @@
 namespace learn {
 
 struct Task {
-  int64_t steps = 0;  // of the whole training
+  int64_t steps = 0;  // steps of the whole training
   double every = 60;  // seconds between reports
   std::string folder;
   // Runs one step; *loss is the loss before it.

@@ -24,7 +24,7 @@ struct VoiceConfig {
 
 class Voice {
  public:
-  static constexpr int64_t kMostTokens = 128;  // of a line with its template
+  static constexpr int64_t kMostTokens = 128;  // limit of a line's tokens, including the template
 
   heed::Status open(heed::Device device, const std::string& model, const VoiceConfig& config, const heed::Log& log);
   const VoiceConfig& config() const { return config_; }

@@ -50,7 +50,7 @@ int hear_files(const Options& options, const heed::SpeechRecognizer& model) {
   Printer printer(options.form, options.speech.words);
   heed::SpeechOptions speech = options.speech;
   speech.words = speech.words || !options.picture.empty();
-  std::vector<heed::SpeechSegment> seen;  // for the picture
+  std::vector<heed::SpeechSegment> seen;  // segments for the picture
   for (const std::string& path : options.files) {
     const int code = hear(path, speech, model, [&](const heed::SpeechPiece& piece, double) {
       for (const heed::SpeechSegment& segment : piece.segments) printer.print(segment);

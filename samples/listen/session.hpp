@@ -22,8 +22,8 @@ struct Options {
   Form form = Form::Text;
   bool list = false;
   int bench = 0;               // number of runs
-  double seconds = 0;          // for the microphone; 0: until Ctrl-C
-  uint32_t threads = 0;        // of the CPU; 0: all
+  double seconds = 0;          // seconds of the microphone; 0: until Ctrl-C
+  uint32_t threads = 0;        // threads of the CPU; 0: all
   std::string weights, cache;  // "": the file's; f32
   bool round_rows = false;
   heed::SpeechOptions speech;

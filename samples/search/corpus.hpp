@@ -11,7 +11,7 @@ namespace search {
 
 inline constexpr size_t kMaxLines = 1'000'000;  // 1.5 GB of vectors of width 384
 inline constexpr size_t kMaxQuery = 1 << 20;
-inline constexpr uint64_t kMaxBytes = uint64_t{1} << 30;  // of the file
+inline constexpr uint64_t kMaxBytes = uint64_t{1} << 30;  // limit of the file's size
 
 struct Corpus {
   std::string path;

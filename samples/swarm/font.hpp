@@ -26,8 +26,8 @@ class Font {
  private:
   static constexpr char kFirst = ' ', kLast = '~';
   struct Letter {
-    float x, y, width, height;  // in the image
-    float left, top;            // from the pen
+    float x, y, width, height;  // rectangle in the image
+    float left, top;            // offset from the pen
     float advance;
   };
   void draw(const Gpu& gpu);

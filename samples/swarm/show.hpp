@@ -15,8 +15,8 @@ class Show {
   bool paused = false, links;
   bool cursor_on = false;                            // the player's cursor pulls agents
   bool pick = false;                                 // pick the agent at the pointer
-  glm::vec2 pointer = glm::vec2(0);                  // on the screen, [-1, 1]
-  float turn = 0.6f, tilt = 0.30f, distance = 3.5f;  // of the camera, radians and world units
+  glm::vec2 pointer = glm::vec2(0);                  // position on the screen, [-1, 1]
+  float turn = 0.6f, tilt = 0.30f, distance = 3.5f;  // position of the camera, in radians and world units
 
   void next_flavour(int by);
   void set_agents(uint32_t count);  // clamps the count; new agents appear with the next frame

@@ -8,12 +8,12 @@ namespace talk {
 
 int tokenize(const Options& options);                      // prints the ids of a file
 int complete(const Options& options, Session& session);    // answers --prompt, or continues it
-int perplexity(const Options& options, Session& session);  // of a file
+int perplexity(const Options& options, Session& session);  // prints the perplexity of a file
 #ifdef TALK_DRAWS
 int look(const Options& options, Session& session);  // draws the attention of the last word of --prompt
 #endif
-int converse(const Options& options, Session& session);  // with one character
-int crowd(const Options& options, Session& session);     // with many at once
+int converse(const Options& options, Session& session);  // converses with one character
+int crowd(const Options& options, Session& session);     // lets many characters answer at once
 
 // Begins a conversation with a character, examples included.
 heed::Status meet(const Options& options, const Persona& persona, uint32_t seed, Session& session,

@@ -26,7 +26,7 @@ class Stopwatch {
   // "31 tokens, 52.1 tokens/s, 0.21 s to the first of them"
   std::string text() const;
   size_t tokens() const { return tokens_; }
-  double seconds() const;  // to the last token
+  double seconds() const;  // time until the last token
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
  private:

@@ -38,7 +38,7 @@ struct HeatmapLayout {
   double slant = 0;  // how far the last column's label extends beyond the right edge
   double small_cell = 0, heads_y = 0, head_pitch = 0;
   double width = 0, height = 0;
-  double end = 1;  // of the colour scale
+  double end = 1;  // end of the colour scale
   int rows = 0, columns = 0;
 };
 

@@ -52,7 +52,7 @@ def read_header(folder):
 class Interface:
     def __init__(self, tree):
         self.constants, self.structs, self.functions, self.aliases = [], {}, {}, {}
-        self.sizes = {}  # by struct: bytes, alignment
+        self.sizes = {}  # bytes and alignment by struct
         for node in tree.ext:
             if isinstance(node, c_ast.Typedef):
                 self.take_type(node)

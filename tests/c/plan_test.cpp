@@ -226,7 +226,7 @@ TEST_CASE("C: what a plan tells", "[c]") {
 
   size_t count = 9;
   double time = -1;
-  CHECK(heed_plan_timings(d.plan, 0, &time, 1, &count) == HEED_INVALID_ARGUMENT);  // no run yet
+  CHECK(heed_plan_timings(d.plan, 0, &time, 1, &count) == HEED_INVALID_ARGUMENT);  // the plan has not run yet
   const heed_run_info run = d.info();
   done(heed_plan_run(d.plan, &run));
   CHECK(heed_plan_timings(d.plan, 0, nullptr, 0, &count) == HEED_BUFFER_TOO_SMALL);

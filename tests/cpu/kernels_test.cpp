@@ -216,7 +216,7 @@ TEST_CASE("activations of infinity and NaN on every instruction set", "[cpu]") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const struct {
     Activation kind;
-    float most, least;  // for infinity and -infinity
+    float most, least;  // results for infinity and -infinity
   } limits[] = {{Activation::Relu, kInfinity, 0.0f},
                 {Activation::GeluErf, kInfinity, 0.0f},
                 {Activation::GeluTanh, kInfinity, 0.0f},

@@ -66,7 +66,7 @@ TEST_CASE("a run beside another has scratch of its own", "[cpu]") {
   CHECK(host.runs > 0);
   CHECK(device.scratch_bytes() == 2 * one);
   host.inner = inner = Plan();
-  CHECK(device.scratch_bytes() == one);  // one plan never needs two
+  CHECK(device.scratch_bytes() == one);  // a plan never needs two scratch buffers
   outer = Plan();
   CHECK(device.scratch_bytes() == 0);
 }
@@ -149,7 +149,7 @@ TEST_CASE("small buffers share huge pages, apart from each other, for as long as
   }
   cpu::PooledBuffer large, own;
   REQUIRE(large.allocate(3 * cpu::kHugePage, pool.get()));
-  CHECK(reinterpret_cast<uintptr_t>(large.data()) % cpu::kHugePage == 0);  // has its own pages
+  CHECK(reinterpret_cast<uintptr_t>(large.data()) % cpu::kHugePage == 0);  // a large weight has its own pages
   REQUIRE(own.allocate(100, nullptr));
   pool.reset();
   for (size_t i = 0; i < all.size(); ++i) {

@@ -175,7 +175,7 @@ TEST_CASE("a product of f16 and bf16, either by the other, on every instruction 
 }
 
 TEST_CASE("tables of f16 and bf16 give rows of f32, on every instruction set", "[cpu]") {
-  constexpr int64_t kRows = 9, kWidth = 37;  // no whole vectors
+  constexpr int64_t kRows = 9, kWidth = 37;  // sizes that are no whole vectors
   const int32_t ids[] = {8, 0, 3, 3};
   on_every_set([&](Device& device, const char* set) {
     for (const DType type : {DType::F16, DType::BF16}) {

@@ -213,7 +213,7 @@ TEST_CASE("a forked process does not wait for a run that goes on in the other", 
   Io io(37);
   StartedRun started, other;
   REQUIRE(io.start(plan, 3, &started) == Status::Ok);
-  while (!started.done()) std::this_thread::yield();  // its thread sleeps, and holds no lock
+  while (!started.done()) std::this_thread::yield();  // the computing thread sleeps afterwards, and holds no lock
   OneThread host;
   Plan slow = test::compiled(test::open_cpu({.parallel_for = host.threads()}), network());
   Io late(37);

@@ -1,5 +1,5 @@
 // heed detects by itself which instruction sets the processor has. Highway's library must agree.
-#define HEED_WITH_BYTE_DOT_PRODUCTS  // one set more
+#define HEED_WITH_BYTE_DOT_PRODUCTS  // makes Highway define one more set
 #include "cpu/simd/targets.hpp"
 //
 #include "cpu/device/supported.hpp"

@@ -220,7 +220,7 @@ TEST_CASE("decoder: wrong configurations are refused", "[decoder]") {
   DecoderConfig config = s.config;
   config.family = "gpt2";
   config.positions = 0;
-  CHECK(status_of(config) == Status::InvalidArgument);  // no positions
+  CHECK(status_of(config) == Status::InvalidArgument);  // GPT-2 without positions
   config = s.config;
   config.family = "mamba";
   CHECK(status_of(config) == Status::InvalidArgument);

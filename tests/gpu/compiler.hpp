@@ -56,7 +56,7 @@ class Compiler {
   // Chooses kernels from now on as for NVIDIA's own driver and a GPU with so many cores.
   void pretend_nvidia(uint32_t cores) {
     capabilities_.cores = cores;
-    capabilities_.core_registers = 65536;  // as vulkan::capabilities_of returns it for that driver
+    capabilities_.core_registers = 65536;  // the value that vulkan::capabilities_of returns for that driver
   }
   // Returns false, with the reason on stderr, if the driver does not compile the kernel.
   bool compile(const KernelKey& key, Compiled* result) {

@@ -10,8 +10,8 @@ namespace heed::gpu_tests {
 
 // A figure is 0 if a compiler does not report it.
 struct Figures {
-  double registers = 0;         // of one invocation, in the compiler's own unit
-  double scalar_registers = 0;  // of a subgroup
+  double registers = 0;         // registers of one invocation, in the compiler's own unit
+  double scalar_registers = 0;  // scalar registers of a subgroup
   double spills = 0;            // registers spilled to memory
   double fills = 0;             // reads of spilled registers
   double messages = 0;          // accesses to memory and shared memory, and barriers

@@ -332,7 +332,7 @@ def read_steps(text):
     order = order_of(blocks)
     loops = loops_of(blocks, order)
     loading = {header: body for header, body in loops.items() if any(blocks[at].loads for at in body)}
-    weights = {}  # of blocks whose innermost loading loop is this one
+    weights = {}  # weights of the blocks whose innermost loading loop is this one
     for at in order:
         block = blocks[at]
         around = [header for header, body in loading.items() if at in body]

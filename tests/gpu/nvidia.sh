@@ -65,7 +65,8 @@ if [[ $ggml -eq 1 ]]; then
   for name in libpthread.so.0 librt.so.1 libdl.so.2; do cp -L "$libraries/$name" "$bundle/ggml/"; done
 fi
 
-tar -C "$work" -cf - heed-nvidia | xz -9 >"$archive"  # its window finds what the programs share
+# xz's window spans several of the programs, which have much in common.
+tar -C "$work" -cf - heed-nvidia | xz -9 >"$archive"
 size=$(stat -c %s "$archive")
 echo "$archive: $((size / 1000)) kB"
 [[ $size -lt 60000000 ]] || { echo "FAIL the archive is over 60 MB" >&2; exit 1; }

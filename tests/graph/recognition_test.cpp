@@ -349,7 +349,7 @@ TEST_CASE("recognition: norms that are spelled out", "[graph]") {
       INFO("formula " << (&formula - kOthers));
       const std::vector<Op> ops = recognized(formula).ops;
       CHECK(count(ops, Op::LayerNorm) == 0);
-      CHECK(count(ops, Op::RmsNorm) <= 1);  // of d, as far as that is one
+      CHECK(count(ops, Op::RmsNorm) <= 1);  // d itself may be an RMSNorm
     }
   }
   SECTION("nor where somebody else reads what lies between") {

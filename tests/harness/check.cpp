@@ -97,7 +97,7 @@ std::string difference(const Expectation& expected, std::span<const std::byte> b
     if (std::isnan(want) && std::isnan(got)) continue;
     const double error = std::abs(got - want);
     char text[160];
-    if (!(error <= bound)) {  // also true for NaN
+    if (!(error <= bound)) {  // the condition also holds for NaN
       std::snprintf(text, sizeof text, "%s[%lld] is %.9g; expected %.9g within %.3g", expected.name.c_str(),
                     static_cast<long long>(i), got, want, bound);
       return text;

@@ -1,4 +1,4 @@
-#define CATCH_CONFIG_EXTERNAL_INTERFACES  // for listeners, in Catch2 version 2
+#define CATCH_CONFIG_EXTERNAL_INTERFACES  // needed for listeners, in Catch2 version 2
 #include "harness/devices.hpp"
 
 #include <cstdlib>

@@ -18,8 +18,8 @@
 namespace heed::ops {
 
 inline constexpr double kUnit = 0x1p-24;       // unit roundoff of f32
-inline constexpr double kHalfUnit = 0x1p-11;   // of f16
-inline constexpr double kBfloatUnit = 0x1p-8;  // of bf16
+inline constexpr double kHalfUnit = 0x1p-11;   // unit roundoff of f16
+inline constexpr double kBfloatUnit = 0x1p-8;  // unit roundoff of bf16
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -74,7 +74,7 @@ Array limit_values(const Sizes& shape);
 Array activation_limits(const Array& x, Activation kind);
 // a [..., M, K] x b [..., K, N], leading axes broadcast.
 Array matmul(const Array& a, const Array& b, double factor = 1.0);
-Array transposed(const Array& x);  // of the last two axes
+Array transposed(const Array& x);  // transposes the last two axes
 
 struct SoftmaxReference {
   double scale = 1.0;

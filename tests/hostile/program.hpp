@@ -62,7 +62,7 @@ class Program {
     for (int64_t i = 0; i < rank; ++i) shape.push_back(dim());
     return shape;
   }
-  Shape fitting(Shape like) {  // with other dims, or some of them 1
+  Shape fitting(Shape like) {  // changes other dims, or sets some to 1
     if (r.one_in(6)) return shape();
     for (int i = 0; i < like.rank; ++i)
       if (r.one_in(4)) like[i] = 1;

@@ -115,7 +115,7 @@ void run_program(Program& p, Device& device, Messages& messages, int64_t* compil
     CHECK((result == Status::Ok) == messages.text.empty());
     if (result != Status::Ok) {
       const bool is_outside =
-          result == Status::ExtentOutOfRange && !p.graph.data().bounds.empty();  // of a slice's axis
+          result == Status::ExtentOutOfRange && !p.graph.data().bounds.empty();  // the extent bounds a slice's axis
       CHECK((result == Status::IndexOutOfRange || result == Status::BufferTooSmall || is_outside));
       if (result != Status::IndexOutOfRange) return;
     }

@@ -25,11 +25,11 @@ struct Counts {
   uint64_t integers = 0;       // integer operations whose operands differ within a subgroup
   uint64_t exchanges = 0;      // exchanges of values within the subgroup
   uint64_t matrix_multiply_adds = 0;       // multiply-adds of matrix units
-  uint64_t byte_matrix_multiply_adds = 0;  // of these, multiply-adds of bytes
+  uint64_t byte_matrix_multiply_adds = 0;  // multiply-adds of bytes among these
   // Instructions of whole subgroups.
   uint64_t scalars = 0;            // uniform integer operations, and branches
-  uint64_t issues = 0;             // of the vector units: all of the above except scalars, and requests to memory
-  uint64_t multiply_issues = 0;    // of these, multiply-adds
+  uint64_t issues = 0;             // on the vector units: all of the above except scalars, and requests to memory
+  uint64_t multiply_issues = 0;    // multiply-adds among these
   uint64_t matrix_operations = 0;  // matrix instructions
   uint64_t lanes = 0;              // active invocations, summed over `issues`
   uint64_t barriers = 0;           // barriers, for each workgroup

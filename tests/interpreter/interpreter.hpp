@@ -22,10 +22,10 @@ namespace heed::interpreter {
 
 struct Launch {
   std::span<const uint32_t> words = {};      // SPIR-V; must outlive the interpreter
-  std::span<const uint32_t> constants = {};  // by SpecId
+  std::span<const uint32_t> constants = {};  // specialization constants by SpecId
   uint32_t subgroup = 32;                    // size of a subgroup
   bool regroups = false;                     // see Module::Parts
-  std::span<const Binding> bindings = {};    // by binding number
+  std::span<const Binding> bindings = {};    // buffers by binding number
   std::span<const std::byte> push = {};
   std::array<uint32_t, 3> groups = {1, 1, 1};
   uint32_t sample = 0;        // runs so many of the workgroups, evenly spread; 0: all

@@ -19,7 +19,7 @@ struct Access {
   uint32_t workgroup = 0;   // the workgroup's first interval
   uint32_t dispatch = 0;    // the dispatch's first interval
   uint16_t invocation = 0;  // index in the workgroup
-  uint16_t subgroup = 0;    // of the invocation
+  uint16_t subgroup = 0;    // index of the invocation's subgroup
   uint16_t phase = 0;       // subdivision of the interval by the subgroup's barriers
   bool atomic = false;
   bool clears = false;  // an atomic operation whose result does not depend on the old value

@@ -150,8 +150,8 @@ class Module {
   std::vector<Variable> variables_;
   std::map<uint32_t, Function> functions_;
   Function* open_ = nullptr;
-  std::vector<Fused> fused_;  // by id
-  std::vector<Parts> parts_;  // by id
+  std::vector<Fused> fused_;  // fused products by id
+  std::vector<Parts> parts_;  // parts by id
   bool regroups_;
   mutable std::map<uint32_t, std::vector<uint32_t>> slot_bytes_, slot_widths_;
 };

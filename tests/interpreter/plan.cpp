@@ -116,7 +116,7 @@ Status InterpretedPlan::run(std::span<const HostBuffer> buffers, std::span<const
   if (status != Status::Ok) return status;
   if (!states.tensors.empty()) {
     Memory& memory = static_cast<InterpretedState&>(*options.state.impl()).memory;
-    memory.mark_written(0, memory.bytes());  // may be unsupported by this interpreter only
+    memory.mark_written(0, memory.bytes());  // another plan may have written the State
     for (size_t i = 0; i < states.tensors.size(); ++i) {
       const detail::StateTensor& tensor = *states.tensors[i];
       storages_[schedule_.states[i].tensor] = {&memory, tensor.offset, align_up<uint64_t>(tensor.bytes, 4)};

@@ -84,7 +84,7 @@ class InterpretedPlan final : public detail::PlanImpl {
   std::shared_ptr<const detail::StateLayout> state_layout_;
   Memory scratch_;
   std::vector<std::unique_ptr<Memory>> constants_;
-  std::vector<Range> storages_;  // by storage id
+  std::vector<Range> storages_;  // memory ranges by storage id
   std::vector<KernelList> kernels_;
   vulkan::HazardTracker hazards_;
   Interpreter interpreter_;

@@ -220,7 +220,7 @@ const uint32_t* Workgroup::common_target(const Instruction& last, const Lanes& a
 }
 
 void Workgroup::call(const Function& function, Lanes start) {
-  std::map<uint32_t, std::vector<uint16_t>> waiting;  // by block: the invocations that branch to it
+  std::map<uint32_t, std::vector<uint16_t>> waiting;  // the invocations that branch to each block
   uint32_t current = 0;
   Lanes at = std::move(start);
   const auto go = [&](const Block& from, uint32_t label, const std::vector<uint16_t>& those) {

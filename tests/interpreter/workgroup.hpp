@@ -59,7 +59,7 @@ class Workgroup {
   void run(const std::array<uint32_t, 3>& id);
 
  private:
-  using Slot = uint32_t*;  // by invocation
+  using Slot = uint32_t*;  // an array with one word for each invocation
 
   // workgroup.cpp
   void call(const Function& function, Lanes start);
@@ -182,19 +182,19 @@ class Workgroup {
   const Module& module_;
   std::span<const Binding> bindings_;
   std::span<const std::byte> push_;
-  std::array<uint32_t, 3> groups_;  // of the dispatch
+  std::array<uint32_t, 3> groups_;  // workgroup counts of the dispatch
   Clock* clock_;
   Report* report_;
   uint32_t n_;                                 // invocations
-  std::vector<std::vector<uint32_t>> values_;  // by id: slots of all invocations; for a variable its contents
-  std::vector<const Variable*> pointees_;      // by id of a pointer
-  std::vector<Variable> local_;                // of functions
+  std::vector<std::vector<uint32_t>> values_;  // slots of all invocations by id; for a variable its contents
+  std::vector<const Variable*> pointees_;      // the variable that each pointer id refers to
+  std::vector<Variable> local_;                // variables of functions
   std::vector<uint32_t> zero_;
-  std::map<uint32_t, uint32_t> returns_;  // by function: the id of its return value
-  std::vector<uint32_t> from_;            // by invocation: the previous block
+  std::map<uint32_t, uint32_t> returns_;  // the id of each function's return value
+  std::vector<uint32_t> from_;            // the previous block of each invocation
   Memory shared_;
-  std::map<uint32_t, uint32_t> shared_at_;  // by variable
-  std::vector<uint16_t> phases_;            // of the interval, by subgroup
+  std::map<uint32_t, uint32_t> shared_at_;  // offset of each shared variable
+  std::vector<uint16_t> phases_;            // number of the subgroup's barriers in the present interval
   uint32_t begun_ = 0;                      // the first interval
   uint32_t shared_now_ = 0, buffers_now_ = 0;
   std::vector<uint32_t> taken_;  // temporary values of phis

@@ -300,7 +300,7 @@ TEST_CASE("lengths and positions take the bindings of masks that are absent") {
     g.output("y", g.attention(x, x, x, options).output);
     CHECK(is_fused(g));
     const Lowered lowered(g);
-    CHECK(lowered.schedule.passes.size() == (padding + mask + bias < 2 ? 2 : 3));  // with the output's copy
+    CHECK(lowered.schedule.passes.size() == (padding + mask + bias < 2 ? 2 : 3));  // includes the copy of the output
     return row_bindings(lowered.pass(Op::Attention));
   };
   CHECK(bindings(false, false, false).lengths == 3);

@@ -146,7 +146,7 @@ void add_quantized(const Machine& machine, Table* table) {
 void add_attentions(const Machine& machine, Table* table) {
   for (const DType dtype : {DType::F32, DType::F16, DType::BF16}) {
     if (dtype != DType::F32 && !machine.device.storage_16bit) continue;
-    if (dtype == DType::BF16 && machine.device.bfloat_matrix.m == 0) continue;  // as for f16 without matrix units
+    if (dtype == DType::BF16 && machine.device.bfloat_matrix.m == 0) continue;  // covered by f16
     for (const int64_t head : {32, 64, 256})
       for (const int64_t keys : {70, 4096})
         for (const int64_t queries : {0, 1, 40}) {

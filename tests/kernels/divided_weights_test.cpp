@@ -72,7 +72,7 @@ TEST_CASE("weights: tables larger than a binding lie in parts, on every device",
       };
       const std::vector<int32_t> ids = {299, 0, 127, 128, 192}, wrong = {1, 300, 299, -1, 2};
       const TiedRun whole = run_tied(compiled_now(false), ids);
-      const Plan canon = compiled_now(true);  // not on every device
+      const Plan canon = compiled_now(true);  // not all devices support reproducible plans
       const std::optional<TiedRun> whole_bits = canon.valid() ? std::optional(run_tied(canon, ids)) : std::nullopt;
       const Small small(capabilities, 16384);
       CHECK(device.upload_bytes(tensors.list(), upload) >= static_cast<uint64_t>(kRows * kColumns) * size_of(type));

@@ -11,7 +11,7 @@ namespace heed::kernel_tests {
 namespace {
 
 struct Row {
-  const char* name;  // of the operation
+  const char* name;  // the operation's name
   int64_t below, beyond;
   void (*build)(Graph& g, int64_t size);
 };

@@ -49,7 +49,7 @@ void check_splits(const Splits& splits, const Node& node, int64_t batches, int64
 
 TEST_CASE("k is cut where tiles are few or sums long, and only there") {
   struct Row {
-    std::vector<int64_t> batches;  // of a and b
+    std::vector<int64_t> batches;  // batch dims of a and b
     int64_t m, n, k;
     bool cut;
   };

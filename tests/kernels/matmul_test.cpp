@@ -281,7 +281,7 @@ TEST_CASE("the epilogue is in flags and push constants") {
   const uint32_t epilogue = HEED_MATMUL_BIAS | HEED_MATMUL_DROPOUT | HEED_MATMUL_RESIDUAL;
   CHECK((spec[MatmulConstants::FLAGS] & epilogue) == epilogue);
   CHECK(spec[MatmulConstants::ACTIVATION] == static_cast<uint32_t>(Activation::Silu));
-  CHECK(spec[MatmulConstants::DROPOUT_THRESHOLD] == 0x40000000u);  // of 2^32 dropped
+  CHECK(spec[MatmulConstants::DROPOUT_THRESHOLD] == 0x40000000u);  // a quarter of 2^32
   CHECK(std::bit_cast<float>(spec[MatmulConstants::DROPOUT_SCALE]) == Approx(4.0f / 3.0f));
   CHECK(lowering.p.stream == 9);
   CHECK(lowering.p.seed == 7);

@@ -66,8 +66,8 @@ struct LlamaFile {
   }
   std::string types_of = {};                         // a tensor with another type ...
   uint32_t type = 0;                                 // ... this one,
-  uint64_t block = 1, bytes = 4;                     // which has blocks of so many elements and bytes
-  std::map<std::string, std::vector<float>> values;  // of tensors that are not all zeros
+  uint64_t block = 1, bytes = 4;                     // elements and bytes of its blocks
+  std::map<std::string, std::vector<float>> values;  // values of tensors that are not all zeros
   uint32_t parts = 0;                                // if not 0, the stated number of files of a split model
 
   std::string file() const {

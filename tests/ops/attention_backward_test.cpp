@@ -22,7 +22,7 @@ struct Sample {
   float dropout = 0.0f;
   bool extents = false;  // sizes are the maxima of extents; some runs are smaller
   bool turned = false;   // the upstream gradient and the keys are permuted in memory
-  bool narrow = false;   // also with 16-bit storage
+  bool narrow = false;   // runs with 16-bit storage, too
   bool of_query = true, of_key = true, of_value = true, of_bias = false;
   Sizes bias_shape = {};  // the bias has no dims of heads, queries or keys
 };

@@ -16,7 +16,7 @@ namespace heed::ops {
 struct Evaluation {
   Run& run;
   int number;
-  std::map<int32_t, int64_t> sizes;  // of symbolic dims
+  std::map<int32_t, int64_t> sizes;  // sizes of extents
   std::vector<Array> values;
   std::map<std::string, Array> masks, states;
 

@@ -14,7 +14,7 @@ namespace heed::ops {
 
 struct Composition {
   std::list<std::string> positions;  // names that runs refer to
-  std::unique_ptr<Trial> trial;      // with its runs and their references
+  std::unique_ptr<Trial> trial;      // includes its runs and their references
   std::string text;                  // one line for each value, for messages
   int operations = 0;
   // Outputs of all runs, and how many of them have bounds so large that hardly any error would show.

@@ -218,7 +218,7 @@ TEST_CASE("casts to bf16 keep NaN on every device", "[ops]") {
       Device device = on.device;
       Plan plan;
       const Status status = device.compile(g, {}, &plan);
-      if (status == Status::Unsupported) CHECK(take_messages().size() == 1);  // no 16-bit storage
+      if (status == Status::Unsupported) CHECK(take_messages().size() == 1);  // the device has no 16-bit storage
       if (status == Status::Unsupported) continue;
       REQUIRE(status == Status::Ok);
       std::vector<uint32_t> x(static_cast<size_t>(count), 0x7f800001u);

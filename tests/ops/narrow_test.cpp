@@ -140,7 +140,7 @@ TEST_CASE("weights and tables of two bytes beside f32, on every device", "[ops][
 TEST_CASE("what Vulkan devices do not do with bf16 is refused by name", "[narrow]") {
   struct Refused {
     DType first, second;
-    bool product;  // else an embedding table, with rows of another type
+    bool product;  // matmul; else an embedding table, with rows of another type
     const char* why;
   };
   const Refused list[] = {{DType::F16, DType::BF16, true, "f16 by bf16"},

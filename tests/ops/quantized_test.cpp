@@ -137,7 +137,7 @@ Case strange_case(DType type, const Strange& strange) {
             if (strange.value != 0) a.at(at) = static_cast<double>(strange.value);
             Array seen = run.input("x", a);
             if (!t.rounds_to_f16 && !std::isfinite(seen.at(at)))
-              seen.at(at) = NAN;  // all that remains of a row that is rounded to bytes
+              seen.at(at) = NAN;  // rounding such a row to bytes gives NaN
             run.expect_within("y", t.product(transposed(seen), transposed(w)));
           }};
 }

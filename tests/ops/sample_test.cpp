@@ -23,7 +23,7 @@ const Setting kSettings[] = {
     {"none but the first", {.top_p = 0.0f}},
     {"a hundredth", {.min_p = 0.01f}},
     {"all of them", {.temperature = 0.7f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f}},
-    {"a share of the first", {.top_k = 1, .top_p = 0.9f}},  // may have many equal values
+    {"a share of the first", {.top_k = 1, .top_p = 0.9f}},  // the row may have many equal values
     {"a share of three", {.top_k = 3, .top_p = 0.8f}},
 };
 

@@ -83,7 +83,7 @@ Case operand_case(const Seen& seen) {
             g.output("softmax", g.softmax(x));
             run.expect("softmax", softmax(v));
             g.output("norm", g.layernorm(x, {}, {}, 1e-3f));
-            run.expect_within("norm", t.stored(layernorm(v, nullptr, nullptr, 1e-3)), t.dtype);  // may be zeros
+            run.expect_within("norm", t.stored(layernorm(v, nullptr, nullptr, 1e-3)), t.dtype);  // v may be 0
             g.output("as_a", g.matmul(x, other));
             run.expect("as_a", matmul(v, w));
             g.output("as_b", g.matmul(other, x, {.transpose_a = true, .transpose_b = true}));

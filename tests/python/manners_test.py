@@ -340,7 +340,7 @@ def test_nothing_private_is_public():
         for name, value in public(module):
             assert not inspect.ismodule(value) or value in MODULES, name
             assert getattr(value, "__module__", "heed").startswith(("heed", "typing")) or isinstance(value, str), name
-    assert heed.Error.__module__ == "heed"  # as tracebacks show it
+    assert heed.Error.__module__ == "heed"  # the name in tracebacks
 
 
 def test_help_shows_layers_and_options():

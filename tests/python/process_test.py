@@ -126,7 +126,7 @@ def test_an_interrupt_just_behind_the_start_leaves_no_run(cpu, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             plan.start(arrays)
     gc.collect()
-    assert (plan.run(arrays)["y"] == expected).all()  # so it waited for the run
+    assert (plan.run(arrays)["y"] == expected).all()  # right results show that it waited for the run
 
 
 def in_child(call):

@@ -91,7 +91,7 @@ def test_twenty_steps_beside_pytorch(device, rule, times):
     options = {} if adamw else dict(momentum=0.9, nesterov=True)
     theirs = InPyTorch(torch, rule, [dict(weight_decay=decay, **options), dict(weight_decay=0.0, **options)])
     for step in range(STEPS):
-        theirs_rate = rate * (step + 1) / STEPS  # it grows
+        theirs_rate = rate * (step + 1) / STEPS  # the rate grows
         for group in theirs.optimizer.param_groups:
             group["lr"] = theirs_rate
         batches = [batch(times * step + i) for i in range(times)]

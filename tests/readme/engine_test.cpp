@@ -18,7 +18,7 @@ Status first_steps(const vulkan::HostDevice& host, std::span<const HostTensor> t
   Weights weights;
   Plan plan;
 #include "pages/readme.1.cpp"
-  *kept = plan;  // until the GPU has finished the command buffer
+  *kept = plan;  // kept until the GPU has finished the command buffer
   return s;
 }
 }  // namespace readme

@@ -103,7 +103,7 @@ struct Oracle {
   float softplus(float x) const;
   float elu(float x, float alpha) const;
   float erf(float x) const;
-  float sine(float x, int quarters) const;  // of x plus so many quarter turns
+  float sine(float x, int quarters) const;  // sine of x plus so many quarter turns
 
   // The functions of training are in oracle_training.cpp.
   // x = 2^n (1 + f), with 1 + f between the roots of 1/2 and 2, and ln(1 + f) = f - f^2 / 2 + cubic.

@@ -67,7 +67,7 @@ bool rounds_activations(const ops::TestDevice& on, DType weights) {
 
 TEST_CASE("A BERT keeps its weights as the checkpoint has them, or as is asked", "[bert][narrow]") {
   const SafeTensors expected = opened<SafeTensors>(tiny_folder() + ".safetensors", stderr_log());
-  const std::vector<float> want = floats_of(expected, "plain.sentence");  // with weights of f32
+  const std::vector<float> want = floats_of(expected, "plain.sentence");  // vectors with weights of f32
   const Bf16Model bf16;
   for (const ops::TestDevice& on : ops::test_devices()) {
     INFO(on.word << ": " << on.device.info().reason);

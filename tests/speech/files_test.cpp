@@ -264,8 +264,8 @@ TEST_CASE("hostile: changed files of Whisper", "[hostile][speech]") {
     std::initializer_list<const char*> files;
     const char* changed;
     const char* mark;       // changes are near one of these
-    size_t reach;           // that begins before this byte
-    const char* open = "";  // what is opened in the folder
+    size_t reach;           // changes end before this byte
+    const char* open = "";  // the file that is opened in the folder
   };
   const auto hf = {"model.safetensors", "config.json", "generation_config.json", "tokenizer.json"};
   const auto ct2 = {"model.bin", "config.json", "vocabulary.txt"};

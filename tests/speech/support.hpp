@@ -30,7 +30,7 @@ inline std::vector<float> tiny_sound(size_t count) {
 
 struct TinyWhisper {
   explicit TinyWhisper(const std::string& name) : path(source_path("tests/speech/") + name) {
-    const std::string folder = source_path("tests/speech/") + name.substr(0, name.find('-'));  // of this model
+    const std::string folder = source_path("tests/speech/") + name.substr(0, name.find('-'));  // the model's files
     REQUIRE(SafeTensors::open(folder + "/expected.safetensors", stderr_log(), &expected) == Status::Ok);
     REQUIRE(model.open(path, stderr_log()) == Status::Ok);
     sound = tiny_sound(static_cast<size_t>(2.6 * static_cast<double>(model.config().window())));

@@ -29,8 +29,8 @@ TEST_CASE("times: what may follow", "[speech]") {
   CHECK(behind({23, 5, 30}) == Limits{10, 20, 30, 100});  // the end, or where the next segment begins
   CHECK(behind({23, 5, 30, 30}) == Limits{0, 20, 100, 100});
   CHECK(behind({23, 5, 99}) == Limits{10, 20, 99, 100});
-  CHECK(behind({23, 5, 99, 99, 5}) == Limits{0, 20, 100, 100});  // no time is left
-  CHECK(behind({5}) == Limits{0, 20, 20, 100});                  // no time yet
+  CHECK(behind({23, 5, 99, 99, 5}) == Limits{0, 20, 100, 100});  // no time token is left
+  CHECK(behind({5}) == Limits{0, 20, 20, 100});                  // the text has no time token yet
   // The first second may be longer than the window.
   CHECK(speech::Times{.end = 10, .first = 20, .words = 40}.behind({}) == Limits{20, 20, 20, 40});
 }
@@ -38,14 +38,14 @@ TEST_CASE("times: what may follow", "[speech]") {
 TEST_CASE("times: segments of a window", "[speech]") {
   const Cut cuts[] = {
       {{}, {}, 50},
-      {{20, 1, 2}, {{0, 3, 0, 50}}, 50},                                     // its end is missing
+      {{20, 1, 2}, {{0, 3, 0, 50}}, 50},                                     // the end is missing
       {{22, 1, 2, 40}, {{0, 4, 2, 20}}, 50},                                 // no speech follows it
       {{22, 1, 40, 41, 2, 3}, {{0, 3, 2, 20}}, 20},                          // the rest is decoded again
       {{22, 1, 40, 41, 2, 60}, {{0, 3, 2, 20}, {3, 6, 21, 40}}, 50},         //
       {{22, 1, 40, 40, 2, 60, 60, 3}, {{0, 3, 2, 20}, {3, 6, 20, 40}}, 40},  //
       {{22, 1, 90, 90, 2, 99}, {{0, 3, 2, 50}, {3, 6, 50, 50}}, 50},         // past the window's end
       {{20, 20, 1}, {{0, 1, 0, 0}}, 50},                                     // continues all the same
-      {{1, 2}, {{0, 2, 0, 50}}, 50},                                         // no times
+      {{1, 2}, {{0, 2, 0, 50}}, 50},                                         // the text has no times
   };
   for (const Cut& cut : cuts) {
     int32_t next = 0;

@@ -37,7 +37,7 @@ TEST_CASE("words: heads count alike, whatever they look at", "[speech]") {
   Matrix a{2, 8, {}}, b{2, 8, {}};
   for (size_t i = 0; i < 16; ++i) a.values.push_back(i < 8 ? 1.0 : 3.0), b.values.push_back(i < 8 ? 0.02 : 0.01);
   const Matrix both = speech::combined({a, b});
-  for (const double value : both.values) CHECK(std::fabs(value) < 1e-9);  // one says the opposite of the other
+  for (const double value : both.values) CHECK(std::fabs(value) < 1e-9);  // the values are opposite
   const Matrix one = speech::combined({a});
   for (size_t i = 0; i < 16; ++i) CHECK(std::fabs(one.values[i] - (i < 8 ? -1.0 : 1.0)) < 1e-9);
   Matrix same{3, 8, std::vector<double>(24, 0.5)};
@@ -101,12 +101,12 @@ TEST_CASE("words: those of tiny models, in streams that take turns", "[speech]")
     const std::vector<std::pair<int, int>> upper_half = name == "english"
                                                             ? std::vector<std::pair<int, int>>{{1, 0}, {1, 1}, {1, 2}}
                                                             : std::vector<std::pair<int, int>>{{0, 0}, {0, 1}};
-    CHECK(tiny.model.config().aligning_heads() == upper_half);  // its file names no heads
+    CHECK(tiny.model.config().aligning_heads() == upper_half);  // the model's file names no heads
     SpeechOptions options = without_doubts(true);
     options.words = true;
     SpeechText want;
     REQUIRE(opened_recognizer(open_cpu(), tiny.path).recognize(tiny.sound, options, &want) == Status::Ok);
-    REQUIRE(ids_of(want) == tiny.lists("times"));  // as without words
+    REQUIRE(ids_of(want) == tiny.lists("times"));  // the same ids as without words
     for (const SpeechSegment& segment : want.segments) {
       std::string all;
       double last = segment.window_begin;

@@ -630,7 +630,7 @@ TEST_CASE("states: one in use by a run is refused to others", "[state][cpu]") {
   const std::vector<float> x(4096 * 64, 3.0f);
   REQUIRE(plan.run({{"rows", x}}, {}, {.state = state}) == Status::Ok);
   CHECK(attempts.statuses == std::vector<Status>(8, Status::InvalidArgument));
-  CHECK(attempts.without == Status::Ok);  // it uses no State
+  CHECK(attempts.without == Status::Ok);  // a run without a State is allowed
   attempts = {};
   CHECK(step(plain, state, 1.0f) == three(4.0f));  // free again
 }

@@ -82,7 +82,7 @@ TEST_CASE("draws depend on the seed alone, and pieces are whole characters", "[t
     CHECK(tell(again) == told);
   }
   CHECK(all.size() > 20);
-  CHECK(incomplete > 20);  // else the model would not reach the tested case
+  CHECK(incomplete > 20);  // otherwise the model would not reach the tested case
   CHECK(ends == std::set{TextEnd::EndOfTurn, TextEnd::MostTokens});
 }
 

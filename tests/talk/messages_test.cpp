@@ -59,7 +59,7 @@ TEST_CASE("messages are read as the template writes them, and answers become mes
     REQUIRE_FALSE(told.text().empty());
     wanted.emplace_back("assistant", told.text());
   }
-  wanted[3].second = "And a hammer?";  // one without a special token, for comparison
+  wanted[3].second = "And a hammer?";  // a text without a special token, for comparison
   TextConversation other = begun(model, with_system(drawn(1, 9), "You are Bram."));
   for (size_t i = 1; i + 1 < wanted.size(); ++i) REQUIRE(other.add(wanted[i].first, wanted[i].second) == Status::Ok);
   wanted.pop_back();

@@ -56,7 +56,7 @@ TEST_CASE("Bpe reads special tokens where it is told to", "[bpe]") {
   size_t lost = 0;
   Ids ids;
   REQUIRE(bpe.encode("ab<s>c", {}, &ids, &lost) == Status::Ok);
-  CHECK(ids == Ids{3, 2});  // no token for '<', 's' and '>'
+  CHECK(ids == Ids{3, 2});  // '<', 's' and '>' have no tokens
   CHECK(lost == 3);
   CHECK(text_of(bpe, Ids{4, 5, 6, 7}) == "abc<u>");
   CHECK(text_of(bpe, Ids{4, 5, 6, 7}, {.show_special = true}) == "abc<s><u>");

@@ -326,7 +326,7 @@ TEST_CASE("each token of a JSON text is allowed at its place among SmolLM2's tok
   }
   CHECK(GrammarMasker::accepts(place));
   CHECK(most > bpe.size() / 2);
-  CHECK(longest < 100);  // else a step would be noticeably slower
+  CHECK(longest < 100);  // a longer time would be noticeable in a step
   std::printf("masks of %zu tokens: %.2f ms for all %zu places, %.2f ms the longest; the tree of tokens %.1f ms\n",
               bpe.size(), all, ids.size(), longest, trie_time);
 }

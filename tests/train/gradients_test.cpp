@@ -156,7 +156,7 @@ TEST_CASE("gradients: nothing is added for what nobody asked for", "[train][grap
   Graph g;
   const Tensor x = g.input("x", {4, 6}), w = g.weight("w", {5, 6}), b = g.weight("b", {5});
   const Tensor y = g.linear(x, w, b);
-  static_cast<void>(g.softmax(y));  // not on the path to the loss
+  static_cast<void>(g.softmax(y));  // an operation that is not on the path to the loss
   const Tensor up = g.input("up", {4, 5});
   const train::Upstream output{y, up};
   const size_t before = g.data().nodes.size();

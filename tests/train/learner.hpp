@@ -18,7 +18,7 @@ using Values = std::vector<Array>;
 struct Leaf {
   std::string name;
   Tensor tensor;
-  int value;  // its index among all values
+  int value;  // index among all values
   Array array;
   bool is_weight;
 };

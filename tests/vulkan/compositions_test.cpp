@@ -103,7 +103,7 @@ std::string record_all(HostVulkan& host, Device device, const ops::Trial& trial,
     const VkCommandBuffer commands = host.begin();
     size_t first = 0;
     uint32_t slot = 0;
-    std::vector<State> states;  // of each run
+    std::vector<State> states;  // one State for each run
     for (const ops::Run& run : trial.runs) {
       if (plan.state_bytes() > 0) REQUIRE(plan.make_state(&states.emplace_back()) == Status::Ok);
       add_barrier(host, commands);

@@ -274,7 +274,7 @@ TEST_CASE("record_some: learns from the parts that the GPU has finished", "[vulk
     CHECK(share() == 0);
     REQUIRE(part(*host, block.plan, given.info, 0, &cursor) == Status::Ok);
     CHECK(share() == 0);                                           // nobody has read the timestamps
-    CHECK(block.plan.timings(&times) == Status::InvalidArgument);  // not at the run's end
+    CHECK(block.plan.timings(&times) == Status::InvalidArgument);  // the run has not ended
     host->take_log();
     news_within = 0;
     REQUIRE(part(*host, block.plan, given.info, 0, &cursor) == Status::Ok);

@@ -190,7 +190,7 @@ TEST_CASE("guest: handles that outlive the host's device make no call of Vulkan"
   REQUIRE(plan.run(buffers, {}, {.state = state}) == Status::Ok);
   REQUIRE(plan.start(buffers, {}, {.state = state}, &started) == Status::Ok);
   Plan another = compiled(device, doubling_graph());
-  runs(another);  // on the same queue, so that the started run has ended as well
+  runs(another);  // uses the same queue, so that the started run has ended as well
   REQUIRE(vulkan::device_gone(device) == Status::Ok);
   reset_calls();
   forget_objects();
@@ -297,7 +297,7 @@ TEST_CASE("submitter: faults and wrong uses are told", "[vulkan][submitter]") {
   }
   host->refused(vulkan::Submitter::create(device, {.slots = 0}, &submitter), Status::InvalidArgument, "no slots");
   Plan plan = compiled(device, doubling_graph());
-  CHECK(submitter.submit(plan, {}, &slot) == Status::InvalidArgument);  // was not created
+  CHECK(submitter.submit(plan, {}, &slot) == Status::InvalidArgument);  // the submitter was not created
   REQUIRE(vulkan::Submitter::create(device, kReadByHost, &submitter) == Status::Ok);
   CHECK(submitter.submit(plan, {}, &slot) == Status::MissingBuffer);
   CHECK(host->take_log() != "");

@@ -296,7 +296,7 @@ HostVulkan::Memory HostVulkan::allocate(VkDeviceSize bytes, VkBufferUsageFlags u
 }
 
 void HostVulkan::free(const Memory& given) {
-  const Memory memory = given;  // may be in memory_
+  const Memory memory = given;  // a copy, since `given` may be in memory_
   std::erase_if(memory_, [&](const Memory& other) { return other.buffer == memory.buffer; });
   vk_.DestroyBuffer(device_, memory.buffer, nullptr);
   vk_.FreeMemory(device_, memory.memory, nullptr);

@@ -35,9 +35,9 @@ void forget_objects();
 // False properties of the device that heed sees from the next adoption on. Creating a HostVulkan resets them.
 struct Pretend {
   bool discrete = false;         // a discrete GPU, with copies for inputs and outputs
-  bool non_coherent = false;     // no host-coherent memory: every access is flushed or invalidated
+  bool non_coherent = false;     // memory is not host-coherent: every access is flushed or invalidated
   bool no_barriers = false;      // barriers have no effect
-  bool transfer_family = false;  // one more queue family, which cannot compute
+  bool transfer_family = false;  // adds a queue family that cannot compute
   uint64_t budget = 0;           // every heap's budget in VK_EXT_memory_budget; 0: the driver's
   uint64_t used = 0;             // how much of it is used
 };
@@ -82,7 +82,7 @@ class HostVulkan {
   VkQueue heed_queue() const { return heed_queue_; }
   uint32_t family() const { return family_; }
   uint32_t heed_family() const { return heed_family_; }
-  uint32_t last_family() const { return last_family_; }  // of the device
+  uint32_t last_family() const { return last_family_; }  // the device's last queue family
   bool has_f16() const { return has_f16_; }
   bool has_timestamps() const { return timestamps_; }
 
@@ -109,7 +109,7 @@ class HostVulkan {
   VkCommandBuffer begin(uint32_t index = 0);  // index below kCommandBuffers
   void end(VkCommandBuffer commands);
   void submit_and_wait(VkCommandBuffer commands) { submit_and_wait(std::span(&commands, 1)); }
-  void submit_and_wait(std::span<const VkCommandBuffer> commands);  // all in flight together
+  void submit_and_wait(std::span<const VkCommandBuffer> commands);  // submits all at once
   static constexpr uint32_t kCommandBuffers = 4;
   // Records the plan into a command buffer, and waits until it has run.
   void record_and_wait(const Plan& plan, const vulkan::RecordInfo& info, uint32_t index = 0);

@@ -36,7 +36,7 @@ TEST_CASE("pass times: measured ones scale with the work and follow changes", "[
   CHECK(near(times.of(0, 1e6, 1), 3.0));
   times.learn(0, 1e6, 0x1p64 * 1e-6);  // the counter went backwards
   CHECK(near(times.of(0, 1e6, 1), 3.0));
-  times.learn(0, 0, 0);  // no work within one tick
+  times.learn(0, 0, 0);  // an empty measurement, within one tick
   CHECK(times.measured(0));
   CHECK(times.of(0, 1, 1) > 0);
 }

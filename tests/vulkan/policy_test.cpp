@@ -125,7 +125,7 @@ TEST_CASE("the floor: every limit that is too low is named with both values", "[
   device.queue_families = {family};
   CHECK(below_floor(device) == "");
   limits.maxComputeWorkGroupInvocations = 1024;
-  CHECK(capabilities_of(device).max_invocations == 128);  // of one row
+  CHECK(capabilities_of(device).max_invocations == 128);  // the limit along one axis
   CHECK(capabilities_of(device).max_group_invocations == 1024);
   limits.maxComputeWorkGroupSize[0] = 2048;
   CHECK(capabilities_of(device).max_invocations == 1024);

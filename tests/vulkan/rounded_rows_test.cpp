@@ -72,7 +72,7 @@ TEST_CASE(
     "[ops][quantized][matrix][dots]") {
   constexpr int64_t kRows = 40;
   for (const TestDevice& on : vulkan_devices()) {
-    if (on.word.starts_with("drawn")) continue;  // may have matrix units, but no room for a tile
+    if (on.word.starts_with("drawn")) continue;  // a random machine may have matrix units without room for a tile
     const char* const rounding = rounding_of(on, DType::Q4_1);
     INFO(on.word);
     Trial trial(DType::F32);
@@ -88,7 +88,7 @@ TEST_CASE(
     for (const bool rounds : {false, true}) {
       Plan plan;
       REQUIRE(opened.compile(trial.graph, weights, &plan, {.round_rows = rounds}) == Status::Ok);
-      if (!on.interpreted)  // its plans do not state it
+      if (!on.interpreted)  // plans of interpreted devices do not state it
         for (const char* how : {kToF16, kToBytes})
           CHECK((plan.passes()[0].why.find(how) != std::string::npos) == (rounds && rounding == how));
       results[rounds].resize(kRows * kRows);

@@ -220,7 +220,7 @@ TEST_CASE("self-test: a kernel that writes nothing finds no results of an earlie
   const Tensor x = g.input("x", {3, 8}), first = g.softmax(x, {});
   g.output("y", g.layernorm(g.add(first, x), {}, {}, 1e-5f));
   const std::vector<float> values = pattern(3 * 8, 1);
-  for (const char* wrong : {"softmax_f32", "layernorm_f32"}) {  // its results are in scratch, and are the output
+  for (const char* wrong : {"softmax_f32", "layernorm_f32"}) {  // their results are in scratch, and are the output
     INFO(wrong);
     Device device = adopted(sabotaged(*host, {}));
     Plan plan = compiled(device, g);

@@ -130,7 +130,7 @@ TEST_CASE("speech is heard by steps that a host records into its frames", "[vulk
   REQUIRE(model.begin(options, &other) == Status::Ok);
   REQUIRE(other.push(tiny.sound) == Status::Ok);
   other.finish();
-  Game wordy(*host, model);  // may have more memory
+  Game wordy(*host, model);  // words may need more memory
   ids = {{}};
   wordy.play({&other, 1}, &ids, 0.0);
   size_t word = 0;

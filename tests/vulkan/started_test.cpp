@@ -188,7 +188,7 @@ TEST_CASE("started: whatever call fails, the failure is returned and nothing is 
     for (const bool asks : {false, true}) {
       std::string function = "none yet";
       uint32_t waits = 0;
-      Device device;  // its pipelines serve all plans, unless it was lost
+      Device device;  // the device's pipelines serve all plans, unless it was lost
       for (uint64_t call = 1; !function.empty(); ++call) {
         REQUIRE(call < 200);
         if (call == 1 || error == VK_ERROR_DEVICE_LOST) device = host->adopt();

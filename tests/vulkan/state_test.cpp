@@ -204,7 +204,7 @@ TEST_CASE("state: mistakes of a host are named, and nothing is written", "[vulka
   REQUIRE(vulkan::make_state(plans.logs, {r.memory.buffer, 256}, &within) == Status::Ok);
   host->refused(vulkan::record_copy(beside, within, commands), Status::InvalidArgument, "overlap");
   host->refused(within.copy(beside), Status::InvalidArgument, "overlap");
-  CHECK(in_io.copy(beside) == Status::Ok);  // one place for a State
+  CHECK(in_io.copy(beside) == Status::Ok);  // both have the same memory
   host->refused(vulkan::make_state(plans.logs, {}, &none), Status::InvalidArgument, "the VkBuffer is null");
   host->refused(vulkan::make_state(plans.logs, {r.memory.buffer, 4}, &none), Status::InvalidArgument,
                 "offset 4 is no multiple of");

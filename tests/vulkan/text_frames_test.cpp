@@ -153,7 +153,7 @@ TEST_CASE("what comes between the parts of a recorded step", "[vulkan][talk]") {
   refused(all[0].step(&piece), Status::InvalidArgument, "recorded into frames");
   TextConversation twin;
   refused(all[0].fork(&twin), Status::InvalidArgument, "finish_step");
-  REQUIRE(all[0].poll(&piece) == Status::Ok);  // has no result, and begins nothing
+  REQUIRE(all[0].poll(&piece) == Status::Ok);  // the conversation has no result, and begins nothing
   CHECK_FALSE(piece.done);
   all[1].cancel();
   CHECK(all[1].end() == TextEnd::Cancelled);

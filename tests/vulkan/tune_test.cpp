@@ -42,7 +42,7 @@ TEST_CASE("tune: times products and attention, and its blob serves another start
       continue;
     }
     REQUIRE(Device::open({.select = device.info().word}, &fresh) == Status::Ok);
-    const Status status = tune(fresh, {.time_limit_ms = 1}, &report);  // one size of each kind and type
+    const Status status = tune(fresh, {.time_limit_ms = 1}, &report);  // times one size of each kind and type
     INFO(take_checked_messages());
     REQUIRE(status == Status::Ok);
     std::set<std::tuple<DType, bool, bool>> kinds;
@@ -64,7 +64,7 @@ TEST_CASE("tune: times products and attention, and its blob serves another start
     const TunedAttention& attention = report.attentions[0];
     INFO(attention.usual << " " << attention.fastest);
     CHECK((attention.usual_ms > 0 && attention.fastest_ms <= attention.usual_ms));
-    CHECK(attention.variants > 1);  // all variants that support it, with equal results
+    CHECK(attention.variants > 1);  // counts the variants that support it, which agree
     CHECK(take_messages().empty());
     CHECK(why_of_attention(fresh, attention, "") != "");
     CHECK((why_of_attention(fresh, attention, attention.usual).find("measured: ") == 0));

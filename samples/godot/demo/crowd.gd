@@ -5,7 +5,7 @@ extends Node3D
 const Options := preload("res://demo/options.gd")
 const Scenery := preload("res://demo/scenery.gd")
 const Trails := preload("res://demo/crowd_trails.gd")
-const RADIUS := 0.3  # of an agent, and REACTION: as in policy.py
+const RADIUS := 0.3  # radius of an agent; REACTION is that of policy.py
 const REACTION := 0.3
 
 var options := Options.new()

@@ -2,7 +2,7 @@
 extends MultiMeshInstance3D
 
 const EVERY := 0.12  # seconds between two pieces
-const PIECES := 90   # of each
+const PIECES := 90   # pieces of each trail
 const WIDTH := 0.13
 const SHADER := """
 shader_type spatial;

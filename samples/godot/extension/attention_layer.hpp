@@ -8,20 +8,20 @@
 #include <vector>
 
 struct AttentionShape {
-  int64_t width = 64;         // of a row of x
-  int64_t context_width = 0;  // of a row of context; 0: self-attention
+  int64_t width = 64;         // numbers in a row of x
+  int64_t context_width = 0;  // numbers in a row of context; 0: self-attention
   int64_t heads = 4;
-  int64_t key_width = 0;       // of one head; 0: width / heads
-  int64_t value_width = 0;     // of one head; 0: key_width
+  int64_t key_width = 0;       // width of a head's keys; 0: width / heads
+  int64_t value_width = 0;     // width of a head's values; 0: key_width
   int64_t max_queries = 1024;  // rows of x
   int64_t max_keys = 1024;     // rows of context
   int64_t encoder_layers = 0;  // 0: only the attention; else so many of PyTorch's TransformerEncoderLayer
-  int64_t hidden = 0;          // of their feed-forward; 0: 4 width
+  int64_t hidden = 0;          // width of their feed-forward; 0: 4 width
   bool fused = true;           // in_proj_weight and in_proj_bias, as in PyTorch; else q, k and v
   bool out_projection = true;
   bool bias = true;
   bool causal = false;
-  bool gives_weights = false;  // as another output [heads, queries, keys]
+  bool gives_weights = false;  // whether weights [heads, queries, keys] are another output
   double scale = 0;            // 0: 1 / sqrt(key_width)
 
   bool is_cross() const { return context_width > 0; }

@@ -34,7 +34,7 @@ struct AttentionWork {
   const AttentionShape shape;
   const std::shared_ptr<Gpu> gpu;  // null: the CPU computes
   heed::Device cpu;
-  std::vector<std::string> names;  // of inputs and outputs
+  std::vector<std::string> names;  // names of inputs and outputs
   std::map<std::string, int64_t> widths;
   mutable std::mutex mutex;
   std::map<std::string, godot::Rid> bound;

@@ -18,7 +18,7 @@ class FrameCommands {
 
   // Ok: nothing is pending. NotReady: the GPU is working on it. DeviceLost.
   heed::Status poll();
-  heed::Status wait();  // the same, once the GPU has finished
+  heed::Status wait();  // the same, after waiting for the GPU
   // Empties the command buffer, which must not be pending. The next call drops commands that were not submitted.
   heed::Status begin(VkCommandBuffer* commands);
   heed::Status submit();

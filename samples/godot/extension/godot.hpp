@@ -69,7 +69,7 @@ class Instance {
   // Returns false if a script that handled the signal freed the object, and with it this instance.
   [[nodiscard]] bool emit(const char* signal, std::initializer_list<Value> values) const;
   void set_process(bool on) const;
-  bool has_parent() const;  // for nodes
+  bool has_parent() const;  // for nodes only
 
  private:
   Object object_;

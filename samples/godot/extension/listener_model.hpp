@@ -96,5 +96,5 @@ class ListenerModel final : public SharedModel {
   // Only the worker uses these.
   std::deque<Ear> waiting_;  // waits for time, or on the GPU for the next frame
   heed::SpeechRecognizer recognizer_;
-  std::unique_ptr<StepFrames<heed::SpeechRecognizer>> frames_;  // on the GPU
+  std::unique_ptr<StepFrames<heed::SpeechRecognizer>> frames_;  // used on the GPU
 };

@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr size_t kAlignment = 256;  // of arrays in the memory shared with the GPU
+constexpr size_t kAlignment = 256;  // alignment of arrays in the memory shared with the GPU
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // The error text for a failure of FrameCommands, which heed has not logged.

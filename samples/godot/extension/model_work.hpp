@@ -93,7 +93,7 @@ class ModelWork : public std::enable_shared_from_this<ModelWork> {
   std::atomic<bool> is_open_ = false, is_running_ = false;
   std::atomic<bool> is_posted_ = false;  // the worker executes the run
   std::atomic<double> owed_ms_ = 0;      // milliseconds beyond the budgets of runs on the CPU
-  std::mutex mutex_;                     // for the results
+  std::mutex mutex_;                     // protects the results
   News news_;
 
   // A run. Until it has ended it belongs to its thread: the worker's or the GPU's.

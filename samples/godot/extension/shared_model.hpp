@@ -41,8 +41,8 @@ class SharedModel : public std::enable_shared_from_this<SharedModel> {
 
   // All of these run on the worker's thread.
   virtual heed::Status open_model() = 0;
-  virtual void step_in_frame(double budget_ms) = 0;  // on the GPU
-  virtual void go_on() = 0;                          // on the CPU: steps that wait for time may continue
+  virtual void step_in_frame(double budget_ms) = 0;  // runs a part of a step on the GPU
+  virtual void go_on() = 0;                          // continues steps on the CPU that wait for time
   bool must_wait() const { return gpu_ != nullptr || (is_limited_ && allowed_ms_ <= 0); }
   void pay(const ProcessorShare& share) { allowed_ms_ -= share.took_ms(); }
   // What a status means for the caller, as a part of a sentence.
@@ -63,7 +63,7 @@ class SharedModel : public std::enable_shared_from_this<SharedModel> {
 
   std::atomic<int> nodes_ = 0;
   std::atomic<bool> is_failed_ = false;
-  std::atomic<int64_t> frame_ = -1;  // of which time was allowed
+  std::atomic<int64_t> frame_ = -1;  // the last frame whose time was allowed
   double allowed_ms_ = 0;            // used by the worker only
   bool is_limited_ = false;
 };

@@ -52,7 +52,7 @@ class HeedSpeaker final : public godot::Node {
   std::shared_ptr<SpeakerAnswer> answer_;  // null: the character is silent
   std::shared_ptr<SpeakerAnswer> look_;    // null: nobody asked
   talk::Persona persona_;
-  std::string text_;  // of the present or last answer
+  std::string text_;  // text of the present or last answer
   int64_t context_tokens_ = 1024, answer_tokens_ = 80, tokens_ = 0;
   double budget_msec_ = 0;
 };

@@ -86,5 +86,5 @@ class SpeakerModel final : public SharedModel {
   // Only the worker uses these.
   std::deque<Waiting> waiting_;  // waits for time, or on the GPU for the next frame
   heed::TextGenerator generator_;
-  std::unique_ptr<StepFrames<heed::TextGenerator>> frames_;  // on the GPU
+  std::unique_ptr<StepFrames<heed::TextGenerator>> frames_;  // used on the GPU
 };

@@ -33,7 +33,7 @@ class StepFrames {
     VkCommandBuffer commands = VK_NULL_HANDLE;
     status = commands_.begin(&commands);
     if (status != heed::Status::Ok) return status;
-    heed::vulkan::TextPart part;  // also for a SpeechPart
+    heed::vulkan::TextPart part;  // also used as a SpeechPart
     const heed::vulkan::TextMemory memory = {{memory_.buffer(), 0, memory_.bytes()}, memory_.mapped()};
     status = heed::vulkan::record_step(model, commands, memory, budget_ms, &part);
     if (status != heed::Status::Ok || !part.recorded) return status;

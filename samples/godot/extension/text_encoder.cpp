@@ -14,7 +14,7 @@
 namespace {
 
 struct Found {
-  std::string text, problem;  // on an error, with empty results
+  std::string text, problem;  // set on an error, with empty results
   godot::Texts intents;       // the nearest first
   godot::Floats cosines;
 };

@@ -59,7 +59,7 @@ Status upload_for(Device& device, const BenchGraph& graph, Weights* weights) {
     else
       tensors.push_back({weight.name, DType::F32, weight.shape, std::as_bytes(std::span(all.data(), elements))});
   }
-  if (is_quantized(type)) return device.upload(tensors, weights);  // as they are
+  if (is_quantized(type)) return device.upload(tensors, weights);  // uploads blocks unchanged
   return device.upload(tensors, weights, {.keep_dtype = false, .dtype = type, .only_matrices = true});
 }
 

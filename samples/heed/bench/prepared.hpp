@@ -16,7 +16,7 @@ struct Prepared {
   std::vector<ExtentValue> extents;
   State state;  // if the row has any
   bool gpu_time = false;
-  std::vector<PassTime> times;  // of the last run, if the plan measures its passes
+  std::vector<PassTime> times;  // times of the last run, if the plan measures its passes
 };
 
 // Uploads values for the weights that a row's graph names.

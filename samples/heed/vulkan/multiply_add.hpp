@@ -16,7 +16,7 @@ class MultiplyAdd {
   const char* make(VkBuffer sink);
 
   static constexpr uint32_t kGroups = 8192;
-  static double operations(uint32_t steps);  // of one dispatch; a multiply-add counts as two
+  static double operations(uint32_t steps);  // operations of one dispatch; a multiply-add counts as two
   void record(VkCommandBuffer commands, uint32_t steps) const;
   // The number of steps whose dispatch takes this long; 0: a call failed.
   uint32_t steps_for(double seconds) const;

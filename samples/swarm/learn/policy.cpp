@@ -109,7 +109,7 @@ heed::Status Policy::begin(heed::State& state, uint32_t seed, const heed::Log& l
     std::vector<float>& one = values.emplace_back(static_cast<size_t>(parameter.elements()), 0.0f);
     if (parameter.shape.size() < 2) continue;  // biases
     float most = std::sqrt(6.0f / static_cast<float>(parameter.shape[0] + parameter.shape[1]));
-    if (parameter.name == "out.weight") most *= 0.1f;  // no estimate at the beginning
+    if (parameter.name == "out.weight") most *= 0.1f;  // so that the first estimates are near 0
     for (float& v : one) v = most * (static_cast<float>(bits() >> 8) / 8388608.0f - 1.0f);
   }
   for (size_t i = 0; i < values.size(); ++i) {

@@ -20,7 +20,7 @@ class Survival {
 
   // Reads the counts up to some frame. Frames may be skipped; counts that fall begin a new hunt.
   void add(const Counts& counts);
-  const std::vector<Bin>& bins() const { return bins_; }  // of kBinFrames each
+  const std::vector<Bin>& bins() const { return bins_; }  // bins of kBinFrames frames each
   const Counts& last() const { return last_; }
   // Bins from fraction `begin` to fraction `end` of the time: the last quarter is (0.75, 1).
   Bin part(double begin, double end) const;

@@ -53,11 +53,11 @@
 #define SWARM_BIND_WEIGHTS 6  // heed's output: attention weights of the picked agent [heads, keys]
 #define SWARM_BIND_LINKS 7
 #define SWARM_BIND_BOXES 8
-#define SWARM_BIND_SEEN 9     // of a hunt, like the following ones: the agents' observations
+#define SWARM_BIND_SEEN 9     // the agents' observations; this and the following bindings are of a hunt
 #define SWARM_BIND_ACTION 10  // heed's output: accelerations from -1 to 1, and the expected reward
 #define SWARM_BIND_LIVES 11
 #define SWARM_BIND_TRIED 12   // a finished try of each agent
-#define SWARM_BIND_PLACES 13  // its place in the memory; -1: none
+#define SWARM_BIND_PLACES 13  // the place of each try in the memory; -1: none
 #define SWARM_BIND_PICKS 14   // indices of the next step's batch, and the mirrors of each
 #define SWARM_BIND_COUNTS 15
 #define SWARM_BIND_TALLY 16  // a copy for the host
@@ -84,10 +84,10 @@ layout(set = 0, binding = SWARM_BIND_FRAME) uniform FrameBlock {
 #endif
   mat4 view_projection;
   vec4 eye;                   // the camera's position; time in seconds
-  vec4 right;                 // to the camera's right; aspect ratio
+  vec4 right;                 // direction to the camera's right; aspect ratio
   vec4 up;                    // the camera's up; size of an agent
   vec4 cursor;                // the player's cursor in the world; how much it pulls, 0: not at all
-  vec4 pointer;               // where to pick: x, y in [-1, 1]; 1: pick now; 1: show the lines
+  vec4 pointer;               // the point to pick: x, y in [-1, 1]; 1: pick now; 1: show the lines
   vec4 motion;                // time step in seconds, slowest, fastest speed, drag in 1/s
   vec4 home;                  // radius of the free space, wander, swirl, strength of the leaders
   uvec4 counts;               // agents, targets, flavour, steps made so far
@@ -102,7 +102,7 @@ layout(set = 0, binding = SWARM_BIND_FRAME) uniform FrameBlock {
 struct Box {
   vec4 area;     // left, top, width, height
   vec4 texture;  // the letter in the font's image, in texels: left, top, width, height; width 0: no letter
-  vec4 color;    // not premultiplied
+  vec4 color;    // colour, not premultiplied
   vec4 shape;    // corner radius, border width
 };
 }  // namespace swarm

@@ -7,7 +7,7 @@
 
 namespace {
 
-int64_t spent_ns = 0;  // on the main thread, where all of this runs
+int64_t spent_ns = 0;  // time spent on the main thread, where all of this runs
 
 class Stopwatch {
  public:

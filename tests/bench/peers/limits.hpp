@@ -60,7 +60,7 @@ class Gang {
   std::vector<std::thread> threads_;
 };
 
-inline constexpr int64_t kSteps = 1 << 20;  // of 24 independent multiply-adds: above latency times issue width
+inline constexpr int64_t kSteps = 1 << 20;  // steps of 24 independent multiply-adds: above latency times issue width
 
 // The number of multiply-adds, as f32 operations.
 #if defined(__x86_64__)

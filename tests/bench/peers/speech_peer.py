@@ -48,7 +48,7 @@ def peak_of(command):
     process, most = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL), 0
     while process.poll() is None:
         told = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
-        most = int(told.group(1)) if told else most  # of the program that runs now, which is the last one
+        most = int(told.group(1)) if told else most  # the peak of the program that runs now, which is the last one
         time.sleep(0.002)
     assert process.returncode == 0, command
     return most / 1024

@@ -41,7 +41,7 @@ class Operands {
 };
 
 struct BatchTimes {
-  std::vector<double> us;  // of one run, as the mean of each batch
+  std::vector<double> us;  // microseconds of one run, as the mean of each batch
   std::vector<uint32_t> clocks;
 };
 

@@ -11,7 +11,7 @@ import re
 import sys
 
 CLEARLY = 0.95  # share of the usual time, as in heed tune
-STEP = 32  # of k
+STEP = 32  # k of an iteration
 
 
 def faster_variants(rows):

@@ -26,7 +26,7 @@ struct Build {
   ggml_context* ctx;
   std::vector<ggml_tensor*> inputs = {};
   std::vector<ggml_tensor*> shared = {};  // those of `inputs` that all copies of a work read
-  size_t next = 0;                        // of `shared`
+  size_t next = 0;                        // index of the next tensor in `shared`
   ggml_tensor* own(ggml_type type, int64_t a, int64_t b = 1, int64_t c = 1) {
     return inputs.emplace_back(ggml_new_tensor_3d(ctx, type, a, b, c));
   }

@@ -69,7 +69,7 @@ class HeedWork {
   std::vector<const detail::WeightsImpl::Entry*> entries_;
   std::vector<int64_t> sizes_;
   std::unique_ptr<Memory> weight_memory_, faults_ = make_memory(4);
-  std::vector<std::unique_ptr<Memory>> storages_;  // by storage id; null for a weight
+  std::vector<std::unique_ptr<Memory>> storages_;  // memory by storage id; null for a weight
   std::vector<Same> same_;
   vulkan::HazardTracker hazards_;
   interpreter::Interpreter interpreter_;
