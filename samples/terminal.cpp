@@ -87,7 +87,7 @@ void write_text(std::string_view text) {
 
 void write_over(const std::string& text) {
   std::string shown = text;
-  // A UTF-8 character has one non-continuation byte and is one or two columns wide: half of the line has room for any of them.
+  // A character of UTF-8 is at most two columns wide, so that a line has room for half as many of them.
   const auto room = static_cast<size_t>(terminal_columns() - 1);
   bool is_ascii = true;
   for (const char c : shown) is_ascii = is_ascii && static_cast<unsigned char>(c) < 128;

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing (Debian, Ubuntu), builds heed in build/ and runs tests by CTest. The last line is CTest's own, "100% tests
-# passed,
-# 0 tests failed out of N"; the exit code is 0 if nothing failed.
+# Installs what is missing (Debian, Ubuntu), builds heed in build/ and runs tests by CTest. The last line is CTest's own:
+# "100% tests passed, 0 tests failed out of N". The exit code is 0 if nothing failed.
 #   tests/run.sh            the label quick: the most informative tests, within some minutes
 #   tests/run.sh --all      the label all: everything except the label slow
 #   tests/run.sh WORD...    tests that have one of these labels or names, and the fixtures that they need

@@ -202,7 +202,7 @@ bool has_command(const CLI::App& app, const std::string& name) {
 int run(int argc, char** argv) {
   int exit_code = kSuccess;
   CLI::App app("Example: heed devices -v\nRuns, checks and times heed on the devices of this machine.", "heed");
-  app.formatter(std::make_shared<samples::Help>());  // which the commands inherit
+  app.formatter(std::make_shared<samples::Help>());  // subcommands inherit it
   app.set_version_flag("--version", "heed " HEED_VERSION);
   app.require_subcommand(1);
   app.fallthrough();  // the two options may also follow a command

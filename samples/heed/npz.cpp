@@ -8,7 +8,7 @@
 namespace heed::program {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 32;  // bytes of an array
+constexpr uint64_t kMostBytes = uint64_t{1} << 32;  // the largest array, in bytes
 
 size_t bytes_of(NumpyArray::Type type) {
   switch (type) {

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Runs the listen program on good and on bad inputs, with a tiny model of tests/speech that prints nonsense, or with Whisper tiny.en. One
-# line
-# per case: "ok NAME" or "FAIL NAME: why".
+# Runs the listen program on good and on bad inputs, with a tiny model of tests/speech that prints nonsense, or with Whisper tiny.en.
+# Prints one line per case: "ok NAME" or "FAIL NAME: why".
 #   test.sh PROGRAM [FOLDER [WHISPER]]
 set -uo pipefail
 

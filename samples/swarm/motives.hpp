@@ -23,7 +23,7 @@ namespace swarm {
 
 enum class Flavour : uint8_t { Flock = SWARM_FLOCK, Conga = SWARM_CONGA, Cross = SWARM_CROSS, Hunt = SWARM_HUNT };
 inline constexpr size_t kFlavourCount = 4;
-// Those that keys go through. A hunt is one of its own.
+// The player's keys switch between the first three. A hunt has only its own flavour.
 inline constexpr Flavour kFlavours[] = {Flavour::Flock, Flavour::Conga, Flavour::Cross};
 inline constexpr Flavour kHunted[] = {Flavour::Hunt};
 

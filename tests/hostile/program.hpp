@@ -78,7 +78,7 @@ class Program {
     if (r.one_in(60)) return foreign_;
     const size_t count = graph.data().tensors.size();
     if (count == 0) return {};
-    // Prefers late ones.
+    // Prefers tensors that were created last: the smaller of two random distances from the end.
     const int64_t back = std::min(r.below(static_cast<int64_t>(count)), r.below(static_cast<int64_t>(count)));
     return {static_cast<uint32_t>(static_cast<int64_t>(count) - 1 - back)};
   }

@@ -177,7 +177,7 @@ const Array& Composer::values_of(Evaluation& e, const DrawnMask& mask) {
 std::optional<int> Composer::pick_of(const std::vector<int>& fitting) {
   if (fitting.empty()) return {};
   if (link_ >= 0 && std::find(fitting.begin(), fitting.end(), link_) != fitting.end()) return std::exchange(link_, -1);
-  const auto count = static_cast<int64_t>(fitting.size());  // prefers late values
+  const auto count = static_cast<int64_t>(fitting.size());  // prefers values that were created last
   return fitting[static_cast<size_t>(std::max(random_.below(count), random_.below(count)))];
 }
 

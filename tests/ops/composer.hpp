@@ -83,7 +83,7 @@ class Composer {
   // The mask's values in this run, the same for every value that reads it.
   static const Array& values_of(Evaluation& e, const DrawnMask& mask);
 
-  // Picks a value that fits; prefers link_.
+  // Picks a value for which fits() is true: link_ if possible.
   template <class Fits>
   std::optional<int> pick(const Fits& fits) {
     std::vector<int> fitting;

@@ -146,7 +146,7 @@ class RandomGrammar {
   std::mt19937 random_;
 };
 
-// Whether an accepted text begins so, within the searched states.
+// Whether a text can end in this state or in one of some 4,000 that follow it.
 bool leads_to_end(GrammarStates& states, uint32_t from) {
   std::set<uint32_t> seen = {from};
   std::vector<uint32_t> open = {from};

@@ -111,7 +111,7 @@ int Learner::add(const std::string& line, std::vector<int> from, Tensor tensor, 
   return static_cast<int>(values_.size()) - 1;
 }
 
-// Prefers late values. Does not read values that have grown, since differences of them are inexact.
+// Prefers values that were created last. Leaves out large values, since differences of them are inexact.
 int Learner::any(int least, int most) {
   for (int tries = 0; tries < 20; ++tries) {
     const auto count = static_cast<int64_t>(values_.size());

@@ -195,7 +195,7 @@ TEST_CASE("record: mistakes are named with both values, and leave the command bu
   host->refused(attempt({good[0], good[1], good[2], good[0]}), Status::InvalidArgument, "'x' is given twice");
   host->refused(attempt({good[0], good[1], {"y", b, 0, 65536}}), Status::InvalidArgument,
                 "output 'y' overlaps 'x': both begin in one buffer, at 0 and 0");
-  // x ends at 10656.
+  // x ends at byte 10,656.
   host->refused(attempt({good[0], good[1], {"y", b, 10652, 65536}}), Status::InvalidArgument, "at 10652 and 0");
   host->refused(attempt({good[0], good[1], good[2]}, {{"tokens", 3}, {"tokens", 4}}), Status::InvalidArgument,
                 "'tokens' is given twice");

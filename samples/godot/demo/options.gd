@@ -27,7 +27,7 @@ var speak := "none"
 var speech := "auto"
 var birds := 0
 var detail := "full"
-var speaker: String:  # the class
+var speaker: String:  # name of the speakers' class
 	get: return "HeedSpeaker" if speak in ["none", "heed"] else speak
 var bench := 0.0
 var log_file := ""

@@ -31,7 +31,7 @@ class ListenerEar {
 
   // Empty if the worker is writing at this moment.
   std::optional<News> take();
-  // Whether sound has not become text yet, or text has not been read.
+  // Whether there is sound that has not become text, or text that has not been read.
   bool is_busy() const { return jobs_ > 0 || is_hearing_ || has_news_; }
 
  private:

@@ -30,7 +30,7 @@ void SharedModel::open() {
   is_failed_ = status_ != heed::Status::Ok;
 }
 
-// Debts remain for later frames, but unused time does not, and steps without a limit leave no debts.
+// A frame that exceeds its budget reduces the time of later frames. Unused time is not saved for them.
 void SharedModel::allow_time(double budget_ms) {
   is_limited_ = budget_ms > 0;
   allowed_ms_ = is_limited_ ? std::min(allowed_ms_, 0.0) + budget_ms : 0;

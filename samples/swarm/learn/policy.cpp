@@ -107,9 +107,9 @@ heed::Status Policy::begin(heed::State& state, uint32_t seed, const heed::Log& l
   std::vector<heed::HostTensor> tensors;
   for (const auto& parameter : optimizer_.parameters()) {
     std::vector<float>& one = values.emplace_back(static_cast<size_t>(parameter.elements()), 0.0f);
-    if (parameter.shape.size() < 2) continue;  // biases
+    if (parameter.shape.size() < 2) continue;  // biases begin as 0
     float most = std::sqrt(6.0f / static_cast<float>(parameter.shape[0] + parameter.shape[1]));
-    if (parameter.name == "out.weight") most *= 0.1f;  // so that the first estimates are near 0
+    if (parameter.name == "out.weight") most *= 0.1f;  // the first estimates are near 0
     for (float& v : one) v = most * (static_cast<float>(bits() >> 8) / 8388608.0f - 1.0f);
   }
   for (size_t i = 0; i < values.size(); ++i) {
@@ -127,7 +127,7 @@ std::vector<float> Policy::settings() const {
   std::vector<float> rows;
   for (int group = 0; group < optimizer_.groups(); ++group) {
     heed::train::StepWords words{};
-    // These numbers are within their ranges.
+    // It cannot fail: these numbers are within their ranges.
     static_cast<void>(heed::train::step_words(heed::train::UpdateRule::AdamW,
                                               {.rate = 4e-3f, .beta2 = 0.98f, .max_norm = 1.0f}, &words));
     rows.insert(rows.end(), words.begin(), words.end());

@@ -89,7 +89,7 @@ def blocks():
     rare = [(0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3), (0x17000, 0x18CD5), (0x12000, 0x1254F), (0x13000, 0x1342F),
             (0x14400, 0x14646), (0x16800, 0x16A38), (0x1B000, 0x1B2FB), (0x1D000, 0x1F0FF), (0xA000, 0xA48C)]
     codes = [c for i, c in enumerate(codes) if i % 40 == 0 or not any(a <= c <= b for a, b in rare)]
-    # Letters that the tables of tokenizers know and older tables do not are left to a later version.
+    # Leaves out letters that are newer than Unicode 3.2, except in some ranges: tables of tokenizers may not have them.
     stable = [c for c in codes if unicodedata.ucd_3_2_0.category(chr(c)) != "Cn" or c < 0x3000 or c in range(0xA000, 0x10000)]
     for i in range(0, len(stable), 24):
         yield " ".join("a" + chr(c) + "b" for c in stable[i:i + 24])
