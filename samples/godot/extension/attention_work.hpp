@@ -21,7 +21,7 @@ struct AttentionWork {
 
   // Uploads and compiles; on the GPU's thread if that is required. The log has the reason of a failure.
   heed::Status make(const heed::Graph& graph, const std::vector<AttentionWeight>& weights);
-  // Submits a run on the bound buffers, on the GPU's thread. Skips the run while two others are pending.
+  // Submits a run on the bound buffers, on the GPU's thread. Skips the run while three others are pending.
   void submit(int64_t queries, int64_t keys);
   // Waits for a run on arrays.
   heed::Status run(const std::vector<float>& x, const std::vector<float>& context, std::vector<float>* y);
