@@ -1,4 +1,4 @@
-# For the tests of samples, which source it with $program and $folder set: cases on good and on bad inputs, a line each, "ok NAME" or
+# Functions for tests of samples, which source this file with $program and $folder set. Each case prints a line, "ok NAME" or
 # "FAIL NAME: why". $folder is emptied first. Programs run with the arguments of the array `on`, or on the CPU.
 
 rm -rf "$folder"

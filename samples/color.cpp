@@ -7,7 +7,7 @@
 namespace samples {
 
 Color viridis(double t) {
-  // The table holds each eighth of the published one. Linear interpolation stays within two steps of it.
+  // The table has every eighth entry of the published one. Linear interpolation is within two steps of it.
   static constexpr Color kSteps[] = {{68, 1, 84},    {71, 45, 123}, {59, 82, 139},  {44, 114, 142}, {33, 145, 140},
                                      {40, 174, 128}, {94, 201, 98}, {173, 220, 48}, {253, 231, 37}};
   constexpr int kLast = static_cast<int>(std::size(kSteps)) - 1;

@@ -20,7 +20,7 @@ Page::Page(double width, double height, double pixels)
 }
 
 bool Page::write_png(const std::string& path, std::string* error) const {
-  const cairo_status_t drawn = cairo_status(context_.get());  // that of the first call that failed
+  const cairo_status_t drawn = cairo_status(context_.get());  // of the first call that failed
   return drawn == CAIRO_STATUS_SUCCESS ? samples::write_png(surface_.get(), path, error) : written(drawn, path, error);
 }
 

@@ -1,4 +1,4 @@
-// Pages, text and PNG files by cairo.
+// Pages, text and PNG files, drawn by cairo.
 #pragma once
 
 #include <cairo.h>
@@ -17,15 +17,15 @@ struct DropCairo {
 using Context = std::unique_ptr<cairo_t, DropCairo>;
 using Surface = std::unique_ptr<cairo_surface_t, DropCairo>;
 
-// A page with a context that draws on it, `pixels` per unit of length.
+// A page with a drawing context, `pixels` per unit of length.
 class Page {
  public:
   Page(double width, double height, double pixels);
-  // A page without room, to measure text before the size of the real page is known.
+  // A page without room, to measure text before the real page's size is known.
   static Page ruler() { return Page(0, 0, 1); }
 
   cairo_t* context() const { return context_.get(); }
-  // False: *error is one sentence.
+  // Returns false with a sentence in *error if it fails.
   bool write_png(const std::string& path, std::string* error) const;
 
  private:
@@ -42,7 +42,7 @@ void write(cairo_t* c, const std::string& text, double x, double y, double align
 void write_rising(cairo_t* c, const std::string& text, double x, double y, double degrees);
 void fill_rectangle(cairo_t* c, double x, double y, double width, double height, Color color);
 
-// False: *error is one sentence.
+// Returns false with a sentence in *error if it fails.
 bool write_png(cairo_surface_t* surface, const std::string& path, std::string* error);
 
 }  // namespace samples

@@ -17,14 +17,14 @@ int Ear::open(const heed::SpeechRecognizer& model, const heed::SpeechOptions& op
   return status == heed::Status::Ok ? kOk : failed(name_, status);
 }
 
-// Gives the exit code, after a line that says why.
+// Prints a line that says why, and returns the exit code.
 int Ear::take_sound() {
   if (!file_) {
     microphone_.read(&samples_);
   } else if (!file_->read(&samples_)) {
     return bad_input(file_->error());
   } else if (samples_.empty()) {
-    if (stream_.seconds() == 0) return bad_input(name_ + ": holds no sound");
+    if (stream_.seconds() == 0) return bad_input(name_ + " holds no sound");
     finish();
   }
   const heed::Status status = samples_.empty() ? heed::Status::Ok : stream_.push(samples_);
@@ -34,7 +34,7 @@ int Ear::take_sound() {
 Ear::Next Ear::next(heed::SpeechPiece* piece) {
   *piece = {};
   if (interrupted()) return Next::Interrupted;
-  // Sound comes first, since it may end what is being heard.
+  // Reads sound first, since it may end the present utterance.
   if (!is_finished_ && (file_ == nullptr || !stream_.busy())) code_ = take_sound();
   if (code_ != kOk) return Next::Failed;
   if (!stream_.busy()) return is_finished_ ? Next::End : Next::Piece;

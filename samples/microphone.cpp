@@ -18,7 +18,7 @@ Microphone::~Microphone() {
 
 bool Microphone::open() {
   SDL_SetMainReady();
-  SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");  // Ctrl-C is the program's
+  SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");  // leaves Ctrl-C to the program
   SDL_AudioSpec wanted = {};
   wanted.freq = heed::kSpeechRate;
   wanted.format = AUDIO_F32SYS;

@@ -14,11 +14,11 @@ class Microphone {
   Microphone(const Microphone&) = delete;
   Microphone& operator=(const Microphone&) = delete;
 
-  // False, with a sentence in error(): there is none.
+  // Returns false, with a sentence in error(), if there is none.
   bool open();
-  // What came since the last call, mono at heed::kSpeechRate. After nothing came for a while, it waits for some milliseconds.
+  // The sound since the last call, mono at heed::kSpeechRate. If no sound arrived for a while, waits for some milliseconds.
   void read(std::vector<float>* samples);
-  // Lets go of what came since.
+  // Discards the sound since the last call.
   void skip();
   const std::string& error() const { return error_; }
 

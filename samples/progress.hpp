@@ -9,7 +9,7 @@ namespace samples {
 
 class ProgressBar {
  public:
-  // `unit` is "lines", or "MB" if bytes are counted.
+  // `unit` is "lines", or "MB" to count bytes.
   ProgressBar(std::string what, std::string unit);
   ~ProgressBar();  // removes the bar
   ProgressBar(const ProgressBar&) = delete;
@@ -25,7 +25,7 @@ class ProgressBar {
   Clock::time_point start_ = Clock::now(), last_{};
 };
 
-// The width of the terminal on standard output in columns, or 80 if that is no terminal.
+// Columns of the terminal on standard output, or 80 if that is no terminal.
 int terminal_columns();
 bool input_is_terminal();
 

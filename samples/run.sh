@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # Installs what is missing (Debian, Ubuntu), builds heed into build/ and runs a sample.
-#   samples/run.sh [tour] [ARGUMENTS...]    attention on a sentence; pictures go to build/tour
+#   samples/run.sh [tour] [ARGUMENTS...]    attention of a sentence; pictures go to build/tour
 #   samples/run.sh heed ARGUMENTS...        the heed program: devices, verify, bench, tune
-#   samples/run.sh search [ARGUMENTS...]    a prompt that finds a game's intents by their meaning
-#   samples/run.sh talk [ARGUMENTS...]      a conversation with a character, whom a language model speaks for; --listen: it is spoken to
-#   samples/run.sh listen [FILE...]         what is said in sound files or into the microphone, by a model of speech
-#   samples/run.sh learn [ARGUMENTS...]     a model of characters that learns to write, with its curve in build/learned
-#   samples/run.sh learn --lora FILE        a language model that learns a character's voice, in build/voice
-#   samples/run.sh swarm [ARGUMENTS...]     thousands of agents steered by attention, in a window; --learn: hunted
-#   samples/run.sh godot [ARGUMENTS...]     a village in Godot 4, whose birds and people are heed's; --headless --png FILE draws it;
-#                                           --scene crowd: a crowd that a policy of PyTorch steers
+#   samples/run.sh search [ARGUMENTS...]    finds a game's intents by meaning
+#   samples/run.sh talk [ARGUMENTS...]      a conversation with a character, by a language model; --listen: by voice
+#   samples/run.sh listen [FILE...]         writes down speech from sound files or the microphone
+#   samples/run.sh learn [ARGUMENTS...]     trains a character-level model, with its loss curve in build/learned
+#   samples/run.sh learn --lora FILE        teaches a language model a character's voice, in build/voice
+#   samples/run.sh swarm [ARGUMENTS...]     thousands of agents steered by attention, in a window; --learn: they learn to flee
+#   samples/run.sh godot [ARGUMENTS...]     a village in Godot 4 whose birds and people use heed; --headless --png FILE draws it;
+#                                           --scene crowd: a crowd steered by a policy from PyTorch
 # "samples/run.sh SAMPLE --help" prints a sample's arguments. A first word that is one slip away from a sample's name (a letter
 # too many, missing, wrong, or two swapped) counts as mistyped and not as the tour's words.
 set -euo pipefail
 
-# mistyped WORD NAME: WORD is one slip away from NAME, upper and lower case alike
+# mistyped WORD NAME: whether WORD is one slip away from NAME, ignoring case
 mistyped() {
   local word=${1,,} name=$2 i
   for ((i = 0; i <= ${#name}; i++)); do

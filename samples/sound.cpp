@@ -26,10 +26,10 @@ struct Sound::Reader {
   SF_INFO info = {};
   std::unique_ptr<SRC_STATE, CloseConverter> converter;  // none at 16 kHz
   std::vector<float> frames, mono;
-  size_t used = 0;  // of mono, by the converter
+  size_t used = 0;  // mono samples in the converter
   bool ended = false;
 
-  // The next second of the file, the channels averaged.
+  // The next second of the file, with channels averaged.
   void read_mono() {
     const auto channels = static_cast<size_t>(info.channels);
     frames.resize(static_cast<size_t>(info.samplerate) * channels);
@@ -83,7 +83,7 @@ bool Sound::read(std::vector<float>* samples) {
     samples->swap(r.mono);
     r.mono.clear();
   }
-  // The converter holds back what it needs for its next results, until the end is told.
+  // The converter holds samples back until it is told that the input has ended.
   while (r.converter && samples->empty()) {
     if (r.used == r.mono.size() && !r.ended) r.read_mono();
     samples->resize(kRate);

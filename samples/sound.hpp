@@ -1,4 +1,4 @@
-// Sound files of any rate and number of channels as mono at 16 kHz.
+// Reads sound files of any rate and number of channels as mono at 16 kHz.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@ class Sound {
   Sound(const Sound&) = delete;
   Sound& operator=(const Sound&) = delete;
 
-  // False, with the reason in error(): the file is none that libsndfile reads, or its rate is not 1 to 768 kHz.
+  // Returns false, with the reason in error(), if libsndfile cannot read the file or its rate is not 1 to 768 kHz.
   bool open(const std::string& path);
-  // Sets *samples to the next ones, a second or so; none at the end. False: the file is damaged.
+  // Sets *samples to the next second or so; empty at the end. Returns false if the file is damaged.
   bool read(std::vector<float>* samples);
   const std::string& error() const { return error_; }
 

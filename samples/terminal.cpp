@@ -48,7 +48,7 @@ void catch_interrupts() {
   std::signal(SIGINT, on_interrupt);
 #else
   struct sigaction action = {};
-  action.sa_handler = on_interrupt;  // without SA_RESTART: reading a line ends, too
+  action.sa_handler = on_interrupt;  // without SA_RESTART, so that reading a line ends, too
   sigaction(SIGINT, &action, nullptr);
 #endif
 }
@@ -87,7 +87,7 @@ void write_text(std::string_view text) {
 
 void write_over(const std::string& text) {
   std::string shown = text;
-  // Letters of UTF-8 have one byte that does not go on, and are one or two columns wide: half of the line is room for any of them.
+  // A UTF-8 character has one non-continuation byte and is one or two columns wide: half of the line has room for any of them.
   const auto room = static_cast<size_t>(terminal_columns() - 1);
   bool is_ascii = true;
   for (const char c : shown) is_ascii = is_ascii && static_cast<unsigned char>(c) < 128;

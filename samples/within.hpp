@@ -1,4 +1,4 @@
-// Options of the samples' command lines.
+// Helpers for the samples' command lines.
 #pragma once
 
 #include <cstdlib>
@@ -16,7 +16,7 @@ inline CLI::Validator within(double least, double most) {
     const double value = std::strtod(text.c_str(), &end);
     if (end != text.c_str() && *end == '\0' && value >= least && value <= most) return std::string();
     std::ostringstream why;
-    why << text << " is no number from " << least << " to " << most;
+    why << text << " is not a number from " << least << " to " << most;
     return why.str();
   };
   return CLI::Validator(check, "NUMBER");

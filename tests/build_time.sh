@@ -2,7 +2,7 @@
 # Prints the processor time of a fresh build, without ccache, by part, and the files that take most of it.
 #   tests/build_time.sh [OPTION...]     options for CMake, e.g. -DHEED_PRECOMPILE=OFF
 #
-#   HEED_BUILD_TIME_FOLDER   build there and leave it; default: a temporary folder
+#   HEED_BUILD_TIME_FOLDER   builds there and keeps the result; default: a temporary folder
 #   HEED_BUILD_TIME_JOBS     default: all processors. Processor time hardly depends on it
 set -euo pipefail
 
@@ -16,7 +16,7 @@ mkdir -p "$folder"
 times=$folder/times
 : >"$times"
 
-# In front of the compiler and the linker: appends "user system output".
+# A launcher for the compiler and the linker: appends "user system output" to a log.
 cat >"$folder/timed" <<'SCRIPT'
 #!/usr/bin/env bash
 for ((i = 1; i < $#; i++)); do [[ ${!i} == -o ]] && j=$((i + 1)) && output=${!j}; done

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Formats all C++ of the tree with the one version of clang-format that .clang-format is made for.
+# Formats all C++ of the tree with the one version of clang-format that .clang-format is written for.
 #   format.sh           changes the files
-#   format.sh --check   changes none; one line per file that would change, and exit code 1 if there is one
-# Takes an installed clang-format of that version, else PyPI's, kept in .cache/. Exit code 3: it is not to be had.
+#   format.sh --check   changes none; prints a line for each file that would change, and then has exit code 1
+# Uses an installed clang-format of that version, else PyPI's, kept in .cache/. Exit code 3: it is not available.
 set -euo pipefail
 
 version=19.1.7
@@ -25,12 +25,12 @@ if [[ -z $tool ]]; then
     exit 3
   fi
   tool=$folder/bin/clang-format
-  # The wheel's program is a Python script; the binary lies beside its module.
+  # The wheel's program is a Python script; the binary is in its module.
   if ! is_right "$tool"; then tool=$folder/clang_format/data/bin/clang-format; fi
   is_right "$tool"
 fi
 
-# The files that git knows; without git, all that no build made.
+# The files of git; without git, all files outside of build folders.
 files() {
   git ls-files -z '*.cpp' '*.hpp' '*.h' 2>/dev/null ||
     find . \( -path './build*' -o -path ./.cache \) -prune -o \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \) -print0

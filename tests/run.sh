@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Installs what is missing (Debian, Ubuntu), builds heed in build/ and runs tests by CTest. The last line is CTest's own, "100% tests passed,
+# Installs what is missing (Debian, Ubuntu), builds heed in build/ and runs tests by CTest. The last line is CTest's own, "100% tests
+# passed,
 # 0 tests failed out of N"; the exit code is 0 if nothing failed.
-#   tests/run.sh            the label quick: what tells most within some minutes
-#   tests/run.sh --all      the label all: everything but the label slow
-#   tests/run.sh WORD...    tests that have one of these labels or names, and what they need
+#   tests/run.sh            the label quick: the most informative tests, within some minutes
+#   tests/run.sh --all      the label all: everything except the label slow
+#   tests/run.sh WORD...    tests that have one of these labels or names, and the fixtures that they need
 #   tests/run.sh --list     all labels and tests
-#   tests/run.sh [--all] -- OPTION...   with these options of ctest, too, as `-- -E interpreter`
-# Two tests run side by side where there are two processors. What a failed test printed is printed; what all of them printed stays in
-# build/Testing/Temporary/LastTest.log. tests/README.md tells what each label finds, and all environment variables.
+#   tests/run.sh [--all] -- OPTION...   with additional options of ctest, such as `-- -E interpreter`
+# Two tests run side by side if there are two processors. Prints the output of failed tests; the output of all is in
+# build/Testing/Temporary/LastTest.log. tests/README.md says what each label finds; tests/variables.md has the environment variables.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -28,7 +29,7 @@ case ${1:-} in
   -*) echo "tests/run.sh: there is no option '$1'; see tests/run.sh --help" >&2; exit 2 ;;
 esac
 
-# quietly NAME COMMAND...: prints the end of what it printed if it fails
+# quietly NAME COMMAND...: prints the end of the command's output if it fails
 quietly() {
   local log=$build/$1.log
   shift
@@ -65,14 +66,14 @@ quietly build cmake --build "$build" --target "${targets[@]}" --parallel "$(npro
 echo "built after $SECONDS s"
 
 at_once=$(($(nproc) > 1 ? 2 : 1))
-# How many processors a test may keep busy that builds something.
+# How many processors a test may use that builds something.
 export CMAKE_BUILD_PARALLEL_LEVEL=$(($(nproc) / at_once)) CTEST_PARALLEL_LEVEL=$(($(nproc) / at_once))
 log=$build/ctest.log
 set +e
 ctest --preset "$preset" --parallel "$at_once" "${chosen[@]}" "${options[@]}" 2>&1 | tee "$log" | grep --line-buffered -a -v -E '^[0-9]+% tests passed, '
 code=${PIPESTATUS[0]}
 set -e
-# Why something was skipped, and CTest's closing line at the end.
+# Prints why tests were skipped, and CTest's closing line last.
 awk '/^ *[0-9]+\/[0-9]+ Testing: / { name = $3 } /^SKIPPED/ { print name ": " $0 }' "$build/Testing/Temporary/LastTest.log"
 echo "all: $SECONDS s"
 grep -a -E '^[0-9]+% tests passed, ' "$log" | tail -n 1 || { echo "tests/run.sh: CTest did not come to its end"; code=1; }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the add-on for Windows on x86-64 (MinGW) and Linux on 64-bit Arm, into folders of addons/heed/bin, as heed.gdextension names
-# them; each is one file. Says how large it is, and fails if it needs more than such a system has, or shows more than its entry.
-#   cross.sh INTERFACE [windows] [arm64]     both if none is named; INTERFACE: a folder with Godot's gdextension_interface.h
-# tests/drivers/windows.sh and aarch64.sh build or unpack the libraries that it links into build/windows and build/aarch64.
-# HEED_JOBS says how many compilers run at once.
+# Builds the add-on for Windows on x86-64 (MinGW) and Linux on 64-bit Arm, into the folders of addons/heed/bin that heed.gdextension names;
+# each is one file. Prints its size, and fails if it needs other libraries than such a system has, or exports more than its entry.
+#   cross.sh INTERFACE [windows] [arm64]     default: both; INTERFACE: a folder with Godot's gdextension_interface.h
+# tests/drivers/windows.sh and aarch64.sh build or unpack the linked libraries into build/windows and build/aarch64.
+# HEED_JOBS is the number of parallel compilers.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -26,7 +26,7 @@ build() {
   } >"$log" 2>&1 || { tail -n 20 "$log" >&2; fail "the add-on for $1 cannot be built (all of it: $log)"; }
 }
 
-# check FILE NEEDED SHOWN ALLOWED: what the linker wrote that the file needs and shows; ALLOWED: a pattern of what may be needed.
+# check FILE NEEDED SHOWN ALLOWED: checks the needed libraries and the exported symbols; ALLOWED: a pattern of libraries.
 check() {
   local file=$1 needed=$2 shown=$3 allowed=$4 more
   [[ -n $needed ]] || fail "$file seems to need nothing"
@@ -41,7 +41,7 @@ for system in "$@"; do
   case $system in
     windows)
       toolchain=$("$root/tests/drivers/windows.sh" "$root/build/windows" library)
-      # The linker takes no library with undefined symbols for Windows.
+      # For Windows the linker accepts no library with undefined symbols.
       build windows "$toolchain" "-DCMAKE_MODULE_LINKER_FLAGS=-static -s"
       file=$here/addons/heed/bin/windows/heed_godot.dll
       tables=$(x86_64-w64-mingw32-objdump -p "$file")

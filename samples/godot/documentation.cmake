@@ -1,4 +1,4 @@
-# Writes OUT, C++ with the texts of the files of doc_classes.
+# Writes OUT, a C++ file with the texts of the files of doc_classes.
 #   cmake -DFOLDER=doc_classes -DOUT=documentation.cpp -P documentation.cmake
 file(GLOB files "${FOLDER}/*.xml")
 set(text "#include \"documentation.hpp\"\n\nstd::span<const char* const> documentation() {\n  static const char* const all[] = {\n")

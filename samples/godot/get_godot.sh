@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes a Debian sid root with Godot 4 in it, and writes Godot's gdextension_interface.h into FOLDER/interface. Does nothing if
-# both are there.
+# Makes a Debian sid root with Godot 4, and writes Godot's gdextension_interface.h into FOLDER/interface. Does nothing if
+# both exist.
 #   get_godot.sh FOLDER
 # Needs root rights and debootstrap. Exit code 3: no such root can be made here.
 set -euo pipefail
@@ -16,7 +16,7 @@ if [[ -e $folder ]] && ! rmdir "$folder" 2>/dev/null; then
   echo "$folder is there already, and is no root with Godot's interface in it" >&2
   exit 3
 fi
-# Made under another name, so that a run that was broken off is no obstacle to the next.
+# Made under another name, so that an interrupted run does not block the next.
 fresh=$folder.new
 rm -rf --one-file-system "$fresh"
 "$drivers/clean_root.sh" "$fresh" sid

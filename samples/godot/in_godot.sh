@@ -12,10 +12,10 @@ copy_project() {
   cp "$1"/addons/heed/*.gd* "$project/addons/heed/"
   cp "$2" "$project/addons/heed/bin/libheed_godot.so"
   cp "$1"/../talk/personas/*.txt "$folder/personas/"
-  # The root may lack Highway, utf8proc, zlib and libsamplerate, with which the library may be linked, so they are copied beside it.
+  # The root may lack Highway, utf8proc, zlib and libsamplerate, which the library may link, so that they are copied beside it.
   ldd "$2" | awk '$1 ~ /^lib(hwy|utf8proc|samplerate|z\.)/ { print $3 }' | while read -r needed; do cp -L "$needed" "$project/addons/heed/bin/"; done
   echo 'res://addons/heed/heed.gdextension' >"$project/.godot/extension_list.cfg"
-  # Without the heuristic, what shaders read and write counts for nothing.
+  # Without this heuristic the layer ignores shaders' reads and writes.
   cat >"$out/vk_layer_settings.txt" <<SETTINGS
 khronos_validation.validate_sync = true
 khronos_validation.syncval_shader_accesses_heuristic = true
@@ -26,7 +26,7 @@ SETTINGS
 }
 
 # run_godot SECONDS ARGUMENTS...: with $headless 1 without a display, else under Xvfb; with $validation 1 Khronos' layer writes to
-# $out/validation.txt. $variables: NAME=VALUE for Godot, with spaces between.
+# $out/validation.txt. $variables: NAME=VALUE for Godot, separated by spaces.
 run_godot() {
   local seconds=$1 prefix="${variables:-} "
   shift
@@ -37,7 +37,7 @@ run_godot() {
   else
     prefix+='xvfb-run -a -s "-screen 0 1280x800x24" '
   fi
-  # xvfb-run waits for ever as the first process of a root, and a root ends with its first process.
+  # xvfb-run never returns as the first process of a root, and a root ends with its first process.
   timeout --signal KILL "$seconds" "$(dirname "${BASH_SOURCE[0]}")/../../tests/drivers/in_root.sh" "$folder" \
     sh -c "$prefix"'godot "$@"; exit $?' sh --path /project --audio-driver Dummy "$@" </dev/null
 }

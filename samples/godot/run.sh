@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Gets Godot and the models, builds the add-on with the heed of the build folder BUILD, and opens the demo. samples/run.sh godot
-# builds that first.
-#   run.sh BUILD [ARGUMENTS...]                 in a window; demo/options.gd has the arguments
+# builds heed first.
+#   run.sh BUILD [ARGUMENTS...]                 in a window; demo/options.gd lists the arguments
 #   run.sh BUILD --headless --png FILE [...]    draws a picture under Xvfb, and ends
 #   run.sh BUILD --headless --bench SECONDS --log FILE [...]   plays under Xvfb, and writes the time of each frame
-# Needs root rights and debootstrap, since Godot comes in a Debian sid root of its own; without, open the folder in a Godot of yours.
+# Needs root rights and debootstrap, since Godot runs in a separate Debian sid root. Without these, open the folder in your own Godot.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -2,7 +2,7 @@
 # Runs the add-on's tests in a root that get_godot.sh made, on a copy of the project: headless, and under Xvfb on Mesa's software
 # driver with Khronos' validation, with a safe and a separate render thread.
 #   test.sh ROOT LIBRARY MODEL ENCODER WHISPER [EXPORTED]   LIBRARY: libheed_godot.so; MODEL: a GGUF file; ENCODER: a folder of
-#                        all-MiniLM-L6-v2; WHISPER: one of Whisper tiny.en; EXPORTED: what tests/onnx/pytorch.sh left
+#                        all-MiniLM-L6-v2; WHISPER: one of Whisper tiny.en; EXPORTED: the output folder of tests/onnx/pytorch.sh
 set -uo pipefail
 
 folder=${1:?usage: test.sh ROOT LIBRARY MODEL ENCODER WHISPER [EXPORTED]} library=${2:?no library} model=${3:?no model} encoder=${4:?no encoder}
@@ -15,7 +15,7 @@ failures=0
 
 fail() { echo "FAILED: $*" >&2; failures=$((failures + 1)); }
 
-# check SECONDS NAME ARGUMENTS...: Godot ends with exit code 0, says "passed", and nothing that a crash says.
+# check SECONDS NAME ARGUMENTS...: Godot must end with exit code 0 and print "passed", and no sign of a crash.
 check() {
   local seconds=$1 name=$2 log=$out/$2.log begin=$SECONDS
   shift 2
@@ -29,7 +29,7 @@ passes() {
   grep -aqx passed "$out/$2.log" || fail "$2 did not come to its end (all of it: $out/$2.log)"
 }
 
-# What validation said, without what Godot does wrong by itself, and what it must say where the RenderingDevice goes before all else.
+# The validation messages, without those about Godot itself; if the RenderingDevice is freed first, some are expected.
 check_validation() {
   local name=$1 allowed="VUID-VkSubpassDescription2-externalFormatResolve-09338${2:+|$2}"
   grep -aoE '(VUID|SYNC)-[A-Za-z0-9-]+' "$out/validation.txt" 2>/dev/null | grep -vE "$allowed" | sort | uniq -c | head >"$out/$name.validation"
@@ -45,7 +45,7 @@ mkdir -p "$folder/encoder" "$folder/whisper"
 cp -rLu "$encoder/." "$folder/encoder/"
 cp -rLu "$whisper/." "$folder/whisper/"
 cp "$here/../../tests/speech/open-door.wav" "$folder/"
-# What PyTorch exports, if it did, and the script that a page shows.
+# PyTorch's exports, if there are any, and the script on the page From ONNX.
 rm -rf "$folder/exported"
 if [[ -e $from_pytorch/policy.onnx ]]; then
   cp -r "$from_pytorch" "$folder/exported"
@@ -54,7 +54,7 @@ else
 fi
 sed -n '/^```gdscript$/,/^```$/{/^```/d;p}' "$here/../../include/heed/guide/from_onnx.md" >"$folder/project/tests/page.gd"
 cp "$here/demo/policy.onnx" "$folder/project/"
-# Files that are no models: a small one that is cut off in its head, in its middle and near its end, and a folder.
+# Files that are no models: a small one truncated in its header, in its middle and near its end, and a folder.
 mkdir -p "$folder/hostile/folder.gguf"
 small=$here/../../tests/models/llama.gguf
 bytes=$(stat -L -c %s "$small")
@@ -67,13 +67,13 @@ passes 100 intents --script tests/intents.gd -- /encoder
 passes 60 listener --script tests/listener.gd -- /whisper /open-door.wav "Please open the door and look inside."
 passes 60 model_cpu --script tests/model.gd -- /out cpu
 passes 60 attention_cpu --script tests/attention.gd -- /out cpu
-# Every class, method, argument, property and signal has its text, or Godot would write another file.
+# Every class, method, argument, property and signal is documented, or Godot would write another file.
 rm -rf "$out/doc_classes"
 cp -r "$here/doc_classes" "$out/"
 check 60 documentation --doctool /out --gdextension-docs
 diff -r "$here/doc_classes" "$out/doc_classes" || fail "doc_classes is not what Godot makes of the classes"
-# An exported game, which is a program with a pack beside it. Without the library it starts, and says what to do; with the library beside
-# it, it plays, and says where models may be.
+# An exported game, which is a program with a pack beside it. Without the library it starts and says what to do. With the library beside it,
+# it plays, and says where models may be.
 game=$out/game
 rm -rf "$game"
 mkdir "$game"
@@ -92,7 +92,7 @@ exported with --bench 1 --birds 20 --speak heed --model res://model.gguf --perso
   fail "an exported game: exit code $? (all of it: $out/with.log)"
 grep -aq '^# frames' "$game/frames.log" && grep -aq 'res:// is inside the .pck' "$out/with.log" ||
   fail "an exported game does not play, or does not say where models may be (all of it: $out/with.log)"
-# A network lies inside of the .pck.
+# A network inside the .pck.
 exported crowd --scene crowd --agents 12 --bench 1 || fail "an exported crowd: exit code $? (all of it: $out/crowd.log)"
 
 headless=0 validation=1
@@ -107,7 +107,7 @@ for threads in safe separate; do
   check_validation "village_$threads" 'VUID-vkDestroy(Device|Instance)-'
   grep -aq '^# frames' "$out/frames.log" || fail "the demo logged no frames"
 done
-# Validation notices a missing barrier of heed's: what is computed then does not count.
+# Validation detects that heed's barriers are missing. The results do not count here.
 c++ -std=c++20 -shared -fPIC -fvisibility=hidden -o "$out/no_barriers.so" "$here/tests/no_barriers.cpp" -ldl || fail "no_barriers.so is not built"
 variables=LD_PRELOAD=/out/no_barriers.so
 run_godot 100 --resolution 64x64 --script tests/attention.gd -- /out >"$out/no_barriers.log" 2>&1

@@ -22,7 +22,7 @@ int bits(const BitsOptions& options) {
     if (status == Status::Ok) status = operation_bits(device, &operations);
     if (status != Status::Ok) {
       complain(device.valid() ? device.info().word : select, messages.take(), status);
-      // What cannot promise the bits is passed over among all devices.
+      // With --device all, devices that do not support reproducible plans are skipped.
       all_right = all_right && options.device == "all" && status == Status::Unsupported;
       continue;
     }

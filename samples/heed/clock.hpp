@@ -1,4 +1,4 @@
-// Time by the clock.
+// Elapsed time.
 #pragma once
 
 #include <chrono>

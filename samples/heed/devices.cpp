@@ -1,4 +1,4 @@
-// `heed devices`, and the meaning of --device for the other commands.
+// `heed devices`, and the meaning of --device in other commands.
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
@@ -33,8 +33,8 @@ void print(size_t index, const DeviceInfo& info) {
   }
 }
 
-// Opens a device to ask which kernels it would get. That needs no working GPU: if the self-test fails, the device is
-// opened without it, and *why_not says why.
+// Opens a device to find its kernels. That needs no working GPU: if the self-test fails, the device is opened without it, and *why_not has
+// the reason.
 Status open_to_ask(const DeviceInfo& info, Device* device, std::string* why_not) {
   const Log log = {[](void* user, LogLevel, const char* message) { *static_cast<std::string*>(user) = message; },
                    why_not, LogLevel::Error};
@@ -45,14 +45,14 @@ Status open_to_ask(const DeviceInfo& info, Device* device, std::string* why_not)
   return Device::open(untested, device);
 }
 
-// Prints the kernel that each operation of the benchmark gets on this device, and why.
+// Prints the kernel for each operation of the benchmark on this device, and the reason.
 void print_kernels(const DeviceInfo& info, const std::string& tuning) {
   Device device;
   std::string why_not;
   if (!info.usable || open_to_ask(info, &device, &why_not) != Status::Ok) return;
   row("fails", why_not);
   if (info.kind != DeviceKind::Cpu && load_tuning(device, tuning) != Status::Ok)
-    complain(info.word + ": the tuning " + tuning + " cannot be read, is damaged, or not of this device");
+    complain(info.word + ": the tuning " + tuning + " is unreadable, damaged or of another device");
   const char* name = "kernels";
   for (const BenchCase& bench : bench_cases()) {
     if (bench.whole_model) continue;
@@ -67,7 +67,7 @@ void print_kernels(const DeviceInfo& info, const std::string& tuning) {
   }
 }
 
-// Whether the CPU device, the last of all, has the instructions that --cpu-instructions names.
+// Whether the CPU device, the last of all, uses the instruction set of --cpu-instructions.
 bool has_instructions(const DeviceInfo& cpu, std::string wanted) {
   const auto lower = [](unsigned char c) { return static_cast<char>(std::tolower(c)); };
   std::transform(wanted.begin(), wanted.end(), wanted.begin(), lower);
@@ -132,7 +132,8 @@ int devices(const DevicesOptions& options) {
   }
   const std::string& instructions = common_options().cpu_instructions;
   if (!instructions.empty() && !has_instructions(found.back(), instructions)) {
-    complain("--cpu-instructions: this processor has no '" + instructions + "'; `heed devices` lists what it has");
+    complain("--cpu-instructions: this processor does not support '" + instructions +
+             "'; `heed devices` lists its sets");
     return kBadInput;
   }
   nlohmann::json list = nlohmann::json::array();
@@ -157,7 +158,7 @@ std::vector<std::string> selections(const std::string& wanted) {
     if (found[i].usable) {
       all.push_back(std::to_string(i));
     } else {
-      complain("left out: " + found[i].word + ": " + found[i].reason);
+      complain(found[i].word + " is left out: " + found[i].reason);
     }
   }
   return all;

@@ -1,4 +1,4 @@
-// The text of JSON. Its code is compiled once, since it costs every file that has it a second.
+// JSON text. Its code is compiled in one file, since including it costs a second.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace heed::program {
 
-// Replaces bytes that are not UTF-8, as names of drivers may hold them.
+// Replaces invalid UTF-8, which names of drivers may contain.
 std::string text_of(const nlohmann::json& value, int indent = 2);
 
 }  // namespace heed::program

@@ -1,10 +1,11 @@
-// The command-line program `heed`: what devices there are, whether they compute right, and how fast.
+// The command-line program `heed`: lists devices, checks their results, and times them.
 #include <algorithm>
 #include <exception>
 #include <filesystem>
 
 #include <CLI/CLI.hpp>
 
+#include "../help.hpp"
 #include "../within.hpp"
 #include "commands.hpp"
 
@@ -23,9 +24,8 @@ void complain(const std::string& what, const std::vector<std::string>& said, Sta
 
 namespace {
 
-constexpr const char* kDeviceHelp = "cpu, an index of `heed devices`, or any part of a device's name; default: best";
-constexpr const char* kDevicesHelp =
-    "cpu, an index of `heed devices`, any part of a device's name, or all; default: best";
+constexpr const char* kDeviceHelp = "cpu, an index of `heed devices`, or a part of a name; default: best";
+constexpr const char* kDevicesHelp = "cpu, an index of `heed devices`, a part of a name, or all; default: best";
 
 CLI::Option* add_tuning(CLI::App* command, std::string* file, const char* help) {
   return command->add_option("--tuning", *file, help)->type_name("FILE")->check(CLI::ExistingFile);
@@ -33,174 +33,156 @@ CLI::Option* add_tuning(CLI::App* command, std::string* file, const char* help) 
 
 void add_devices(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<DevicesOptions>();
-  CLI::App* command = app.add_subcommand("devices", "List devices and what heed will use on them");
-  command->add_flag("-v,--verbose", options->verbose,
-                    "Also print heed's messages, and which kernel runs each pass, and why");
-  command->add_flag("--json", options->json, "Print JSON");
-  add_tuning(command, &options->tuning, "With -v: choose kernels by this file of `heed tune`");
+  CLI::App* command = app.add_subcommand(
+      "devices", "Example: heed devices -v\nLists devices, and the features that heed uses on each.");
+  command->add_flag("-v,--verbose", options->verbose, "also print messages, the kernel of each operation, and why");
+  command->add_flag("--json", options->json, "print JSON");
+  add_tuning(command, &options->tuning, "with -v: choose kernels by this file of `heed tune`");
   command->callback([=] { *exit_code = devices(*options); });
 }
 
 void add_tune(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<TuneOptions>();
-  CLI::App* command =
-      app.add_subcommand("tune", "Time the kernels of products and attention, and keep which are fastest");
+  CLI::App* command = app.add_subcommand(
+      "tune", "Example: heed tune --out gpu.tuning\nTimes the kernels of matmul and attention, and saves the fastest.");
   command->footer(
-      "Without a tuning, heed chooses by estimates. A file is valid for one device, its driver and this version of "
-      "heed.\n"
-      "heed devices -v and heed bench read it with --tuning, programs with heed::use_tuning.");
+      "A file is valid for one device, its driver and this version of heed. heed devices -v and heed bench\n"
+      "read it with --tuning, programs with heed::use_tuning. Without it heed chooses by estimates.");
   command->add_option("--device", options->device, kDeviceHelp)->type_name("DEVICE");
-  command->add_option("--out", options->out, "Write the tuning to this file")->type_name("FILE");
-  command->add_option("--seconds", options->seconds, "The time after which no further sizes are timed")
+  command->add_option("--out", options->out, "write the tuning there")->type_name("FILE");
+  command->add_option("--seconds", options->seconds, "time no further sizes after so many seconds")
       ->check(samples::within(0.001, 600))
       ->capture_default_str();
-  command->add_flag("--json", options->json, "Print JSON");
+  command->add_flag("--json", options->json, "print JSON");
   command->callback([=] { *exit_code = tune(*options); });
 }
 
 void add_verify(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<VerifyOptions>();
-  CLI::App* command = app.add_subcommand("verify", "Run golden files and compare with what they expect");
+  CLI::App* command = app.add_subcommand(
+      "verify", "Example: heed verify --device all tests/goldens\nCompares results with those stored in golden files.");
   command->footer(
       "Prints `ok|FAIL case system device max_abs max_rel` for each. A case passes if\n"
       "|a - b| <= 2e-5 + 1e-4 |b| everywhere; max_rel divides by max(|b|, 1e-3).\n"
       "Exit code: 0 all passed, 1 a failure or nothing ran, 2 bad arguments or damaged files.");
-  command->add_option("PATH", options->paths, "Files, or folders with *.safetensors")->required();
+  command->add_option("PATH", options->paths, "files, or folders with *.safetensors")->required();
   command->add_option("--device", options->device, kDevicesHelp)->type_name("DEVICE");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->add_flag("--validation", options->validation, "Switch on the Khronos validation layer; a message fails");
-  command->add_flag("--bits", options->bits,
-                    "Also compile reproducible plans, and compare their results with the CPU's bit for bit");
-  command->add_flag("--extents", options->extents, "Make batch and lengths extents with larger maxima");
+  command->add_flag("--json", options->json, "print JSON");
+  command->add_flag("--validation", options->validation, "enable the Khronos validation layer; its messages fail");
+  command->add_flag("--bits", options->bits, "also compare reproducible plans with the CPU's, bit for bit");
+  command->add_flag("--extents", options->extents, "make batch and lengths extents with larger maxima");
   command->callback([=] { *exit_code = verify(*options); });
 }
 
 void add_bits(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<BitsOptions>();
-  CLI::App* command =
-      app.add_subcommand("bits", "Print a fingerprint of what each operation gives in reproducible plans");
+  CLI::App* command = app.add_subcommand(
+      "bits", "Example: heed bits --device all\nPrints a fingerprint of each operation in reproducible plans.");
   command->footer(
       "Two machines that print the same lines compute the same bits (CompileOptions::reproducible).\n"
-      "Exit code: 0 all are what this version of heed must give, 1 one is not, or no device can promise it.");
+      "Exit code: 0 all are right for this version of heed, 1 one is wrong, or no device supports it.");
   command->add_option("--device", options->device, kDevicesHelp)->type_name("DEVICE");
-  command->add_flag("--json", options->json, "Print JSON");
+  command->add_flag("--json", options->json, "print JSON");
   command->callback([=] { *exit_code = bits(*options); });
 }
 
 void add_onnx(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<OnnxFileOptions>();
-  CLI::App* command = app.add_subcommand("onnx", "Show what an ONNX file holds, and check what heed makes of it");
+  CLI::App* command = app.add_subcommand(
+      "onnx", "Example: heed onnx policy.onnx\nShows the contents of an ONNX file, and checks its results.");
   command->footer(
-      "--check compares with the arrays of a file that numpy.savez wrote, in.CASE.INPUT and out.CASE.OUTPUT:\n"
-      "`ok|FAIL case output device max_abs time`. An output passes if |a - b| <= 1e-4 + 1e-4 |b| everywhere.\n"
+      "--check reads arrays that numpy.savez wrote, in.CASE.INPUT and out.CASE.OUTPUT, and prints\n"
+      "`ok|FAIL case output device max_abs time`. An output passes if |a - b| <= 1e-4 + 1e-4 |b|.\n"
       "Exit code: 0 all passed, 1 a failure, 2 bad arguments, or a file that heed cannot import.");
-  command->add_option("FILE", options->path, "The model")->required()->check(CLI::ExistingFile);
+  command->add_option("FILE", options->path, "the model")->required()->check(CLI::ExistingFile);
   command->add_option("--device", options->device, kDevicesHelp)->type_name("DEVICE");
 #if HEED_HAS_NPZ
-  command->add_option("--check", options->check, "Inputs and expected outputs")
+  command->add_option("--check", options->check, "inputs and expected outputs")
       ->type_name("NPZ")
       ->check(CLI::ExistingFile);
 #endif
-  command
-      ->add_option("--largest", options->largest,
-                   "The largest size of a dim: a name of the file, and a number; default: 128")
+  command->add_option("--largest", options->largest, "largest size of a dim of this name; default: 128")
       ->type_name("DIM SIZE");
-  command->add_flag("--passes", options->passes, "Print every pass");
-  command->add_flag("--brief", options->brief, "Print the checks alone");
-  command->add_flag("--state", options->state, "Keep caches (past and present, by their usual names) in a State");
+  command->add_flag("--passes", options->passes, "print every pass");
+  command->add_flag("--brief", options->brief, "print only the checks");
+  command->add_flag("--state", options->state, "keep caches (past and present, by their usual names) in a State");
   command->callback([=] { *exit_code = onnx(*options); });
 }
 
 void add_report(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* command = app.add_subcommand("report", "Test and time this machine for a report that others can read");
+  CLI::App* command = app.add_subcommand(
+      "report", "Example: heed report --device nvidia\nTests and times this machine for a report to be shared.");
   command->footer(
-      "heed report                       writes heed-report.json, and prints a page\n"
-      "heed report --compare A B         prints where two reports differ\n"
-      "The file names the device, its driver, the processor and the system, and no user, host or path. To send one, "
-      "add it to\n"
-      "tests/gpu/reports in a pull request. Exit code: 0 nothing failed, 1 something did, 2 bad arguments or files.");
+      "The file names the device, its driver, the processor and the system, and no user, host or path. To\n"
+      "send it, add it to tests/gpu/reports in a pull request.\n"
+      "Exit code: 0 nothing failed, 1 a test failed, 2 bad arguments or files.");
   command->add_option("--device", options->device, kDeviceHelp)->type_name("DEVICE");
-  command->add_option("--out", options->out, "The file")->type_name("FILE")->capture_default_str();
-  command->add_option("--only", options->only, "Only these parts, separated by commas")
+  command->add_option("--out", options->out, "the report")->type_name("FILE")->capture_default_str();
+  command->add_option("--only", options->only, "only these parts, separated by commas")
       ->delimiter(',')
       ->check(CLI::IsMember(report_parts()));
-  command->add_option("--seconds", options->seconds, "Time for the repeats of one work")
+  command->add_option("--seconds", options->seconds, "time for the repeats of one row")
       ->check(samples::within(0, 10))
       ->capture_default_str();
-  command->add_option("--limit", options->limit, "Seconds that one part may take; the self-test may take twice as many")
+  command->add_option("--limit", options->limit, "most seconds of one part, and half of the self-test's limit")
       ->check(samples::within(1, 3600))
       ->capture_default_str();
-  command->add_option("--show", options->show, "Print the page of this report")
+  command->add_option("--show", options->show, "print the page of this report")
       ->type_name("FILE")
       ->check(CLI::ExistingFile);
-  command->add_option("--compare", options->compare, "Print where two reports differ")
-      ->type_name("FILE")
+  command->add_option("--compare", options->compare, "print the differences of two reports")
+      ->type_name("FILE FILE")
       ->expected(2)
       ->check(CLI::ExistingFile);
   command->callback([=] { *exit_code = report(*options); });
 }
 
-void add_bench(CLI::App& app, int* exit_code) {
-  auto options = std::make_shared<BenchOptions>();
-  CLI::App* command = app.add_subcommand("bench", "Time every operation, a 12-layer encoder and a decoder's step");
-  command->footer(
-      "Times are medians, by the GPU's timestamps on Vulkan and by a clock on the CPU. The share compares them with a\n"
-      "multiply-add loop (GFLOP/s) or a copy (GB/s) that runs on the same device in the same run; data that fits the\n"
-      "caches can be faster than the copy.\n"
-      "moved: the bytes that all passes read and write, divided by the fewest, which are those of inputs, weights and\n"
-      "outputs. With --passes, the fewest bytes of a pass are its outputs of the whole graph, and the inputs and "
-      "weights\n"
-      "that no earlier pass has read: if one pass did everything, it would move no others.");
-  command->add_option("--device", options->device, kDevicesHelp)->type_name("DEVICE");
-  command->add_option(
-      "--ops", options->ops,
-      "Only these, separated by commas: matmul,attention,decode,..., or of a language model read-128,...");
-  command->add_option("--seconds", options->seconds, "Time for the repeats of one row")
-      ->check(samples::within(0, 60))
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "Print JSON");
+// What to time in place of the operations.
+void add_bench_modes(CLI::App* command, BenchOptions* options) {
   CLI::Option* model =
       command
-          ->add_option("--model", options->model,
-                       "Instead: sentences per second of the sentence-transformers model in this folder, or tokens per "
-                       "second of the language model in this GGUF file")
+          ->add_option("--model", options->model, "instead: a sentence model's folder, or a language model's GGUF file")
           ->type_name("PATH");
-  command
-      ->add_option("--weights", options->weights,
-                   "With --model: use only weights of this type; bf16 weights also with arithmetic in f32")
+  command->add_option("--weights", options->weights, "with --model: only weights of this type")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}))
       ->needs(model);
-  command->add_option("--cache", options->cache, "With a language model: the type of keys and values, f32 by default")
+  command->add_option("--cache", options->cache, "with a language model: type of keys and values; default: f32")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}))
       ->needs(model);
   command
       ->add_flag("--round-rows", options->round_rows,
-                 "With a language model: round values, to 8 bits or f16, where quantized weights multiply them "
-                 "(CompileOptions)")
+                 "with a language model: round activations (CompileOptions::round_rows)")
       ->needs(model);
-  add_tuning(command, &options->tuning, "Choose kernels by this file of `heed tune`");
-  command
-      ->add_option("--trace", options->trace,
-                   "Also write the time of every pass to this file, for ui.perfetto.dev or chrome://tracing")
-      ->type_name("FILE");
   CLI::Option* passes =
-      command
-          ->add_flag("--passes", options->passes,
-                     "Print every pass with its dispatches, its bytes and the fewest possible bytes instead")
-          ->excludes(model);
+      command->add_flag("--passes", options->passes, "instead: the bytes of every pass")->excludes(model);
   CLI::Option* reproducible =
-      command
-          ->add_flag("--reproducible", options->reproducible,
-                     "Also print how many times as long a reproducible plan of the row takes, both run in turn")
+      command->add_flag("--reproducible", options->reproducible, "also print the relative time of reproducible plans")
           ->excludes(model)
           ->excludes(passes);
-  command
-      ->add_flag("--startup", options->startup,
-                 "Time starts instead: without and with a pipeline cache, and with several threads that make pipelines")
+  command->add_flag("--startup", options->startup, "instead: the time of starts, with and without a pipeline cache")
       ->excludes(model)
       ->excludes(passes)
       ->excludes(reproducible);
+}
+
+void add_bench(CLI::App& app, int* exit_code) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* command = app.add_subcommand(
+      "bench", "Example: heed bench --ops matmul,attention\nTimes every operation, an encoder and a decoder's step.");
+  command->footer(
+      "Times are medians, by the GPU's timestamps or the CPU's clock. The share compares them with a\n"
+      "multiply-add loop (GFLOP/s) or a copy (GB/s) on the same device; data in caches can be faster.\n"
+      "moved: the bytes that passes read and write, divided by those of inputs, weights and outputs.");
+  command->add_option("--device", options->device, kDevicesHelp)->type_name("DEVICE");
+  command->add_option("--ops", options->ops, "only these: matmul,attention,... or read-128,... of a language model");
+  command->add_option("--seconds", options->seconds, "time for the repeats of one row")
+      ->check(samples::within(0, 60))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "print JSON");
+  add_tuning(command, &options->tuning, "choose kernels by this file of `heed tune`");
+  command->add_option("--trace", options->trace, "also write pass times there, for ui.perfetto.dev")->type_name("FILE");
+  add_bench_modes(command, options.get());
   command->callback([=] {
     std::error_code error;
     if (options->startup)
@@ -219,15 +201,15 @@ bool has_command(const CLI::App& app, const std::string& name) {
 
 int run(int argc, char** argv) {
   int exit_code = kSuccess;
-  CLI::App app("heed runs transformer attention on any GPU through Vulkan, and on the CPU", "heed");
+  CLI::App app("Example: heed devices -v\nRuns, checks and times heed on the devices of this machine.", "heed");
+  app.formatter(std::make_shared<samples::Help>());  // which the commands inherit
   app.set_version_flag("--version", "heed " HEED_VERSION);
   app.require_subcommand(1);
   app.fallthrough();  // the two options may also follow a command
   app.add_option("--cpu-instructions", common_options().cpu_instructions,
-                 "CPU: use these instructions, one of those that `heed devices` lists; default: the best")
+                 "on the CPU: an instruction set of `heed devices`; default: best")
       ->type_name("SET");
-  app.add_option("--vulkan-loader", common_options().vulkan_loader,
-                 "Take this library file instead of the system's Vulkan loader")
+  app.add_option("--vulkan-loader", common_options().vulkan_loader, "use this library as the Vulkan loader")
       ->type_name("FILE");
   add_devices(app, &exit_code);
   add_tune(app, &exit_code);

@@ -8,7 +8,7 @@
 namespace heed::program {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 32;  // of an array
+constexpr uint64_t kMostBytes = uint64_t{1} << 32;  // bytes of an array
 
 size_t bytes_of(NumpyArray::Type type) {
   switch (type) {
@@ -31,7 +31,7 @@ bool find_type(const std::string& text, NumpyArray::Type* type) {
   return false;
 }
 
-// What stands behind "'key': " in the header, which is a Python dict.
+// The text after "'key': " in the header, which is a Python dict.
 std::string value_of(const std::string& header, const std::string& key, char end) {
   const size_t at = header.find("'" + key + "': ");
   if (at == std::string::npos) return "";

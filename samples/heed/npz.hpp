@@ -1,4 +1,4 @@
-// Arrays that numpy wrote into an .npz file.
+// Reads arrays from numpy's .npz files.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct NumpyArray {
   double at(int64_t i) const;
 };
 
-// The arrays by their names in the file, without ".npy". False, with `wrong` saying why, if the file cannot be read.
+// The arrays by their names in the file, without ".npy". Returns false, with the reason in `wrong`, if the file cannot be read.
 bool read_npz(const std::string& path, std::map<std::string, NumpyArray>* arrays, std::string* wrong);
 
 }  // namespace heed::program

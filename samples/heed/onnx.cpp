@@ -1,4 +1,4 @@
-// `heed onnx`: what an ONNX file holds, what heed makes of it, and whether that is right.
+// `heed onnx`: the contents of an ONNX file, heed's plan for it, and whether results are right.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -19,7 +19,7 @@ using goldens::Messages;
 using Arrays = std::map<std::string, NumpyArray>;
 
 constexpr double kAbsolute = 1e-4, kRelative = 1e-4;
-constexpr int64_t kLargest = 128;  // of dims that neither the command nor a file of arrays gives
+constexpr int64_t kLargest = 128;  // for dims that neither the command line nor a file of arrays sets
 
 std::string shape_text_of(const OnnxTensor& tensor) {
   std::string text = tensor.name + " " + to_string(tensor.dtype) + " [";
@@ -36,7 +36,7 @@ std::string counts_of(std::vector<std::pair<std::string, int64_t>> counts) {
   return text;
 }
 
-// The cases of a file of arrays: in.CASE.INPUT and out.CASE.OUTPUT.
+// The cases in a file of arrays: in.CASE.INPUT and out.CASE.OUTPUT.
 std::vector<std::string> cases_of(const Arrays& arrays) {
   std::vector<std::string> cases;
   for (const auto& [name, array] : arrays) {
@@ -47,7 +47,7 @@ std::vector<std::string> cases_of(const Arrays& arrays) {
   return cases;
 }
 
-// What the array holds, as a tensor of this type.
+// The array's values, as a tensor of this type.
 std::vector<std::byte> bytes_of(const NumpyArray& array, DType dtype) {
   const auto n = static_cast<size_t>(array.elements());
   std::vector<std::byte> bytes(n * size_of(dtype));
@@ -91,8 +91,8 @@ class Command {
     if (!options_.brief) describe();
     find_largest(cases_);
     int exit_code = kSuccess;
-    // A graph for each choice of dims that are 0, as those of a cache before the first token are. With states, one for each case, so that a
-    // state has the shape of what the case says is in it at the end.
+    // A graph for each choice of dims that are 0, such as those of a cache before the first token. With states, one for each case, so that
+    // a state has the shape that the case has at the end.
     std::map<std::set<std::string>, std::vector<std::string>> groups;
     for (const std::string& one : cases_)
       groups[options_.state ? std::set<std::string>{one} : empty_dims(one)].push_back(one);
@@ -140,7 +140,7 @@ class Command {
     std::printf("operators  %s\n", counts_of({operators.begin(), operators.end()}).c_str());
   }
 
-  // Of each symbol: what the command says, or the largest size among the cases.
+  // The size of each symbol: from the command line, or the largest among the cases.
   void find_largest(const std::vector<std::string>& cases) {
     largest_.clear();
     for (const std::string& one : cases)
@@ -183,7 +183,7 @@ class Command {
       std::printf("  %-24s %-28s %s\n", pass.op.c_str(), pass.kernel.c_str(), pass.label.c_str());
   }
 
-  // What a case says of an input or output; null, with a complaint, if it says nothing.
+  // A case's value of an input or output; null, with a message, if it has none.
   const NumpyArray* array_of(const char* prefix, const std::string& one, const std::string& name) const {
     const std::string whole = prefix + one + "." + name;
     const auto found = arrays_.find(whole);
@@ -192,7 +192,7 @@ class Command {
     return nullptr;
   }
 
-  // Puts what a case says was there before into a State. A cache that grows has its length in *extents.
+  // Writes a case's earlier values into a State. For a cache that grows, sets its length in *extents.
   Status fill(State* state, const std::string& one, std::vector<ExtentValue>* extents) const {
     Status status = Status::Ok;
     for (const OnnxTensor& input : model_.inputs()) {

@@ -1,4 +1,4 @@
-# Code that the program `heed` shares with the tests: the golden runner, what passes move, and traces.
+# Code that `heed` shares with the tests: the golden runner, byte counts of passes, and traces.
 if(NOT TARGET heed_program_parts)
   file(GLOB parts CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/golden/*.cpp)
   add_library(heed_program_parts OBJECT ${parts} ${CMAKE_CURRENT_LIST_DIR}/bench/passes.cpp

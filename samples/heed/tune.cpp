@@ -1,4 +1,4 @@
-// `heed tune`: finds out which kernels are the fastest on a device, and how much faster they are than the usual choice.
+// `heed tune`: measures which kernels are the fastest on a device, and how much faster they are than the default choice.
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -78,7 +78,7 @@ bool write_file(const std::string& name, const std::vector<std::byte>& bytes) {
 
 Status load_tuning(Device& device, const std::string& name) {
   if (name.empty()) return Status::Ok;
-  constexpr size_t kMaxBytes = 1 << 20;  // far above every tuning
+  constexpr size_t kMaxBytes = 1 << 20;  // far larger than any tuning
   std::ifstream file(name, std::ios::binary);
   std::vector<char> bytes(kMaxBytes);
   file.read(bytes.data(), kMaxBytes);
@@ -127,7 +127,7 @@ int tune(const TuneOptions& options) {
   }
   if (options.out.empty()) return kSuccess;
   if (report.blob.empty()) {
-    complain(device.info().word + " has nothing to tune; " + options.out + " is not written");
+    complain(device.info().word + " has nothing to tune, so that " + options.out + " is not written");
     return kFailed;
   }
   if (!write_file(options.out, report.blob)) {

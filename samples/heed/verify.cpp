@@ -1,4 +1,4 @@
-// `heed verify`: golden files on one device or all.
+// `heed verify`: checks golden files on one device or all.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -24,7 +24,7 @@ struct File {
   SafeTensors content;
 };
 
-// The counts of one call of the program.
+// The counts of one run of the program.
 struct Tally {
   int passed = 0, failed = 0, damaged = 0, devices = 0;
   double worst = 0;

@@ -1,4 +1,4 @@
-// The mode that adapts a language model to a character's lines, and shows its answers before and after.
+// The mode that adapts a language model to a character's lines, and prints its answers before and after.
 #include <algorithm>
 #include <cstdio>
 #include <sstream>
@@ -14,7 +14,7 @@ namespace learn {
 namespace {
 
 constexpr size_t kHeldOutEach = 8;  // every eighth line is held out
-constexpr size_t kShown = 3;        // of the lines that were held out, and what nobody wrote an answer for
+constexpr size_t kShown = 3;        // from held-out lines, and questions without a written answer
 constexpr int64_t kMostAnswer = 40;
 constexpr const char* kAlsoAsked[] = {"What should I do tomorrow?", "How do I cook an egg?"};
 
@@ -48,7 +48,7 @@ int read_rows(const std::vector<Line>& lines, const Voice& voice, Lines* rows) {
   return kOk;
 }
 
-// The words of a text in lines of so many columns.
+// Wraps a text at so many columns.
 std::vector<std::string> wrapped(const std::string& text, size_t columns) {
   std::vector<std::string> lines(1);
   std::istringstream words(text);
@@ -59,7 +59,7 @@ std::vector<std::string> wrapped(const std::string& text, size_t columns) {
   return lines;
 }
 
-// Columns are counted in characters of UTF-8.
+// Columns are counted in UTF-8 characters.
 std::string padded(std::string text, size_t columns) {
   const auto shown = static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
@@ -117,7 +117,7 @@ int learn_lines(const Options& options, Voice& voice, Losses& losses, const Line
 }  // namespace
 
 int adapt(Options& options) {
-  if (options.model.empty()) return bad_input("--model must name the GGUF file of a language model");
+  if (options.model.empty()) return bad_input("--model is missing: the GGUF file of a chat model");
   std::vector<Line> lines;
   std::string error;
   if (!read_lines(options.lines, &lines, &error)) return bad_input(error);
@@ -130,7 +130,7 @@ int adapt(Options& options) {
   if (!goes_on) config.lines = fingerprint_of(lines);
   if (goes_on && !read_checkpoint(options.out, &config, &losses, &error)) return bad_input(error);
   if (config.lines != fingerprint_of(lines))
-    return bad_input(options.out + " learned other lines; --fresh begins anew, --out takes another folder");
+    return bad_input(options.out + " was trained on other lines; --fresh starts again, --out names another folder");
   heed::Device device;
   if (const int code = open_device(options.device, &device); code != kOk) return code;
   Voice voice;

@@ -1,4 +1,4 @@
-// The mode that trains a model of characters from nothing on a text, then writes.
+// The mode that trains a character-level model from random weights on a text, then writes.
 #include <cstdio>
 
 #include "checkpoint.hpp"
@@ -80,8 +80,7 @@ int learn_text(Options& options) {
   const bool goes_on = !options.fresh && is_there(options.out);
   Losses losses;
   std::string error;
-  if (options.write > 0 && !goes_on)
-    return bad_input("nothing was learned yet in " + options.out + "; run it without --write first");
+  if (options.write > 0 && !goes_on) return bad_input(options.out + " has no saved model; train without --write first");
   if (goes_on && !read_checkpoint(options.out, &options.config, &losses, &error)) return bad_input(error);
   Config& config = options.config;
   Text text;
@@ -89,7 +88,7 @@ int learn_text(Options& options) {
     if (!read_text(options.text, static_cast<size_t>(config.context) + 1, &text, &error)) return bad_input(error);
     if (!goes_on) config.characters = text.characters;
     if (config.characters != text.characters)
-      return bad_input(options.out + " learned another text; --fresh begins anew, --out takes another folder");
+      return bad_input(options.out + " was trained on another text; --fresh starts again, --out names another folder");
   }
   if (config.width % (2 * config.heads) != 0) return bad_input("--width must be a multiple of twice the --heads");
   heed::Device device;

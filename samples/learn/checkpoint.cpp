@@ -17,7 +17,7 @@ using nlohmann::json;
 std::string config_path(const std::string& folder) { return (fs::path(folder) / "config.json").string(); }
 std::string losses_path(const std::string& folder) { return (fs::path(folder) / "losses.tsv").string(); }
 
-// The numbers of a config by their names in the file, which reading and writing share.
+// The numbers of a config by their names in the file, shared by reading and writing.
 template <class AnyConfig, class Each>
 void for_each_number(AnyConfig& config, const Each& each) {
   each("batch", config.batch);
@@ -80,7 +80,7 @@ bool write_all(const std::string& folder, const Learner& learner, const Losses& 
     *error = config_path(folder) + " cannot be written";
     return false;
   }
-  // Whoever goes on counts the losses, which must be those of the steps that the weights took.
+  // A continued training counts the losses, which must be those of the weights' steps.
   if (!write_losses(losses, files.add(losses_path(folder)), error)) return false;
   const heed::Status status = learner.save(files.add(weights_path(folder)));
   if (status != heed::Status::Ok)
@@ -94,7 +94,7 @@ bool read_all(const std::string& folder, AnyConfig* config, Losses* losses, std:
   try {
     from_json(json::parse(file), *config);
   } catch (const json::exception& problem) {
-    *error = config_path(folder) + " is no model of this program, or of another of its modes: " + problem.what();
+    *error = config_path(folder) + " has no model for this mode: " + problem.what();
     return false;
   }
   return read_losses(losses_path(folder), losses, error);

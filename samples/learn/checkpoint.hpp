@@ -1,4 +1,4 @@
-// A folder that a training is continued from: weights and moments, the numbers of the model, and the losses so far.
+// A folder from which a training continues: weights and moments, the model's configuration, and the losses so far.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ std::string picture_path(const std::string& folder);
 std::string adapters_path(const std::string& folder);  // a folder
 
 bool is_there(const std::string& folder);
-// False: *error is one sentence, and what was there before is still there.
+// Returns false with a sentence in *error if it fails; earlier files are then unchanged.
 bool write_checkpoint(const std::string& folder, const Model& model, const Losses& losses, std::string* error);
 bool write_checkpoint(const std::string& folder, const Voice& voice, const Losses& losses, std::string* error);
-// The weights are then read by load().
+// load() then reads the weights.
 bool read_checkpoint(const std::string& folder, Config* config, Losses* losses, std::string* error);
 bool read_checkpoint(const std::string& folder, VoiceConfig* config, Losses* losses, std::string* error);
 

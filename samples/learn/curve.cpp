@@ -19,14 +19,14 @@ constexpr Color kPaper{252, 252, 250}, kInk{32, 34, 40}, kGrey{120, 124, 132}, k
 constexpr Color kSteps{168, 186, 214}, kMean{44, 94, 168}, kHeldOut{206, 92, 40};
 constexpr double kWidth = 560, kHeight = 320, kLeft = 52, kRight = 20, kTop = 52, kBottom = 44;
 
-// Where numbers lie on the page.
+// Layout of numbers on the page.
 struct Axes {
   double last_step, least, most;
   double x(double step) const { return kLeft + step / last_step * (kWidth - kLeft - kRight); }
   double y(double loss) const { return kTop + (most - loss) / (most - least) * (kHeight - kTop - kBottom); }
 };
 
-// A step between marks on an axis, of 1, 2 or 5 times a power of ten, so that there are at most `most` of them.
+// A distance between tick marks of 1, 2 or 5 times a power of ten, so that there are at most `most` of them.
 double mark_distance(double range, int most) {
   const double power = std::pow(10.0, std::floor(std::log10(range / most)));
   for (const double times : {1.0, 2.0, 5.0})
@@ -59,7 +59,7 @@ void draw_axes(cairo_t* c, const Axes& axes, const std::string& unit) {
   samples::write(c, "nats for a " + unit, kLeft - 30, kTop - 10);
 }
 
-// Sums of neighbours, so that thousands of steps are a line that can be read.
+// Averages neighbours, so that the line of thousands of steps is readable.
 std::vector<double> means(const std::vector<float>& values, size_t reach) {
   std::vector<double> sums(values.size() + 1, 0.0), result(values.size());
   for (size_t i = 0; i < values.size(); ++i) sums[i + 1] = sums[i] + static_cast<double>(values[i]);
@@ -74,7 +74,7 @@ template <class Values>
 void draw_line(cairo_t* c, const Axes& axes, const Values& losses, Color color, double width) {
   samples::use(c, color);
   cairo_set_line_width(c, width);
-  cairo_new_path(c);  // text leaves a point
+  cairo_new_path(c);  // drawing text leaves a current point
   for (size_t i = 0; i < losses.size(); ++i)
     cairo_line_to(c, axes.x(static_cast<double>(i)), axes.y(static_cast<double>(losses[i])));
   cairo_stroke(c);
@@ -146,10 +146,10 @@ bool read_losses(const std::string& path, Losses* losses, std::string* error) {
     if (held_out) words >> word;
     words >> step >> word;
     char* end = word.data();
-    const float loss = std::strtof(word.c_str(), &end);  // a loss may be NaN or infinite, which streams do not read
+    const float loss = std::strtof(word.c_str(), &end);  // a loss may be NaN or infinite, which streams do not parse
     if (!words || end == word.data() || *end != '\0' || step < 0 ||
         (!held_out && static_cast<size_t>(step) != read.of_steps.size())) {
-      *error = path + " has a line that is no loss: " + line;
+      *error = path + " has a line without a loss: " + line;
       return false;
     }
     if (held_out)

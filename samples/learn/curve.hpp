@@ -7,9 +7,9 @@
 
 namespace learn {
 
-// In nats for each character or token.
+// In nats per character or token.
 struct Losses {
-  std::vector<float> of_steps;  // of each step's own rows
+  std::vector<float> of_steps;  // of each step's own batch
   struct HeldOut {
     int64_t step;
     float loss;
@@ -17,7 +17,7 @@ struct Losses {
   std::vector<HeldOut> held_out;
 };
 
-// False: *error is one sentence. Lines are "step TAB loss" and "held-out TAB step TAB loss".
+// Returns false with a sentence in *error if it fails. Lines are "step TAB loss" and "held-out TAB step TAB loss".
 bool write_losses(const Losses& losses, const std::string& path, std::string* error);
 bool read_losses(const std::string& path, Losses* losses, std::string* error);
 // `unit`: "character" or "token".

@@ -22,7 +22,7 @@ bool read_lines(const std::string& path, std::vector<Line>* lines, std::string* 
   }
   for (const Line& line : *lines)
     if (line.answer.empty()) {
-      *error = path + ": nothing is answered to \"" + line.said + "\"";
+      *error = path + " has no answer to \"" + line.said + "\"";
       return false;
     }
   return !lines->empty();
@@ -63,7 +63,7 @@ Status Speech::whole(const Line& line, std::vector<int32_t>* ids, size_t* answer
   if (status != Status::Ok) return status;
   *answer = 0;
   while (*answer < before.size() && *answer < ids->size() && before[*answer] == (*ids)[*answer]) ++*answer;
-  // What the template writes behind the end of an answer is not the character's.
+  // The template's text after the end of an answer is not the character's.
   while (ids->size() > *answer + 1 && !ends(ids->back())) ids->pop_back();
   return Status::Ok;
 }

@@ -1,4 +1,4 @@
-// A file of what a character answers, and the same as rows of tokens.
+// A file of questions and a character's answers, and the same as rows of tokens.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,18 @@ struct Line {
   std::string said, answer;
 };
 
-// Lines "> what is said", each followed by lines of the answer, as in the characters of talk. False: *error is one sentence.
+// Lines "> question", each followed by lines of the answer, as in the characters of talk. Returns false with a sentence in *error if it
+// fails.
 bool read_lines(const std::string& path, std::vector<Line>* lines, std::string* error);
 
-// Writes texts as the model reads them.
+// Tokenizes texts with the model's template.
 class Speech {
  public:
   // The model's file must have a tokenizer and a chat template.
   heed::Status open(const heed::DecoderModel& model, const heed::Log& log);
-  // What comes before the answer.
+  // The tokens before the answer.
   heed::Status prompt(const std::string& said, std::vector<int32_t>* ids) const;
-  // All of a line; the answer and its end begin at *answer.
+  // All tokens of a line. The answer and its end begin at *answer.
   heed::Status whole(const Line& line, std::vector<int32_t>* ids, size_t* answer) const;
   bool ends(int32_t id) const { return id == eos_ || id == answer_end_; }
   std::string text_of(const std::vector<int32_t>& ids) const;

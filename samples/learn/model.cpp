@@ -112,7 +112,7 @@ Status Model::save(const std::string& path) const { return optimizer_.save(state
 Status Model::step(const Batch& batch, int64_t number, float* loss, heed::train::StepReport* report) {
   std::vector<heed::train::StepWords> words(static_cast<size_t>(optimizer_.groups()));
   for (size_t group = 0; group < words.size(); ++group) {
-    // The second group is that of biases and of factors of norms.
+    // The second group has biases and scales of norms.
     const heed::train::StepNumbers numbers = {.rate = rate_at(config_.rate, config_.steps, number),
                                               .weight_decay = group == 0 ? 0.05f : 0.0f,
                                               .beta2 = 0.99f,
@@ -139,14 +139,15 @@ Status Model::write(const std::string& start, int64_t count, float temperature, 
   Status status = heed::sample_words({.temperature = temperature}, &settings);
   std::vector<int32_t> ids = numbers_of(start, config_.characters);
   if (ids.empty()) ids.push_back(0);
-  // Positions are places in the window. Once it slides they change for all characters, with their keys and values: there is no cache.
+  // Positions are indices in the window. Once it slides they change for all characters, and with them keys and values, so that there is no
+  // cache.
   for (int64_t i = 0; i < count && status == Status::Ok; ++i) {
     const size_t seen = std::min(ids.size(), static_cast<size_t>(config_.context));
     int32_t next = 0;
     const heed::HostBuffer buffers[] = {
         {"ids", std::span(ids).last(seen)}, {"settings", settings}, {"next", std::span(&next, 1)}};
     const heed::ExtentValue extents[] = {{"tokens", static_cast<int64_t>(seen)}};
-    // Each draw has bits of its own.
+    // Each draw has its own random bits.
     status = writes_.run(buffers, extents,
                          {.seed = static_cast<uint32_t>(random_bits(seed, static_cast<uint64_t>(i))), .state = state_});
     if (status != Status::Ok || next < 0) break;

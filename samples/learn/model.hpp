@@ -1,4 +1,4 @@
-// A causal model of characters: the graphs that learn, judge and write, all with the weights of one State.
+// A causal character-level model: the graphs that train, evaluate and write, all with the weights of one State.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,13 @@
 
 namespace learn {
 
-// What a checkpoint is continued with.
+// The configuration stored in a checkpoint.
 struct Config {
   int layers = 4;
   int64_t width = 128, heads = 4, context = 128, batch = 16;
   float dropout = 0.1f;
   uint32_t seed = 1;
-  int64_t steps = 1500;  // of the whole training, which the rate goes by
+  int64_t steps = 1500;  // of the whole training, which determine the learning rate
   float rate = 2e-3f;
   std::string characters;
 };
@@ -30,17 +30,17 @@ class Model {
   const Config& config() const { return config_; }
   int64_t weights() const;
 
-  // Fresh weights: matrices are drawn from a normal distribution that keeps the variance of rows (Glorot & Bengio 2010), factors
-  // of norms are 1, biases 0.
+  // Initial weights: matrices are normal with a deviation that preserves the variance of rows (Glorot & Bengio 2010), scales of norms are
+  // 1, biases 0.
   heed::Status begin();
-  // The file of weights and moments, as Optimizer::save writes it.
+  // The file of weights and moments, written by Optimizer::save.
   heed::Status load(const std::string& path);
   heed::Status save(const std::string& path) const;
 
-  // One step of AdamW. *loss is that before the step, in nats for each character.
+  // One step of AdamW. *loss is the loss before the step, in nats per character.
   heed::Status step(const Batch& batch, int64_t number, float* loss, heed::train::StepReport* report);
   heed::Status judge(const Batch& batch, float* loss);
-  // Goes on from `start` by so many characters, each of which is given to `each`.
+  // Continues `start` by so many characters, and passes each to `each`.
   heed::Status write(const std::string& start, int64_t count, float temperature, uint32_t seed,
                      const std::function<void(char)>& each);
 

@@ -18,9 +18,9 @@ struct Options {
   bool fresh = false;
 };
 
-// Trains a model of characters from nothing, then writes. An exit code.
+// Trains a character-level model from random weights, then writes. Returns an exit code.
 int learn_text(Options& options);
-// Adapts a language model to a character's lines, and shows its answers before and after.
+// Adapts a language model to a character's lines, and prints its answers before and after.
 int adapt(Options& options);
 
 }  // namespace learn

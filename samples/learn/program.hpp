@@ -1,4 +1,4 @@
-// What the modes of the program share.
+// Code that both modes share.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace learn {
 using samples::bad_input, samples::failed, samples::kBadInput, samples::kFailed, samples::kInterrupted, samples::kOk,
     samples::program_log;
 
-// Opens the device that an option names, and prints its word. An exit code.
+// Opens the device that an option names, and prints its name. Returns an exit code.
 int open_device(const std::string& select, heed::Device* device);
 
 void catch_interrupts();

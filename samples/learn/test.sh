@@ -13,7 +13,7 @@ same() { report "$1" "$(cmp "$2" "$3" 2>&1)"; }
 
 small=(--layers 1 --width 32 --heads 2 --context 32 --batch 4 --every 1000)
 whole=$folder/whole again=$folder/again halves=$folder/halves
-steps=2000  # they take half a second or more, so that Ctrl-C comes before the last
+steps=2000  # they take at least half a second, so that Ctrl-C arrives before the last one
 
 # --- Good input ----------------------------------------------------------------------------------------------------
 check "learns and writes" 0 "step $steps of $steps: loss [0-9.]+, held out [0-9.]+" --out "$whole" --steps $steps "${small[@]}"
@@ -26,7 +26,7 @@ report "the loss of what was held out falls" "$(awk -v a="$first" -v b="$last" '
 check "the same again" 0 "step $steps of $steps" --out "$again" --steps $steps "${small[@]}"
 same "the same bits at a second training" "$whole/model.safetensors" "$again/model.safetensors"
 
-# An interrupted training goes on to the same bits.
+# An interrupted training continues to the same bits.
 "$program" "${on[@]}" --out "$halves" --steps $steps "${small[@]}" >"$folder/log" 2>&1 &
 pid=$!
 while [[ ! -s $folder/log ]] && kill -0 $pid 2>/dev/null; do sleep 0.02; done
@@ -34,7 +34,7 @@ kill -INT $pid 2>/dev/null
 wait $pid
 code=$?
 report "Ctrl-C keeps what was learned" "$([[ $code -eq 130 ]] && [[ -s $halves/model.safetensors ]] || echo "exit code $code: $(<"$folder/log")")"
-# A disk that is full, of which a limit on the size of files is one kind, leaves what was there.
+# If the disk is full, here by a limit on file sizes, earlier files stay.
 cp -r "$halves" "$folder/before"
 full=$(trap '' XFSZ; ulimit -f 100; check "a full disk" 2 "model.safetensors cannot be written" --out "$halves" --steps $steps "${small[@]}")
 echo "$full"
@@ -43,7 +43,7 @@ report "a full disk leaves what was there" "$(diff -r "$folder/before" "$halves"
 check "the same command goes on" 0 "step $steps of $steps|^[0-9]+ weights" --out "$halves" --steps $steps "${small[@]}"
 same "to the same bits" "$whole/model.safetensors" "$halves/model.safetensors"
 
-# A training whose numbers overflow says so, and its folder can still be gone on with.
+# A training whose numbers overflow says so, and can still continue from its folder.
 check "a rate that is too large" 0 "step 40 of 40" --out "$folder/wild" --steps 40 --rate 1 "${small[@]}"
 sed -i 's/^7\t.*/7\tnan/' "$folder/wild/losses.tsv"
 check "a loss that is no number" 0 "Adam" --out "$folder/wild" --start Adam --steps 40
@@ -85,26 +85,26 @@ same "to the same adapters" "$adapters/adapter_model.safetensors" "$folder/voice
 check "no such text" 2 "cannot be read" --text "$folder/none" --out "$folder/n" "${small[@]}"
 echo short >"$folder/short"
 check "a text that is too short" 2 "are needed, or a shorter --context" --text "$folder/short" --out "$folder/n" "${small[@]}"
-check "another text than before" 2 "learned another text" --text "$folder/bytes" --out "$whole"
-check "writing before learning" 2 "nothing was learned yet" --out "$folder/n" --write 10
+check "another text than before" 2 "was trained on another text" --text "$folder/bytes" --out "$whole"
+check "writing before learning" 2 "has no saved model" --out "$folder/n" --write 10
 check "a width that heads do not divide" 2 "multiple of twice" --out "$folder/n" --width 36 --heads 4
 check "no such lines" 2 "cannot be read" --lora "$folder/none" --model "$tiny" --out "$folder/n"
 check "a file without lines" 2 "no line that begins with" --lora "$folder/short" --model "$tiny" --out "$folder/n"
 printf '> unanswered\n' >"$folder/unanswered"
-check "a line without an answer" 2 "nothing is answered" --lora "$folder/unanswered" --model "$tiny" --out "$folder/n"
+check "a line without an answer" 2 "has no answer to" --lora "$folder/unanswered" --model "$tiny" --out "$folder/n"
 check "no model" 2 "--model" --lora "$folder/lines" --out "$folder/n"
 check "a model that is none" 2 "short" --lora "$folder/lines" --model "$folder/short" --out "$folder/n"
-check "other lines than before" 2 "learned other lines" --lora <(sed 's/or/er/' "$folder/lines") --model "$tiny" --out "$folder/voice"
-check "a folder of the other mode" 2 "of another of its modes" --lora "$folder/lines" --model "$tiny" --out "$whole"
+check "other lines than before" 2 "was trained on other lines" --lora <(sed 's/or/er/' "$folder/lines") --model "$tiny" --out "$folder/voice"
+check "a folder of the other mode" 2 "no model for this mode" --lora "$folder/lines" --model "$tiny" --out "$whole"
 on=(--device nonsense)
 check "no such device" 2 "no device" --out "$folder/n" "${small[@]}"
 on=(--device cpu)
-check "a rate that is no number" 105 "rate|NUMBER" --rate nan --out "$folder/n"
+check "a rate that is no number" 2 "rate" --rate nan --out "$folder/n"
 cp -r "$whole" "$folder/damaged"
 head -c 1000 "$whole/model.safetensors" >"$folder/damaged/model.safetensors"
 check "damaged weights" 2 "model.safetensors" --out "$folder/damaged" --write 10
 echo '{' >"$folder/damaged/config.json"
-check "a damaged model" 2 "no model of this program" --out "$folder/damaged" --write 10
+check "a damaged model" 2 "no model for this mode" --out "$folder/damaged" --write 10
 touch "$folder/file"
 check "a folder that cannot be made" 2 "cannot be written" --out "$folder/file/x" --steps 2 "${small[@]}"
 

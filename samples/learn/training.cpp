@@ -36,7 +36,7 @@ class Training {
     std::string error;
     if (code == kOk && interrupted()) {
       if (!task_.keep(&error)) return bad_input(error);
-      std::fprintf(stderr, "\nlearn: interrupted after %zu steps, which are kept in %s; the same command goes on\n",
+      std::fprintf(stderr, "\nlearn: interrupted after %zu steps, saved in %s; the same command continues\n",
                    losses_.of_steps.size(), task_.folder.c_str());
       return kInterrupted;
     }
@@ -48,19 +48,19 @@ class Training {
     float loss = 0;
     heed::train::StepReport report;
     const heed::Status status = task_.step(step, &loss, &report);
-    if (status != heed::Status::Ok) return failed("learning", status);
+    if (status != heed::Status::Ok) return failed("training", status);
     losses_.of_steps.push_back(loss);
     if (report.taken < 0)
-      std::fprintf(stderr, "\nlearn: step %lld was left out, since its gradient is not finite\n",
+      std::fprintf(stderr, "\nlearn: step %lld was skipped, since its gradient is not finite\n",
                    static_cast<long long>(step));
     return kOk;
   }
 
-  // Judges, keeps and shows what was learned so far.
+  // Evaluates, saves a checkpoint, and prints a sample.
   int tell(int64_t steps, double seconds, bool last) {
     float loss = 0;
     const heed::Status status = task_.judge(&loss);
-    if (status != heed::Status::Ok) return failed("judging", status);
+    if (status != heed::Status::Ok) return failed("evaluation", status);
     losses_.held_out.push_back({steps - 1, loss});
     bar_.reset();
     std::printf("step %lld of %lld: loss %.3f, held out %.3f; %.0f ms a step", static_cast<long long>(steps),

@@ -1,4 +1,4 @@
-// Files that are whole, or not there.
+// Files that are either complete or absent.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace learn {
 
-// Files that are written beside those that are there, and take their names once all of them are whole.
+// Writes files beside the existing ones, and renames them once all are complete.
 class Unfinished {
  public:
   Unfinished() = default;
@@ -17,7 +17,7 @@ class Unfinished {
     std::error_code none;
     for (const std::string& path : paths_) std::filesystem::remove(place_of(path), none);
   }
-  // Where to write what `path` will name.
+  // The temporary path for `path`.
   std::string add(const std::string& path) { return place_of(paths_.emplace_back(path)); }
   bool finish(std::string* error) {
     std::error_code failed;

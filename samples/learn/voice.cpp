@@ -54,7 +54,7 @@ Status Voice::compile() {
   if (status == Status::Ok) status = lora_.add_to(&optimizer_);
   if (status != Status::Ok) return status;
   lora_.apply(judges);
-  // The mean over the tokens of answers; the others have the label -100, and a loss of 0.
+  // The mean over the tokens of answers. The others have the label -100, and a loss of 0.
   const heed::Tensor rows = judges.mean(judges.cross_entropy(logits, next), 1);
   const heed::Tensor all = judges.mean(judges.reshape(rows, {1, config_.batch}), 1);
   const heed::Tensor loss = judges.mul(all, judges.input("share", {1}));
@@ -112,7 +112,7 @@ Status Voice::save_adapters(const std::string& folder) const {
   return status == Status::Ok ? lora_.save(folder, matrices, name_, log_) : status;
 }
 
-// Rows shorter than the longest end in tokens that nobody learns, and none before them sees.
+// Rows shorter than the longest are padded with tokens that have no loss, and that no earlier token sees.
 Status Voice::run(heed::Plan& plan, const std::vector<const Row*>& rows, const heed::train::StepNumbers& numbers,
                   float* loss, heed::train::StepReport* report) {
   size_t longest = 2, labels = 0;
@@ -152,7 +152,7 @@ Status Voice::step(const std::vector<Row>& rows, int64_t number, float* loss, he
 Status Voice::judge(const std::vector<Row>& rows, float* loss) {
   double sum = 0, count = 0;
   for (size_t first = 0; first < rows.size(); first += static_cast<size_t>(config_.batch)) {
-    std::vector<const Row*> some;  // the last ones are judged twice where the batch is not full
+    std::vector<const Row*> some;  // the last rows are evaluated twice if the batch is not full
     for (size_t i = 0; i < static_cast<size_t>(config_.batch); ++i)
       some.push_back(&rows[std::min(first + i, rows.size() - 1)]);
     float one = 0;
@@ -166,7 +166,7 @@ Status Voice::judge(const std::vector<Row>& rows, float* loss) {
 }
 
 Status Voice::answer(const std::string& said, bool learned, int64_t most, std::string* text) {
-  std::vector<heed::train::LoraMatrix> matrices;  // the initial ones change nothing
+  std::vector<heed::train::LoraMatrix> matrices;  // initial adapters change nothing
   Status status = learned ? lora_.read(optimizer_, state_, &matrices) : lora_.initial(config_.seed, &matrices);
   if (status == Status::Ok) status = optimizer_.load(speaking_, heed::train::host_tensors(matrices), log_);
   std::vector<int32_t> ids, answer;

@@ -1,4 +1,4 @@
-// A language model that learns a character's voice by adapters (LoRA) beside its weights, which stay as they are, quantized or not.
+// A language model that learns a character's voice by adapters (LoRA) beside its frozen weights, quantized or not.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace learn {
 
-// What a checkpoint is continued with.
+// The configuration stored in a checkpoint.
 struct VoiceConfig {
   int64_t rank = 8;
-  int layers = 0;  // the last so many have adapters; 0: half of them
+  int layers = 0;  // the number of last layers with adapters; 0: half of all
   int64_t batch = 4;
   uint32_t seed = 1;
   int64_t steps = 60;
   float rate = 1.5e-3f;
-  std::string lines;  // a fingerprint of what it learns
+  std::string lines;  // a fingerprint of the training data
 };
 
 class Voice {
@@ -33,20 +33,20 @@ class Voice {
   std::string about() const;
 
   heed::Status begin();
-  // A file of adapters and moments, as Optimizer::save writes it.
+  // A file of adapters and moments, written by Optimizer::save.
   heed::Status load(const std::string& path);
   heed::Status save(const std::string& path) const;
-  // The adapters alone, for PEFT and heed::train::Lora.
+  // Writes only the adapters, for PEFT and heed::train::Lora.
   heed::Status save_adapters(const std::string& folder) const;
 
   struct Row {
     std::vector<int32_t> ids;
-    size_t answer = 0;  // where it begins
+    size_t answer = 0;  // index of its first token
   };
-  // One step of AdamW on config().batch of the rows, which the number decides.
+  // One step of AdamW on config().batch rows, which the step number determines.
   heed::Status step(const std::vector<Row>& rows, int64_t number, float* loss, heed::train::StepReport* report);
   heed::Status judge(const std::vector<Row>& rows, float* loss);
-  // The likeliest answer of up to `most` tokens: with adapters as they were learned, or without any.
+  // The greedy answer of up to `most` tokens, with the learned adapters or without any.
   heed::Status answer(const std::string& said, bool learned, int64_t most, std::string* text);
 
  private:

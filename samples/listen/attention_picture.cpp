@@ -17,7 +17,7 @@ constexpr double kStep = 0.02;  // seconds of a column
 
 struct Row {
   const heed::SpeechWord* word;
-  double window;  // where its attention begins, in seconds
+  double window;  // the second at which its attention begins
 };
 
 class Painter {
@@ -70,11 +70,11 @@ class Painter {
     write(c_, text_of(row), left() - 8, y + kRow - 5, 1);
     const std::vector<float>& looked = row.word->attention;
     const float most = std::max(*std::max_element(looked.begin(), looked.end()), 1e-9f);
-    cairo_set_antialias(c_, CAIRO_ANTIALIAS_NONE);  // else the edges of cells form a pattern of their own
+    cairo_set_antialias(c_, CAIRO_ANTIALIAS_NONE);  // else the edges of cells form a visible pattern
     fill_rectangle(c_, left(), y, (end_ - begin_) * second_, kRow - 1, samples::viridis(0));
     for (size_t i = 0; i < looked.size(); ++i) {
       const double from = row.window + kStep * static_cast<double>(i);
-      // The root makes small weights visible.
+      // The square root makes small weights visible.
       const double share = std::sqrt(static_cast<double>(looked[i] / most));
       if (from < end_)
         fill_rectangle(c_, x_of(from), y, x_of(from + kStep) - x_of(from), kRow - 1, samples::viridis(share));
@@ -88,7 +88,7 @@ class Painter {
   }
 
   void paint_axis(double y) {
-    // A label each so many seconds, as far apart as they can be read.
+    // A label every so many seconds, as far apart as they are readable.
     double every = 0.5;
     while (every * second_ < 44) every *= 2;
     use_font(c_, 10);

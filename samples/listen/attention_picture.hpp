@@ -1,4 +1,4 @@
-// A picture of what the model looked at in the sound while it told each word.
+// Draws where in the sound the model attends for each word.
 #pragma once
 
 #include <string>
@@ -8,10 +8,11 @@
 
 namespace listen {
 
-// More words are rows too many to be read; those beyond are left out.
+// More words would be unreadable rows; the rest is left out.
 inline constexpr size_t kMostPictureWords = 64;
 
-// A PNG file: words downwards, time to the right, and a frame around when each was said. Segments have words. False: *error is one sentence.
+// A PNG file: words downwards, time to the right, and a frame around the time of each. Segments must have words. Returns false with a
+// sentence in *error if it fails.
 bool draw_words(const std::vector<heed::SpeechSegment>& segments, const std::string& path, std::string* error);
 
 }  // namespace listen

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Gets the model Whisper tiny.en (MIT) in CTranslate2's form, if it is not there, and prints its folder.
+# Gets the model Whisper tiny.en (MIT) in CTranslate2's format, unless it exists, and prints its folder.
 #   fetch_model.sh [FOLDER]      default: .cache/whisper-tiny.en of the repository
 set -euo pipefail
 

@@ -1,4 +1,4 @@
-// Files, heard from front to back, and the microphone.
+// Transcribes files from front to back, and the microphone.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Gives `take` each piece of what is heard in a file, and the seconds of its step.
+// Passes each piece of a file's text to `take`, with the seconds of its step.
 template <class Take>
 int hear(const std::string& path, const heed::SpeechOptions& options, const heed::SpeechRecognizer& model, Take take) {
   samples::Sound sound;
@@ -26,7 +26,7 @@ int hear(const std::string& path, const heed::SpeechOptions& options, const heed
   std::vector<float> samples;
   while (status == heed::Status::Ok && !(samples.empty() && ear.seconds() > 0)) {
     if (!sound.read(&samples)) return bad_input(sound.error());
-    if (samples.empty() && ear.seconds() == 0) return bad_input(path + ": holds no sound");
+    if (samples.empty() && ear.seconds() == 0) return bad_input(path + " holds no sound");
     status = ear.push(samples);
     if (samples.empty()) ear.finish();
     while (status == heed::Status::Ok && ear.busy()) {

@@ -9,13 +9,13 @@ namespace listen {
 
 enum class Form { Text, Subtitles, Json, Ids };
 
-// Prints the segments of a file as they come.
+// Prints the segments of a file as they arrive.
 class Printer {
  public:
   // `words`: a line or a subtitle for each word.
   Printer(Form form, bool words) : form_(form), words_(words) {}
   void print(const heed::SpeechSegment& segment);
-  void finish();  // a file is over
+  void finish();  // ends a file
 
  private:
   Form form_;

@@ -1,4 +1,4 @@
-// The device and the model that the program listens with.
+// The program's device and model.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,25 @@ using samples::bad_input, samples::failed, samples::kBadInput, samples::kFailed,
 struct Options {
   std::string model, device;
   std::vector<std::string> files;
-  std::string picture;  // of attention; "": none
+  std::string picture;  // file for the picture; "": none
   Form form = Form::Text;
   bool list = false;
-  int bench = 0;               // how many times
-  double seconds = 0;          // of the microphone; 0: up to Ctrl-C
+  int bench = 0;               // number of runs
+  double seconds = 0;          // for the microphone; 0: until Ctrl-C
   uint32_t threads = 0;        // of the CPU; 0: all
-  std::string weights, cache;  // "": as in the file; f32
+  std::string weights, cache;  // "": the file's; f32
   bool round_rows = false;
   heed::SpeechOptions speech;
 };
 
-// Prints why it failed, and gives the exit code.
+// Prints why it failed, and returns the exit code.
 int open_model(const Options& options, heed::Device* device, heed::SpeechRecognizer* model);
 
-// Prints what is said in each file.
+// Prints the text of each file.
 int hear_files(const Options& options, const heed::SpeechRecognizer& model);
-// Prints what is said into the microphone.
+// Prints the text of the microphone.
 int caption(const Options& options, const heed::SpeechRecognizer& model);
-// Times it, several times.
+// Times transcription, several times.
 int bench(const Options& options, const heed::Device& device, const heed::SpeechRecognizer& model);
 
 }  // namespace listen

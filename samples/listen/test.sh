@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the listen program on good and on bad inputs, with a tiny model of tests/speech that hears nonsense, or with Whisper tiny.en. One line
+# Runs the listen program on good and on bad inputs, with a tiny model of tests/speech that prints nonsense, or with Whisper tiny.en. One
+# line
 # per case: "ok NAME" or "FAIL NAME: why".
 #   test.sh PROGRAM [FOLDER [WHISPER]]
 set -uo pipefail
@@ -12,7 +13,7 @@ model=$root/tests/speech/english
 recording=$root/tests/speech/open-door.wav
 source "$root/samples/cases.sh"
 
-# The recording in other forms, and files that are none.
+# The recording in other formats, and files that are no sound.
 python3 - "$recording" "$folder" <<'EOF'
 import array, struct, sys, wave
 recording, folder = sys.argv[1:]
@@ -57,10 +58,10 @@ open(f"{folder}/text.txt", "w").write("This is no sound.\n")
 open(f"{folder}/cut.wav", "wb").write(open(recording, "rb").read()[:30])
 EOF
 
-# In place of a microphone, SDL reads samples from a file, and silence behind its end.
+# In place of a microphone, SDL reads samples from a file, and then silence.
 export SDL_AUDIODRIVER=disk SDL_DISKAUDIOFILEIN=$folder/spoken.raw SDL_DISKAUDIODELAY=8
-draws=$([[ $("$program" --help) == *--attention* ]] && echo yes)  # not where cairo is missing
-hears=$([[ $(ldd "$program") == *SDL2* ]] && echo yes)  # not where SDL2 is missing
+draws=$([[ $("$program" --help) == *--attention* ]] && echo yes)  # missing without cairo
+hears=$([[ $(ldd "$program") == *SDL2* ]] && echo yes)  # missing without SDL2
 
 if [[ -n $whisper ]]; then
   use=(--model "$whisper")
@@ -90,7 +91,7 @@ fi
 # --- Good input --------------------------------------------------------------------------------------------------
 tiny=(--model "$model")
 first=$("$program" --device cpu "${tiny[@]}" --ids "$recording")
-# 51,429 samples, of which a window of this model has 6,400.
+# 51,429 samples; a window of this model has 6,400.
 report "a list for each window" "$([[ $(grep -cE '^\[[0-9]+(, [0-9]+)*\]$' <<<"$first") -eq 9 ]] || echo "$first")"
 for form in f32 24; do says "the same from $form" "$first" "${tiny[@]}" --ids "$folder/$form.wav"; done
 for form in 8 stereo 48 half silence; do check "$form" 0 '^\[[0-9, ]*\]$' "${tiny[@]}" --ids "$folder/$form.wav"; done
@@ -112,7 +113,7 @@ check "help" 0 "--model" --help
 check "devices" 0 "cpu" --list
 
 # --- Bad input ---------------------------------------------------------------------------------------------------
-check "no model" 2 "--model is needed" "$recording"
+check "no model" 2 "--model is missing" "$recording"
 if [[ -n $hears ]]; then
   SDL_AUDIODRIVER=none check "no microphone" 2 "^listen: there is no microphone: .*none" "${tiny[@]}"
   SDL_DISKAUDIOFILEIN=$folder/no-such.raw check "a microphone that is not there" 2 "there is no microphone" "${tiny[@]}"
@@ -131,12 +132,12 @@ check "a file of no samples" 2 "empty.wav" "${tiny[@]}" "$folder/empty.wav"
 check "a sample that is no number" 2 "sample 5000 is" "${tiny[@]}" "$folder/nan.wav"
 check "a language that the model has not" 2 "language 'de'" "${tiny[@]}" --language de "$recording"
 check "a translation" 2 "does not translate" "${tiny[@]}" --translate "$recording"
-check "words of ids" 2 "tells no words" "${tiny[@]}" --words --ids "$recording"
+check "words of ids" 2 "excludes --words" "${tiny[@]}" --words --ids "$recording"
 if [[ -n $draws ]]; then
   check "a picture of two files" 2 "needs one sound file" "${tiny[@]}" --attention "$folder/looks.png" "$recording" "$recording"
   check "a picture that cannot be written" 2 "no-such/looks.png" "${tiny[@]}" --attention "$folder/no-such/looks.png" "$recording"
 fi
 check "two forms" 2 "excludes" "${tiny[@]}" --ids --json "$recording"
-check "a pause that is no number" 2 "no number" "${tiny[@]}" --pause nan "$recording"
+check "a pause that is no number" 2 "not a number" "${tiny[@]}" --pause nan "$recording"
 check "a device that is not there" 2 "no-such-device" "${tiny[@]}" --device no-such-device "$recording"
 [[ $failures -eq 0 ]]

@@ -1,5 +1,5 @@
-"""Runs six models of PyTorch and their ports to heed, and the rows of the page From PyTorch, on the same random weights and inputs, and says how far
-the results are apart.
+"""Runs six PyTorch models and their ports to heed, and the rows of the page From PyTorch, on the same random weights and inputs,
+and prints how far the results are apart.
 
     python samples/ports/check.py                        # all, on every device of this machine
     python samples/ports/check.py --device cpu vit t5    # some, on one device
@@ -27,7 +27,7 @@ import t5
 import table
 import vit
 
-# The most that |heed - PyTorch| may be, as a share of the largest |PyTorch| of the same output.
+# The largest |heed - PyTorch|, relative to the largest |PyTorch| of the same output.
 LIMIT = 1e-5
 
 PORTS = {name: port for module in (encoder, encoder_decoder, vit, t5, conv_front_end, ppo, table) for name, port in module.PORTS.items()}
@@ -40,7 +40,7 @@ def made(name):
 
 
 def is_right(name, port, device):
-    """Prints the largest error, and each that is beyond LIMIT."""
+    """Prints the largest error, and each error beyond LIMIT."""
     errors = port.errors_on(device)
     wrong = {output: error for output, error in errors.items() if not error <= LIMIT}
     print(f"{'FAIL' if wrong else 'ok'} {name} on {device.info.word}: {max(errors.values()):.1e}")

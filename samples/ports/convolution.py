@@ -1,4 +1,4 @@
-"""Weights of convolutions as heed has them: the channels last, as in all of its tensors."""
+"""Weights of convolutions in heed's layout: channels last, as in all of its tensors."""
 
 import torch
 

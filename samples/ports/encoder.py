@@ -11,7 +11,7 @@ WIDTH, HEADS, HIDDEN, LAYERS = 64, 4, 128, 2
 
 def in_pytorch(norm_first):
     layer = nn.TransformerEncoderLayer(WIDTH, HEADS, HIDDEN, activation="gelu", batch_first=True, norm_first=norm_first)
-    # Nested tensors would make the rows of padding zeros, in eval mode without gradients.
+    # Nested tensors would zero padded rows, in eval mode without gradients.
     return nn.TransformerEncoder(layer, LAYERS, norm=nn.LayerNorm(WIDTH), enable_nested_tensor=False)
 
 

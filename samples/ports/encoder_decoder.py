@@ -61,7 +61,7 @@ def port():
     source, target = torch.randint(VOCABULARY, (3, 17)), torch.randint(VOCABULARY, (3, 11))
     padding = torch.arange(17) >= torch.tensor([[17], [9], [2]])
     logits = module(source, target, padding)
-    # heed's whole numbers have 32 bits.
+    # heed's integers have 32 bits.
     return Port(in_heed(), module.state_dict(), {"source": source.int(), "target": target.int(), "padding": padding}, {"logits": logits})
 
 

@@ -1,4 +1,4 @@
-"""A port: a graph of heed, and what PyTorch computes from the same weights and inputs."""
+"""A port: a heed graph, and PyTorch's results for the same weights and inputs."""
 
 from typing import Dict, Mapping, NamedTuple
 
@@ -8,12 +8,12 @@ import heed
 
 
 class Port(NamedTuple):
-    """What check.py runs.
+    """The input of check.py.
 
-    - graph: heed's; its inputs and outputs have the names below.
-    - weights: for Device.upload, a state_dict().
-    - inputs: tensors of PyTorch that each run is given.
-    - expected: the results in PyTorch."""
+        - graph: heed's; its inputs and outputs have the names below.
+        - weights: for Device.upload, a state_dict().
+        - inputs: PyTorch tensors, for each run.
+        - expected: PyTorch's results."""
 
     graph: heed.Graph
     weights: Mapping[str, torch.Tensor]
@@ -35,7 +35,7 @@ def relative_error(a: torch.Tensor, b: torch.Tensor) -> float:
 
 
 def ready(module: torch.nn.Module) -> torch.nn.Module:
-    """The module with random numbers in all weights, since a norm of ones and zeros hides mistakes, and with its dropout off."""
+    """The module with random numbers in all weights, since norms of ones and zeros hide mistakes, and with dropout off."""
     with torch.no_grad():
         for p in module.parameters():
             p += 0.1 * torch.randn(p.shape)

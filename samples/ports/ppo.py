@@ -58,7 +58,7 @@ def port():
     agent = ready(Agent())
     inputs = {"seen": torch.randn(STEPS, SEEN), "actions": torch.randint(ACTIONS, (STEPS,)),
               "advantages": torch.randn(STEPS), "returns": torch.randn(STEPS)}
-    with torch.no_grad():  # of a policy that is not the present one, so that some ratios are clipped
+    with torch.no_grad():  # of an older policy, so that some ratios are clipped
         taken = agent(inputs["seen"])[0].log_softmax(-1).gather(-1, inputs["actions"][:, None]).squeeze(-1)
         inputs["old_log_probs"] = taken + 0.3 * torch.randn(STEPS)
     loss = loss_in_pytorch(agent, **inputs)

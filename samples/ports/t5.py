@@ -13,9 +13,9 @@ BUCKETS, FARTHEST, LONGEST = 32, 128, 256
 
 
 def buckets(length):
-    """The bucket of the distance of each key from each query, i32 [length, length]: one for each small distance, wider ones up to
-    FARTHEST, and as many again for keys behind the query. A table from the host, since logarithms at the edges of buckets may round
-    differently on two devices."""
+    """The bucket of each key's distance from each query, i32 [length, length]: one for each small distance, wider ones up to
+    FARTHEST, and as many again for keys after the query. The table is computed on the host, since logarithms at bucket edges may
+    round differently on two devices."""
     distance = np.arange(length)[None, :] - np.arange(length)[:, None]
     half, exact = BUCKETS // 2, BUCKETS // 4
     far = exact + np.log(np.maximum(abs(distance), 1) / exact) / np.log(FARTHEST / exact) * (half - exact)
@@ -80,7 +80,7 @@ def in_heed():
     x = g.input("x", [batch, tokens, WIDTH])
     table = g.weight("layer.0.SelfAttention.relative_attention_bias.weight", [BUCKETS, HEADS])
     of_pairs = g.constant("buckets", buckets(LONGEST))[:tokens, :tokens]
-    bias = g.embedding(table, of_pairs).permute(2, 0, 1)  # [heads, queries, keys], the same for each of the batch
+    bias = g.embedding(table, of_pairs).permute(2, 0, 1)  # [heads, queries, keys], the same for the whole batch
     attention = heed.nn.MultiHeadOptions(
         heads=HEADS, d_k=HEAD_WIDTH, names=heed.nn.AttentionNames(q="q", k="k", v="v", out="o"), bias=False, out_bias=False,
         scale=1.0, score_bias=bias)

@@ -53,7 +53,7 @@ def weights_of(model):
 
 def code_of_rows():
     """The code in the first two cells of each row."""
-    tables = PAGE.read_text().split("## What each construct becomes")[1].split("## What is no row")[0]
+    tables = PAGE.read_text().split("## What each construct becomes")[1].split("## Beyond single expressions")[0]
     for line in re.findall(r"^\| `.*", tables, re.M):
         row = re.fullmatch(r"\| `([^`]+)` \| `([^`]+)` \|[^|]*\|", line)
         if row is None:
@@ -62,7 +62,7 @@ def code_of_rows():
 
 
 def attention(q, k, v, attn_mask=None):
-    """What functional.scaled_dot_product_attention does, which PyTorch has since 2.0."""
+    """functional.scaled_dot_product_attention, which PyTorch has since 2.0."""
     scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
     return (scores if attn_mask is None else scores.masked_fill(~attn_mask, float("-inf"))).softmax(-1) @ v
 

@@ -1,5 +1,5 @@
-"""A golden file: the inputs and weights of an attention system, and what it computes from them (tests/goldens/README.md), or the
-gradients of both (tests/goldens-gradients/README.md)."""
+"""A golden file: the inputs and weights of an attention system with its results (tests/goldens/README.md), or with the gradients of
+both (tests/goldens-gradients/README.md)."""
 
 import pathlib
 
@@ -16,8 +16,8 @@ INPUTS = {"x", "y", "q", "k", "v", "ids", "x_ids", "y_ids", "enc_out", "mask", "
 
 
 class Case:
-    """One file. `return_weights` asks the systems for attention weights, and `extents` for lengths that may differ from run to
-    run, with maxima above the file's."""
+    """One file. `return_weights` requests attention weights from the systems, and `extents` makes lengths extents with maxima above
+    the file's."""
 
     def __init__(self, path, return_weights=False, extents=False):
         file = heed.Checkpoint(path)
@@ -28,11 +28,11 @@ class Case:
         self._metadata = file.metadata
         self._extents = extents
         self._letters = {}
-        self.fed = {}  # the arrays of a run, by the names of inputs
+        self.fed = {}  # the arrays of a run, by input name
         self.inputs = {}  # heed's tensors of these
-        self.leaves = {}  # PyTorch's inputs and weights, by name; of a file of gradients they collect those
+        self.leaves = {}  # PyTorch's inputs and weights, by name; for a file of gradients these collect them
 
-    # What the file holds.
+    # The file's contents.
 
     def __contains__(self, name):
         return name in self.arrays
@@ -49,7 +49,7 @@ class Case:
 
     @property
     def upstream(self):
-        """The gradients that the system's results have, by the names of the results."""
+        """The upstream gradients, by the names of the results."""
         given = {"expected" + name[len("grad_out"):].replace(".", "_", 1): a for name, a in self.arrays.items()
                  if name.startswith("grad_out")}
         assert given.keys() <= self.expected.keys()
@@ -62,7 +62,8 @@ class Case:
 
     @property
     def nan_rows(self):
-        """[B, S_q], true where a query sees no key: heed gives zero weights there, and PyTorch NaN. None: there are no such rows."""
+        """[B, S_q], true for queries without visible keys: heed gives them zero weights, and PyTorch NaN. None if there are no such
+        rows."""
         return self.arrays.get("nan_rows")
 
     @property
@@ -75,7 +76,7 @@ class Case:
 
     def input(self, g, name, axes, array=None):
         """The input `name` of the graph, whose axes are letters: b (batch), q and k (lengths), or any other for a constant size.
-        None if the file has none of this name. A file may leave out the outer axes of a mask."""
+        None if the file has none of this name. A file may omit the outer axes of a mask."""
         if array is None:
             array = self.arrays.get(name)
         if array is None:
@@ -83,13 +84,13 @@ class Case:
         return self.feed(g, name, [self._size(g, letter, size) for letter, size in zip(axes[-array.ndim:], array.shape)], array)
 
     def feed(self, g, name, shape, array):
-        """An input of this shape, which each run gets this array for."""
+        """An input of this shape, for which each run gets this array."""
         self.fed[name] = array
         self.inputs[name] = g.input(name, shape, {"float32": "f32", "int32": "i32"}.get(array.dtype.name, "u8"))
         return self.inputs[name]
 
     def _size(self, g, letter, size):
-        known = self._letters.setdefault(letter, size)  # a size of 1 beside it is broadcast
+        known = self._letters.setdefault(letter, size)  # a size of 1 broadcasts
         if not self._extents or letter not in "bqk" or size != known:
             return size
         return g.extent({"b": "batch", "q": "queries", "k": "keys"}[letter], 2 * size + 1)
@@ -103,14 +104,14 @@ class Case:
         return self.leaves.get(name)
 
     def load(self, module):
-        """The module, in eval mode and with the file's weights, which must be all that it has."""
+        """The module, in eval mode and with the file's weights, which must be exactly its own."""
         module.load_state_dict({name: torch.from_numpy(a) for name, a in self.weights.items()})
         self.leaves.update(module.named_parameters())
         return module.eval()
 
 
 def named(results, *names):
-    """Results of a function that returns one tensor or several, by these names; those that nobody asked for are left out."""
+    """Results of a function that returns one tensor or several, by these names; unrequested ones are left out."""
     if not isinstance(results, tuple):
         results = (results,)
     return {name: tensor for name, tensor in zip(names, results) if tensor is not None}

@@ -1,11 +1,11 @@
-"""Runs the 30 attention systems of the golden files in heed, and in PyTorch beside it, forward and backward, and compares both with
-the stored results.
+"""Runs the 30 attention systems of the golden files in heed and in PyTorch, forward and backward, and compares both with the stored
+results.
 
     python samples/python/compare.py                        # on every device of this machine
     python samples/python/compare.py --device cpu 000 003   # one device, some families
     python samples/python/compare.py --draw build/maps      # and draws the attention maps with matplotlib
 
-README.md beside this file says what to install. Without PyTorch, heed is compared with the stored results alone.
+README.md beside this file says what to install. Without PyTorch, heed is compared with the stored results only.
 """
 
 import argparse
@@ -48,10 +48,10 @@ def dead_rows(results, nan_rows):
 
 
 def problems_of(path, device):
-    """What is wrong with heed's results of a file on a device, and how far they are from the stored ones and from PyTorch's.
+    """Errors of heed's results for a file on a device, and their largest differences from the stored ones and from PyTorch's.
 
-    A file is run three times: as a program would run it, with lengths that may differ from run to run, and with the attention
-    weights asked for, which other kernels compute."""
+        A file is run three times: with fixed sizes, with extents, and with attention weights as an output, which other kernels
+        compute."""
     problems, worst, beside = [], 0.0, 0.0
     in_torch = run_pytorch(path) if torch is not None else {}
     done = set()
@@ -72,7 +72,7 @@ def problems_of(path, device):
                 problems.append(f"{name} is {far:.1e} from the stored result with {options}")
             if name in in_torch:
                 c = in_torch[name]
-                # A query that sees no key is NaN in PyTorch, and in the rest of its row.
+                # For a query without visible keys PyTorch gives NaN, also in the rest of its row.
                 rows = np.isnan(c).any(-1)
                 if (rows != (False if nan_rows is None else nan_rows)).any():
                     problems.append(f"{name} is NaN in PyTorch in other rows than the file says")
@@ -87,11 +87,11 @@ def problems_of(path, device):
 
 
 def draw(device, folder):
-    """Attention maps of one file of each system that has weights: heed's, PyTorch's, and how they differ."""
+    """Draws attention maps of one file of each system that has weights: heed's, PyTorch's, and their difference."""
     import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot
-    from PIL import Image  # which matplotlib needs itself
+    from PIL import Image  # a dependency of matplotlib
 
     rows = []
     for system in SYSTEMS:

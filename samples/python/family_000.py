@@ -1,7 +1,7 @@
-"""Family 000: attention whose projections are fused. Masks [B, S] are true where a key is left out.
+"""Family 000: attention with fused projections. Masks [B, S] are true for padded keys.
 
-One weight `wqkv` holds the rows of queries, keys and values. Where keys come from another sequence, `wq` holds the queries and
-`wkv` keys and values. The three flavours of attention are one function with other options.
+One weight `wqkv` has the rows of queries, keys and values. If keys come from another sequence, `wq` has the queries and `wkv` keys
+and values. The three flavours of attention are one function with different options.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""Family 001: post-norm transformer layers. Masks are 0 where a key is left out, by giving its score the value -1e9.
+"""Family 001: post-norm transformer layers. Masks are 0 for padded keys, whose scores become -1e9.
 
-So a query that sees no key looks at all of them alike, also at those that causality hides. Projections have no bias, and values
-may be of another width than queries and keys.
+So a query without visible keys attends to all keys equally, also to those that causality hides. Projections have no bias, and
+values may have another width than queries and keys.
 """
 
 import heed

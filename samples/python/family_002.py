@@ -1,6 +1,6 @@
 """Family 002: one head at a time, without a batch, on weights [in, out] that are plain parameters: y = x W.
 
-002.causal also gives its stages: the scores, the weights before the mask, those times a triangle, and the weights.
+002.causal also returns its stages: the scores, the weights before the mask, those times a triangle, and the weights.
 """
 
 import numpy as np

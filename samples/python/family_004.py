@@ -1,7 +1,7 @@
-"""Family 004: torch.nn.MultiheadAttention inside an encoder-decoder transformer. Masks are true where a key is left out.
+"""Family 004: torch.nn.MultiheadAttention inside an encoder-decoder transformer. Masks are true for padded keys.
 
-Linear layers stand in front of each attention: two for each of query, key and value, or one in a decoder's second attention.
-Layers are post-norm. The transformer takes embedded tokens, and padding is where an id is `pad_token_id`.
+Linear layers precede each attention: two for each of query, key and value, or one in a decoder's second attention. Layers are
+post-norm. The transformer reads embedded tokens, and padding is where an id is `pad_token_id`.
 """
 
 import math
@@ -16,7 +16,7 @@ from pytorch import nn, torch
 # --- PyTorch -----------------------------------------------------------------------------------------------------------------
 
 class InProj(nn.Module):
-    """torch.nn.MultiheadAttention, whose in_proj_weight the files call in_proj.weight."""
+    """torch.nn.MultiheadAttention, whose in_proj_weight is in_proj.weight in the files."""
 
     def __init__(self, width, heads):
         super().__init__()
@@ -104,7 +104,7 @@ class Transformer(nn.Module):
             x = layer(x, x_padding)[0]
         for layer in self.decoders:
             y, own, crossed = layer(y, x, causal, y_padding, x_padding)
-        seed_wiring = self.decoders[-1](embedded, x, causal, y_padding, x_padding)[0]  # as if each layer had the embedded target
+        seed_wiring = self.decoders[-1](embedded, x, causal, y_padding, x_padding)[0]  # as if each layer read the embedded target
         logits = self.out(y)
         return logits.softmax(-1), logits, x, y, seed_wiring, own, crossed
 
@@ -182,7 +182,7 @@ def post_norm(case):
 
 
 def streams(case, inputs, prefix):
-    """Linear layers in front of an attention, two for each of query, key and value, or one: .q, .k, .v, then .qa, .ka, .va."""
+    """Linear layers before an attention, two for each of query, key and value, or one: .q, .k, .v, then .qa, .ka, .va."""
     for end in ("", "a"):
         names = [prefix + role + end for role in "qkv"]
         if names[0] + ".weight" in case:
@@ -191,7 +191,7 @@ def streams(case, inputs, prefix):
 
 
 def attention_block(case, x, memory, layer, names, options):
-    """The block's output, and its weights if they are asked for. `names`: of its streams, attention and norm."""
+    """The block's output, and its weights if requested. `names`: of its inputs, attention and norm."""
     before, attended, norm = (layer + name for name in names)
     y = heed.nn.attention(*streams(case, [x, memory, memory], before + "."), attended, options)
     y, weights = y if case.return_weights else (y, None)
@@ -240,7 +240,7 @@ def torch_mha_in_heed(case, g):
     if not case.return_weights:
         return named(results, "expected")
     y, weights = results
-    return named((y, g.mean(weights, 1), weights), "expected", "expected_attn", "weights")  # PyTorch gives the mean over heads
+    return named((y, g.mean(weights, 1), weights), "expected", "expected_attn", "weights")  # PyTorch returns the mean over heads
 
 
 def encoder_in_heed(case, g):

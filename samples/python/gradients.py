@@ -1,4 +1,4 @@
-"""The backward passes of the systems: heed.train.gradients, and PyTorch's backward() beside it.
+"""The gradients of the systems by heed.train.gradients and by PyTorch's backward().
 
 A file of gradients has the upstream gradient of each result, and the gradient of every input and weight.
 """
@@ -12,13 +12,13 @@ from systems import SYSTEMS, distance
 
 
 def in_heed(device, path, **options):
-    """The results of one file, the gradients by the names of what they are of, and the case."""
+    """The results of one file, its gradients by name, and the case."""
     case = Case(path, **options)
     g = heed.Graph()
     results = {name: tensor for name, tensor in SYSTEMS[case.system][1](case, g).items() if name in case}
     upstream = [(results[name], case.feed(g, "gradient of " + name, results[name].shape, array))
                 for name, array in case.upstream.items()]
-    # A weight that the system has not asked for is a leaf on which nothing depends.
+    # A weight that the system does not use is a leaf on which nothing depends.
     of = [case.inputs[name] if name in case.inputs else g.weight(name, a.shape) for name, a in case.gradients.items()]
     for name, tensor in results.items():
         g.output(name, tensor)
@@ -36,7 +36,7 @@ def in_pytorch(path):
     sum((results[name] * torch.from_numpy(array)).sum() for name, array in case.upstream.items()).backward()
     found = {}
     for name, array in case.gradients.items():
-        leaf = case.leaves.get(name)  # nothing depends on what the system has not asked for
+        leaf = case.leaves.get(name)  # nothing depends on unused weights
         found[name] = np.zeros_like(array) if leaf is None or leaf.grad is None else leaf.grad.numpy()
     return {name: tensor.detach().numpy() for name, tensor in results.items()}, found
 
@@ -45,11 +45,11 @@ WAYS = ({}, {"extents": True})
 
 
 def problems_of(path, device, ways=WAYS):
-    """What is wrong with heed's gradients of a file on a device, and how far they are from the stored ones and from PyTorch's. A file
-    is run twice: as a program would run it, and with lengths that may differ from run to run."""
+    """Errors of heed's gradients for a file on a device, and their largest differences from the stored ones and from PyTorch's. A
+    file is run twice: with fixed sizes, and with extents."""
     problems, worst, beside = [], 0.0, 0.0
     torch_results, torch_gradients = in_pytorch(path) if torch is not None else ({}, {})
-    # A query that sees no key is NaN in PyTorch, and so are the gradients of what it looked at. heed and the files pass none there.
+    # For a query without visible keys PyTorch gives NaN, also in the gradients of its keys. heed and the files pass no gradient there.
     has_nan = any(np.isnan(a).any() for a in torch_results.values())
     for options in ways:
         results, gradients, case = in_heed(device, path, **options)

@@ -1,4 +1,4 @@
-"""PyTorch, if it is installed. Without it the classes of the families can still be defined, and heed's half of them runs."""
+"""PyTorch, if it is installed. Without it the classes of the families can still be defined, and their heed functions run."""
 
 try:
     import torch

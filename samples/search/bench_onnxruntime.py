@@ -1,11 +1,11 @@
-"""heed's CPU device beside onnxruntime on the same model, processor and threads, in the same run.
+"""Compares heed's CPU device with onnxruntime on the same model, processor and threads, in the same run.
 
   python -m venv venv && venv/bin/pip install numpy onnx onnxruntime safetensors
   venv/bin/python bench_onnxruntime.py MODEL_FOLDER HEED_PROGRAM [--rounds 5] [--seconds 1]
 
-Each round times heed and then onnxruntime, so that other work on the machine slows both. A row's ratio is the time of
-onnxruntime divided by that of heed: the median over the rounds, the least and the greatest. Above 1, heed is faster.
-onnxruntime runs with standard operators, which it fuses, and with its own fused operators; a row takes the faster one."""
+Each round times heed and then onnxruntime, so that other work on the machine slows both. A row's ratio is the time of onnxruntime
+divided by that of heed: the median over the rounds, the least and the greatest. Above 1, heed is faster. onnxruntime runs with
+standard operators, which it fuses, and with its own fused operators; a row uses the faster one."""
 import argparse
 import json
 import os
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-# Some machines set these variables for all numeric programs, which slows some of them down.
+# Some machines set these variables for all numeric programs, which slows some of these down.
 UNWANTED = [name for name in os.environ if name.startswith(("OPENBLAS_", "OMP_", "MKL_", "ORT_"))]
 if UNWANTED:
     clean = {name: value for name, value in os.environ.items() if name not in UNWANTED}

@@ -1,8 +1,8 @@
-"""A BERT encoder as an ONNX model, made from a Hugging Face directory: the reference for results and speed.
+"""A BERT encoder as an ONNX model, made from a Hugging Face folder: the reference for results and speed.
 
-build(directory) uses standard operators only, in the order of the published model. build(directory, fused=True) uses
-onnxruntime's own fused operators (com.microsoft), which are its fastest on a CPU. make(config, weights) does the same with
-what was read elsewhere."""
+build(directory) uses standard operators only, in the order of the published model. build(directory, fused=True) uses onnxruntime's
+own fused operators (com.microsoft), which are its fastest on a CPU. make(config, weights) does the same with a configuration and
+weights from elsewhere."""
 import json
 import pathlib
 
@@ -173,8 +173,8 @@ def build(directory, fused=False, details=False):
 
 
 def make(config, weights, fused=False, details=False):
-    """ONNX bytes. Inputs ids, keep, types [B, S] int32; output sentence [B, C]. With details also the output of
-    the last layer (tokens), the pooler (pooled) and, with plain operators, attention.0, attention.1, ..."""
+    """ONNX bytes. Inputs ids, keep, types [B, S] int32; output sentence [B, C]. With details also the output of the last layer
+    (tokens), the pooler (pooled) and, with plain operators, attention.0, attention.1, ..."""
     encoder = (FusedEncoder if fused else Encoder)(config, weights)
     inputs = [helper.make_tensor_value_info(n, TensorProto.INT32, ["batch", "tokens"]) for n in ("ids", "keep", "types")]
     tokens = encoder.encode("ids", "keep", "types")

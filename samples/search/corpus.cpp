@@ -49,19 +49,19 @@ bool read_file(const std::string& path, std::string* text, std::string* error) {
   }
   const uint64_t bytes = std::filesystem::file_size(path, code);
   if (!code && bytes > kMaxBytes) {
-    *error = path + " has " + std::to_string(bytes) + " bytes; at most " + std::to_string(kMaxBytes) + " are read";
+    *error = path + " has " + std::to_string(bytes) + " bytes; the limit is " + std::to_string(kMaxBytes);
     return false;
   }
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  // The file is read in pieces, because the size of a device or a pipe is not known and may have no end.
+  // Reads the file in pieces, since the size of a device or a pipe is unknown and may be infinite.
   for (size_t read = 0; file && read <= kMaxBytes; read += static_cast<size_t>(file.gcount())) {
     text->resize(read + kPiece);
     file.read(text->data() + read, kPiece);
     text->resize(read + static_cast<size_t>(file.gcount()));
   }
   if (text->size() > kMaxBytes) {
-    *error = path + " has more than the " + std::to_string(kMaxBytes) + " bytes that are read";
+    *error = path + " exceeds the limit of " + std::to_string(kMaxBytes) + " bytes";
     return false;
   }
   if (file.eof() && !file.bad()) return true;
@@ -87,7 +87,7 @@ bool read_corpus(const std::string& path, Corpus* corpus, std::string* error) {
       continue;
     }
     if (corpus->lines.size() == kMaxLines) {
-      *error = path + " has more than the " + std::to_string(kMaxLines) + " lines that can be searched";
+      *error = path + " exceeds the limit of " + std::to_string(kMaxLines) + " lines";
       return false;
     }
     if (!is_valid(line)) ++corpus->broken;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Gets the model all-MiniLM-L6-v2 (Apache-2.0), if it is not there.
+# Gets the model all-MiniLM-L6-v2 (Apache-2.0), unless it exists.
 #   fetch_model.sh [FOLDER]      default: .cache/all-MiniLM-L6-v2 of the repository
 set -euo pipefail
 

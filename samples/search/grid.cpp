@@ -18,7 +18,7 @@ constexpr int kLabelColumns = 14;  // longer tokens are cut
 constexpr Color kPaper{252, 252, 250}, kInk{32, 34, 40}, kGrey{110, 114, 122};
 
 struct Layout {
-  size_t tokens = 0;          // how many are drawn
+  size_t tokens = 0;          // number of drawn tokens
   double cell = 0, side = 0;  // the sides of a cell and of a matrix
   double label = 0;           // font size of the tokens
   double left = 0, top = 0;   // room for tokens beside and above the matrices
@@ -51,7 +51,7 @@ Layout lay_out(cairo_t* c, const heed::TextAttention& attention) {
   return l;
 }
 
-// Draws the weights of one head. A row shows how much of its attention a token gives to each token.
+// Draws the weights of one head. A row shows the attention of one token to each token.
 void matrix(cairo_t* c, const heed::TextAttention& attention, const Layout& l, int64_t layer, int64_t head) {
   const size_t all = attention.tokens.size();
   const float* weights = attention.weights.data() + static_cast<size_t>(layer * attention.heads + head) * all * all;

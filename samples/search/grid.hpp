@@ -7,10 +7,10 @@
 
 namespace search {
 
-// Only the first tokens of a longer text are drawn: with more, cells would be too small to tell apart.
+// Only the first tokens of a longer text are drawn, since more cells would be too small.
 inline constexpr size_t kMaxPictureTokens = 48;
 
-// False: *error is one sentence.
+// Returns false with a sentence in *error if it fails.
 bool write_attention(const heed::TextAttention& attention, const std::string& title, const std::string& path,
                      std::string* error);
 

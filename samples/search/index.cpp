@@ -29,7 +29,7 @@ std::string hex(uint64_t value) {
   return text;
 }
 
-// Waits until the bytes are on the disk, so that the rename that follows does not get there first.
+// Waits until the bytes are on the disk, so that the rename that follows does not happen first.
 bool flush_to_disk(std::FILE* file) {
   if (std::fflush(file) != 0) return false;
 #ifdef _WIN32
@@ -99,7 +99,7 @@ Load load_index(const std::string& path, Index* wanted, std::string* why) {
   const std::vector<int64_t> shape = {static_cast<int64_t>(wanted->lines), static_cast<int64_t>(wanted->width)};
   if (vectors == nullptr || vectors->shape != shape ||
       heed::read_f32(*vectors, reason.log(), &wanted->vectors) != heed::Status::Ok) {
-    *why = "is damaged: its vectors are not those of " + std::to_string(wanted->lines) + " lines";
+    *why = "is damaged: it does not have the vectors of " + std::to_string(wanted->lines) + " lines";
     return Load::Foreign;
   }
   return Load::Ok;
@@ -138,7 +138,7 @@ std::vector<Hit> nearest(const Index& index, const std::vector<float>& query, si
   std::vector<Hit> hits(index.lines);
   for (size_t line = 0; line < index.lines; ++line) {
     const float* vector = index.vectors.data() + line * index.width;
-    float sum[8] = {};  // eight sums that do not depend on each other, so that compilers use vectors
+    float sum[8] = {};  // eight independent sums, so that compilers use vectors
     size_t i = 0;
     for (; i + 8 <= index.width; i += 8)
       for (size_t k = 0; k < 8; ++k) sum[k] += vector[i + k] * query[i + k];

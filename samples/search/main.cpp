@@ -1,6 +1,6 @@
-// Semantic search: finds the lines of a file whose meaning is nearest to what is typed.
+// Semantic search: finds the lines of a file whose meaning is nearest to the typed text.
 //   search --model all-MiniLM-L6-v2 --corpus intents.txt
-// Exit codes: 0 done, 1 a device failed, 2 the input is no good, 130 interrupted.
+// Exit codes: 0 done, 1 a device failed, 2 the input is invalid, 130 interrupted.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -16,6 +16,7 @@
 #include <heed/text_encoder.hpp>
 
 #include "../complaints.hpp"
+#include "../help.hpp"
 #include "../progress.hpp"
 #include "corpus.hpp"
 #include "grid.hpp"
@@ -26,8 +27,8 @@ namespace {
 using samples::bad_input, samples::failed, samples::kBadInput, samples::kFailed, samples::kInterrupted, samples::kOk,
     samples::program_log;
 
-// The number of texts per call of the encoder: many, so that it can sort them by length, but not all, so that the
-// program can stop and report progress between calls.
+// The number of texts per call of the encoder: many, so that it can sort them by length, but not all, so that the program can stop and
+// report progress between calls.
 constexpr size_t kChunk = 2048;
 
 struct Arguments {
@@ -62,7 +63,7 @@ heed::Status open_encoder(const Arguments& arguments, heed::Device& device, heed
   return heed::TextEncoder::open(device, arguments.model, options, encoder);
 }
 
-// Lets the encoder's callback, which counts the texts of one chunk, show the progress of the whole corpus.
+// Makes the encoder's callback, which counts the texts of one chunk, show the progress of the whole corpus.
 struct Work {
   samples::ProgressBar& bar;
   size_t before = 0, total = 0;
@@ -95,7 +96,7 @@ int embed(heed::TextEncoder& encoder, const search::Corpus& corpus, search::Inde
   bar.reset();
   std::fprintf(stderr, "read %zu lines in %.1f s\n", work.total, seconds);
   if (truncated > 0)
-    std::fprintf(stderr, "%zu lines are longer than %lld tokens; only that much of them counts\n", truncated,
+    std::fprintf(stderr, "%zu lines are longer than %lld tokens and are cut\n", truncated,
                  static_cast<long long>(encoder.max_tokens()));
   return kOk;
 }
@@ -122,14 +123,14 @@ int prepare_index(const Arguments& arguments, heed::TextEncoder& encoder, const 
     return bad_input(path + " " + why + "; --fresh replaces it, --index names another file");
   if (loaded == search::Load::Ok && !arguments.fresh) return kOk;
   if (loaded == search::Load::Stale)
-    std::fprintf(stderr, "the index %s %s; it is made anew\n", path.c_str(), why.c_str());
+    std::fprintf(stderr, "the index %s %s; it is replaced\n", path.c_str(), why.c_str());
 
   std::signal(SIGINT, on_interrupt);
   const int code = embed(encoder, corpus, index);
   std::string error;
   if (code == kInterrupted) std::fprintf(stderr, "\nsearch: interrupted; no index was written\n");
   if (code == kOk && !search::save_index(path, *index, &error))
-    std::fprintf(stderr, "search: %s; the answers do not need it\n", error.c_str());
+    std::fprintf(stderr, "search: %s; the answers are complete without it\n", error.c_str());
   std::signal(SIGINT, SIG_DFL);
   return interrupted ? kInterrupted : code;
 }
@@ -209,22 +210,28 @@ int run(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   Arguments arguments;
-  CLI::App app{"Finds the lines of a file that are nearest in meaning to a question", "search"};
+  CLI::App app{
+      "Example: search --model all-MiniLM-L6-v2 --corpus intents.txt\nFinds the lines of a file that are nearest in "
+      "meaning to a question.",
+      "search"};
+  app.formatter(std::make_shared<samples::Help>());
   app.add_option("--model", arguments.model, "folder with config.json, model.safetensors and tokenizer.json")
+      ->type_name("FOLDER")
       ->take_last();
-  app.add_option("--corpus", arguments.corpus, "text file; each line is one thing to find")->take_last();
-  const CLI::Option* query = app.add_option("--query", arguments.query,
-                                            "answer this and end; without it, questions are read from the keyboard");
-  app.add_option("--attention", arguments.attention, "PNG file for the attention of each query");
-  app.add_option("--index", arguments.index, "where the lines' vectors are kept; default: CORPUS.heed-index");
-  app.add_flag("--fresh", arguments.fresh, "make the index anew");
-  app.add_option("--device", arguments.device, "cpu, an index of --list, or part of a device's name; default: best")
+  app.add_option("--corpus", arguments.corpus, "text file whose lines are searched")->type_name("FILE")->take_last();
+  const CLI::Option* query =
+      app.add_option("--query", arguments.query, "answer this and end; else read questions from the keyboard");
+  app.add_option("--attention", arguments.attention, "draw the attention of each query")->type_name("PNG");
+  app.add_option("--index", arguments.index, "file for the lines' vectors; default: CORPUS.heed-index")
+      ->type_name("FILE");
+  app.add_flag("--fresh", arguments.fresh, "replace the index");
+  app.add_option("--device", arguments.device, "cpu, an index of --list, or a part of a name; default: best")
+      ->type_name("DEVICE")
       ->take_last();
-  app.add_option("--dtype", arguments.dtype, "arithmetic storage")
+  app.add_option("--dtype", arguments.dtype, "type of activations")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}))
       ->capture_default_str();
-  app.add_option("--weights", arguments.weights,
-                 "storage of matrices and tables; f16 and bf16 also beside f32; default: --dtype")
+  app.add_option("--weights", arguments.weights, "type of stored weights; default: --dtype")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "checkpoint"}));
   app.add_option("--batch", arguments.batch, "lines computed at once")
       ->check(CLI::Range(1, 256))
@@ -238,9 +245,9 @@ int main(int argc, char** argv) {
     return bad_input(error.what());
   }
   if (arguments.list) return samples::list_devices();
-  if (arguments.model.empty()) return bad_input("--model is needed; samples/search/fetch_model.sh gets one");
-  if (arguments.corpus.empty()) return bad_input("--corpus is needed, e.g. samples/search/intents.txt");
+  if (arguments.model.empty()) return bad_input("--model is missing; samples/search/fetch_model.sh downloads a model");
+  if (arguments.corpus.empty()) return bad_input("--corpus is missing; samples/search/intents.txt is an example");
   if (query->count() > 0 && arguments.query.find_first_not_of(" \t\r\n") == std::string::npos)
-    return bad_input("--query holds no text");
+    return bad_input("--query is empty");
   return run(arguments);
 }

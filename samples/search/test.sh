@@ -32,7 +32,7 @@ check "attention of a long question" 0 "too long and was cut" "${query[@]}" "$lo
 check "help" 0 "--corpus" --help
 check "devices" 0 "cpu" --list
 
-# --- Corpora that are odd ------------------------------------------------------------------------------------------
+# --- Unusual corpora -----------------------------------------------------------------------------------------------
 {
   printf '\xef\xbb\xbfthe first line\r\n\n   \nbroken \xff\xfe bytes\n\xc3\nthe old lighthouse\n'
   head -c 100000 /dev/zero | tr '\0' 'x'
@@ -50,12 +50,12 @@ check "one line" 0 "1\.000  one line" --model "$model" --corpus "$folder/one.txt
 check "empty question" 0 "What|^$|lines of" --model "$model" --corpus "$folder/one.txt"
 check "question of spaces and broken bytes" 0 " ms: " --model "$model" --corpus "$folder/one.txt" --query $' \xff '
 
-# --- Indexes that do not belong -----------------------------------------------------------------------------------
+# --- Indexes that do not match ------------------------------------------------------------------------------------
 printf 'another line\n' >>"$folder/one.txt"
-check "the corpus has changed" 0 "was made of other lines; it is made anew" --model "$model" --corpus "$folder/one.txt" --query one
+check "the corpus has changed" 0 "was made of other lines; it is replaced" --model "$model" --corpus "$folder/one.txt" --query one
 rm -rf "$folder/model" && cp -r "$model" "$folder/model"
 sed -i 's/"type_vocab_size": 2/"type_vocab_size": 2, "hidden_act": "relu"/; s/"hidden_act": "gelu",//' "$folder/model/config.json"
-check "another model's index" 0 "was made by another model; it is made anew" --model "$folder/model" --corpus "$folder/one.txt" --query one
+check "another model's index" 0 "was made by another model; it is replaced" --model "$folder/model" --corpus "$folder/one.txt" --query one
 check "the index of another precision" 0 "was computed in another precision|no f16|not supported|Unsupported" --model "$folder/model" --corpus "$folder/one.txt" --query one --dtype f16
 check "everything in bf16" 0 "in bf16$|not supported|Unsupported|no 16-bit" --model "$model" --corpus "$folder/one.txt" --query one --dtype bf16
 check "weights of bf16" 0 "in f32, weights bf16" --model "$model" --corpus "$folder/one.txt" --query one --weights bf16
@@ -72,15 +72,15 @@ check "replaced when asked to" 0 "read " "${query[@]}" one --index "$folder/cut"
 rm -f "$folder/pipe" && mkfifo "$folder/pipe"
 check "a pipe is not replaced" 2 "pipe is no regular file" "${query[@]}" one --index "$folder/pipe" --fresh
 report "the pipe is still there" "$([[ -p $folder/pipe ]] || echo "it is gone")"
-check "an index that cannot be written" 0 "cannot create .*the answers do not need it" "${query[@]}" one --index "$folder/none/index"
+check "an index that cannot be written" 0 "cannot create .*complete without it" "${query[@]}" one --index "$folder/none/index"
 
 # --- Bad input ------------------------------------------------------------------------------------------------------
-check "no model" 2 "--model is needed" --corpus "$corpus" --query a
-check "no corpus" 2 "--corpus is needed" --model "$model" --query a
+check "no model" 2 "--model is missing" --corpus "$corpus" --query a
+check "no corpus" 2 "--corpus is missing" --model "$model" --query a
 check "model folder that is not there" 2 "config.json" --model "$folder/nothing" --corpus "$corpus" --query a
 check "corpus that is not there" 2 "cannot read .*nothing.txt: No such file" --model "$model" --corpus "$folder/nothing.txt" --query a
 check "corpus that is a folder" 2 "is a folder" --model "$model" --corpus "$folder" --query a
-check "corpus without an end" 2 "/dev/zero has more than the [0-9]+ bytes that are read" --model "$model" --corpus /dev/zero --query a
+check "corpus without an end" 2 "/dev/zero exceeds the limit of [0-9]+ bytes" --model "$model" --corpus /dev/zero --query a
 check "corpus that cannot be read" 2 "cannot read /proc/self/mem" --model "$model" --corpus /proc/self/mem --query a
 for wrong in "--device nonsuch" "--model $folder/nothing"; do
   out=$("$program" --device cpu "${query[@]}" a $wrong 2>&1 </dev/null)
@@ -90,7 +90,7 @@ printf '\n \n\t\n' >"$folder/blank.txt"
 check "corpus without text" 2 "no line with text" --model "$model" --corpus "$folder/blank.txt" --query a
 : >"$folder/empty.txt"
 check "empty corpus" 2 "no line with text" --model "$model" --corpus "$folder/empty.txt" --query a
-check "a question without text" 2 "--query holds no text" "${query[@]}" " "
+check "a question without text" 2 "--query is empty" "${query[@]}" " "
 check "unknown device" 2 "nonsuch" --device nonsuch "${query[@]}" a
 check "unknown option" 2 "nonsense" --nonsense
 check "no answers asked for" 2 "--top" "${query[@]}" a --top 0
@@ -101,12 +101,12 @@ for _ in {1..200}; do cat "$root/samples/search/intents.txt"; done >"$folder/man
 "$program" --device cpu --model "$model" --corpus "$folder/one.txt" --query one >/dev/null 2>&1
 cp "$folder/one.txt.heed-index" "$folder/many.txt.heed-index"
 cp "$folder/many.txt.heed-index" "$folder/before"
-# In a shell without job control, background programs ignore SIGINT; env makes them notice it again.
+# In a shell without job control, background programs ignore SIGINT; env resets this.
 env --default-signal=INT "$program" --device cpu --model "$model" --corpus "$folder/many.txt" --batch 1 --query one \
   >"$folder/interrupted.log" 2>&1 &
 pid=$!
 for _ in {1..200}; do
-  grep -q 'made anew' "$folder/interrupted.log" 2>/dev/null && break
+  grep -q 'is replaced' "$folder/interrupted.log" 2>/dev/null && break
   sleep 0.02
 done
 sleep 0.1

@@ -18,7 +18,7 @@ class LookInfo {
   LookInfo(const Look& look, const LookBuffers& buffers, uint32_t slot)
       : buffers_{{"agents", buffers.agents}, {"look", buffers.look}, {"targets", buffers.targets}},
         extents_{{"agents", look.agents}, {"targets", look.targets}} {
-    const bool cross = look.flavour == Flavour::Cross;  // the others have no targets
+    const bool cross = look.flavour == Flavour::Cross;  // other flavours have no targets
     info_ = {.buffers = std::span(buffers_).first(cross ? 3 : 2),
              .extents = std::span(extents_).first(cross ? 2 : 1),
              .slot = slot};
@@ -57,7 +57,7 @@ Attention::Attention(const Gpu& gpu, const LookBuffers& look, const PickBuffers&
     std::vector<heed::HostTensor> read;
     for (const heed::HostTensor& tensor : rules.tensors())
       if (look_all.find_weight(tensor.name).valid()) read.push_back(tensor);
-    heed::Weights weights;  // plans keep them
+    heed::Weights weights;  // plans keep the weights alive
     require(device_.upload(read, &weights), "upload its weights");
     require(device_.compile(look_all, weights, &look_[i], {.timestamps = spread, .record_slots = slots}),
             "compile attention");

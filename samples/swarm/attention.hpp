@@ -1,4 +1,4 @@
-// heed as a guest of this renderer: it gets the renderer's device, and records attention into its frames.
+// heed in this renderer: it adopts the renderer's device, and records attention into its frames.
 #pragma once
 
 #include <heed/vulkan_frames.hpp>
@@ -14,10 +14,10 @@ struct LookBuffers {
   VkBuffer agents, targets, look;  // rows, rows, one result per agent (see shaders/shared.h)
 };
 struct PickBuffers {
-  VkBuffer row, weights;  // the picked agent's
+  VkBuffer row, weights;  // row of the picked agent
 };
 
-// Who looks at whom.
+// Which agents attend to which.
 struct Look {
   Flavour flavour = Flavour::Flock;
   uint32_t agents = 0, targets = 0;
@@ -26,15 +26,14 @@ struct Look {
 
 class Attention {
  public:
-  // Compiles plans for these flavours. With `spread`, record_part is used instead of record_look. It needs plans that measure their passes.
+  // Compiles plans for these flavours. With `spread` use record_part in place of record_look. It needs plans that measure their passes.
   Attention(const Gpu& gpu, const LookBuffers& look, const PickBuffers& pick, std::span<const Flavour> flavours,
             uint32_t slots, bool spread);
   heed::Device& device() { return device_; }
 
-  // Records every agent's attention. `slot` is the number of the frame in flight.
+  // Records the attention of all agents. `slot` is the index of the frame in flight.
   void record_look(VkCommandBuffer commands, const Look& look, uint32_t slot) const;
-  // Records the part after `cursor` that should fit into `budget_ms`, on buffers of the caller. `slot` is the number
-  // of the run in flight.
+  // Records the part after `cursor` that should fit into `budget_ms`, on the caller's buffers. `slot` is the index of the run in flight.
   void record_part(VkCommandBuffer commands, const Look& look, const LookBuffers& buffers, uint32_t slot,
                    double budget_ms, heed::vulkan::Cursor* cursor) const;
   // heed's side of the barrier before the recorded attention, and of the one after it.
@@ -49,7 +48,7 @@ class Attention {
   LookBuffers buffers_;
   PickBuffers picked_buffers_;
   heed::Device device_;
-  heed::Plan look_[kFlavourCount], picked_[kFlavourCount];  // by flavour
+  heed::Plan look_[kFlavourCount], picked_[kFlavourCount];  // plans by flavour
 };
 
 }  // namespace swarm

@@ -9,7 +9,7 @@ namespace {
 
 constexpr VkShaderStageFlags kStages =
     VK_SHADER_STAGE_COMPUTE_BIT | VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT;
-// Shaders that draw see nothing of what only a hunt needs, as devices limit how many buffers a stage sees.
+// Drawing shaders do not bind the buffers of a hunt, since devices limit the number of buffers in a stage.
 VkShaderStageFlags stages_of(uint32_t binding) {
   const bool of_hunt = binding >= SWARM_BIND_SEEN && binding < SWARM_BIND_FONT;
   return of_hunt ? VkShaderStageFlags{VK_SHADER_STAGE_COMPUTE_BIT} : kStages;

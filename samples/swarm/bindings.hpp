@@ -1,4 +1,4 @@
-// Everything that shaders see, in one descriptor set per frame in flight: see shaders/shared.h.
+// Everything that shaders bind, in one descriptor set per frame in flight: see shaders/shared.h.
 #pragma once
 
 #include <array>
@@ -15,16 +15,16 @@ class Bindings {
  public:
   explicit Bindings(const Gpu& gpu);
 
-  // The crowd's buffers. One pass writes what the next one reads, and the frames in flight share them.
+  // The crowd's buffers. One pass writes what the next one reads, and all frames in flight share them.
   Buffer agents, targets, look, trails, pick, weights, links;
-  // Those of a hunt: see shaders/shared.h.
+  // Buffers of a hunt: see shaders/shared.h.
   Buffer seen, action, lives, tried, places, picks, counts;
 
   VkPipelineLayout layout() const { return layout_; }
   void set_font(VkImageView view);
-  // Writes what shaders read about this frame. The GPU must be done with the slot.
+  // Writes the shaders' data of this frame. The GPU must have finished with the slot.
   void write(uint32_t slot, const Frame& frame, std::span<const Box> boxes);
-  // Gives what a hunt had counted by the last frame of this slot that the GPU has finished.
+  // Returns a hunt's counts up to the last frame of this slot that the GPU has finished.
   Counts tally(uint32_t slot) const;
   void bind(VkCommandBuffer commands, VkPipelineBindPoint point, uint32_t slot) const {
     vkCmdBindDescriptorSets(commands, point, layout_, 0, 1, &sets_[slot], 0, nullptr);

@@ -48,7 +48,7 @@ Owned<VkRenderPass> make_pass(const Gpu& gpu, VkFormat color, VkFormat depth, Vk
                                             VK_PIPELINE_STAGE_LATE_FRAGMENT_TESTS_BIT;
   constexpr VkAccessFlags kWrites = VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT | VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT;
   VkSubpassDependency dependencies[2] = {};
-  // Frames in flight share the images, so a frame waits until the one before has drawn.
+  // Frames in flight share the images, so that a frame waits until the one before has drawn.
   dependencies[0].srcSubpass = VK_SUBPASS_EXTERNAL;
   dependencies[0].srcStageMask = dependencies[0].dstStageMask = kDrawing;
   dependencies[0].srcAccessMask = kWrites;

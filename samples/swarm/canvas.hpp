@@ -1,5 +1,5 @@
-// A multisampled colour and depth image to draw into. It is resolved into the images of a window, or into one
-// that can be copied to the host.
+// A multisampled colour and depth image to draw into. It is resolved into the images of a window, or into one that can be copied to the
+// host.
 #pragma once
 
 #include "resources.hpp"
@@ -14,7 +14,7 @@ class Canvas {
   // The images are in `final_layout` after the pass.
   Canvas(const Gpu& gpu, VkFormat format, VkImageLayout final_layout);
 
-  // Takes new images to draw into. Drawing into the earlier ones must be finished.
+  // Replaces the images to draw into. Drawing into the earlier ones must be finished.
   void resize(VkExtent2D size, std::span<const VkImageView> views);
 
   VkRenderPass pass() const { return pass_; }

@@ -1,6 +1,5 @@
-// swarm_compare A.png B.png: prints the mean and the largest difference between two pictures, of 255. Both are
-// averaged over blocks of pixels first, because drivers differ in single pixels. Exit code 2: the pictures cannot be
-// read, or differ in size.
+// swarm_compare A.png B.png: prints the mean and the largest difference between two pictures, in steps of 255. Averages both over blocks of
+// pixels first, since drivers differ in single pixels. Exit code 2: the pictures cannot be read, or differ in size.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -47,7 +46,9 @@ int main(int argc, char** argv) {
   if (argc != 3) return std::fprintf(stderr, "usage: swarm_compare A.png B.png\n"), 2;
   if (!read(argv[1], &a) || !read(argv[2], &b)) return 2;
   if (a.width != b.width || a.height != b.height || a.colors.empty())
-    return std::fprintf(stderr, "swarm_compare: %dx%d and %dx%d\n", a.width, a.height, b.width, b.height), 2;
+    return std::fprintf(stderr, "swarm_compare: the pictures have %dx%d and %dx%d pixels\n", a.width, a.height, b.width,
+                        b.height),
+           2;
   double sum = 0, largest = 0;
   for (size_t i = 0; i < a.colors.size(); ++i) {
     const double apart = std::fabs(a.colors[i] - b.colors[i]);

@@ -27,7 +27,7 @@ Crowd::Crowd(const Gpu& gpu, const Bindings& b, double attention_ms, const Learn
 
 void Crowd::dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t slot, uint32_t invocations) const {
   vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-  // heed binds its own descriptor sets when it records, so these are bound again.
+  // heed binds its own descriptor sets while it records, so that these must be bound again.
   bindings_.bind(commands, VK_PIPELINE_BIND_POINT_COMPUTE, slot);
   vkCmdDispatch(commands, (invocations + SWARM_GROUP - 1) / SWARM_GROUP, 1, 1);
 }

@@ -90,7 +90,7 @@ float Font::write(Face face, std::string_view text, float x, float baseline, vec
   for (const char c : text) {
     const Letter* l = letter(face, c);
     if (l == nullptr) continue;
-    if (c != ' ')  // at whole pixels, because the shader fetches texels without filtering
+    if (c != ' ')  // at whole pixels, since the shader fetches texels without filtering
       boxes->push_back({vec4(std::round(x) + l->left, std::round(baseline) + l->top, l->width, l->height),
                         vec4(l->x, l->y, l->width, l->height), color, vec4(0)});
     x += l->advance;

@@ -14,14 +14,13 @@ inline constexpr int kFaces = 3;
 
 class Font {
  public:
-  // The faces' sizes are in points; `scale` is the number of pixels per point.
+  // Font sizes are in points; `scale` is the number of pixels per point.
   Font(const Gpu& gpu, float scale);
   VkImageView view() const { return image_.view; }
   float scale() const { return scale_; }
 
   float width(Face face, std::string_view text) const;
-  // Adds the letters of one line that starts at (x, baseline), in pixels, and returns where it ends. Leaves out bytes
-  // that are not ASCII.
+  // Adds the letters of one line that starts at (x, baseline), in pixels, and returns where it ends. Skips bytes that are not ASCII.
   float write(Face face, std::string_view text, float x, float baseline, vec4 color, std::vector<Box>* boxes) const;
 
  private:

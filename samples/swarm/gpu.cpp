@@ -28,7 +28,7 @@ namespace {
 
 VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
                                           const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
-  // Remarks of the loader and of drivers are left out: they are not about this program's calls.
+  // Leaves out messages of the loader and of drivers, which are not about this program's calls.
   if (data->pMessageIdName == nullptr || std::strcmp(data->pMessageIdName, "Loader Message") == 0) return VK_FALSE;
   ++*static_cast<uint32_t*>(user);
   std::fprintf(stderr, "swarm: validation: %s\n", data->pMessage);
@@ -69,7 +69,7 @@ bool matches(const std::string& wanted, size_t index, const char* name) {
 
 Gpu::Gpu(const GpuOptions& options) {
   const PFN_vkGetInstanceProcAddr get = find_loader();
-  if (get == nullptr) throw Failure("there is no Vulkan loader on this machine, and so no GPU to draw with");
+  if (get == nullptr) throw Failure("there is no Vulkan loader on this machine");
   volkInitializeCustom(get);
   try {
     create_instance(options);
@@ -174,7 +174,7 @@ void Gpu::choose_device(const std::string& wanted) {
     properties = candidate;
     family = candidate_family;
   }
-  if (count == 0) throw Failure("Vulkan knows no device on this machine");
+  if (count == 0) throw Failure("there is no Vulkan device on this machine");
   if (!named) throw Failure("no device matches '" + wanted + "'; there is " + names);
   if (physical == VK_NULL_HANDLE)
     throw Failure(std::string("no device with Vulkan 1.1 has a queue for graphics and compute") +

@@ -1,4 +1,4 @@
-// The renderer's own instance, device and queue, which it lends to heed later.
+// The renderer's own instance, device and queue, which heed adopts later.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 namespace swarm {
 
 struct GpuOptions {
-  std::string device;                            // part of a device's name, or its index; "": the fastest kind
-  bool validate = false;                         // the Khronos layer with synchronization validation
-  std::vector<const char*> instance_extensions;  // of the window system
-  // Set: the device must present to this surface. The Gpu destroys it.
+  std::string device;     // part of a device's name, or its index; "": the fastest kind of device
+  bool validate = false;  // the Khronos layer with synchronization validation
+  std::vector<const char*> instance_extensions;  // extensions that the window system needs
+  // If set, the device must present to this surface. The Gpu destroys it.
   std::function<VkSurfaceKHR(VkInstance)> make_surface;
 };
 
@@ -39,7 +39,7 @@ class Gpu {
   bool debug_utils = false;
   bool timestamps = false;
 
-  // The number of messages that the validation layer has given so far. Each was printed.
+  // The number of messages from the validation layer so far. Each was printed.
   uint32_t complaints() const { return complaints_; }
 
  private:

@@ -1,4 +1,4 @@
-// Runs without a window: the number of frames asked for, each of 1/60 s, then a picture.
+// Runs without a window: the requested number of frames, each of 1/60 s, then a picture.
 #include <cstdio>
 
 #include "measure.hpp"

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #if defined(_WIN32)
-// Declared here, because windows.h would bring its macros along.
+// Declared here, since windows.h would define its macros.
 extern "C" __declspec(dllimport) void* __stdcall LoadLibraryA(const char*);
 extern "C" __declspec(dllimport) void(__stdcall* __stdcall GetProcAddress(void*, const char*))();
 #else

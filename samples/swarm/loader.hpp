@@ -4,7 +4,7 @@
 
 namespace swarm {
 
-// vkGetInstanceProcAddr of the machine's Vulkan loader, or null if there is none.
+// Returns vkGetInstanceProcAddr of the machine's Vulkan loader, or null if there is none.
 PFN_vkGetInstanceProcAddr find_loader();
 
 }  // namespace swarm

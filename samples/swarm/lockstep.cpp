@@ -26,7 +26,7 @@ namespace {
 constexpr uint32_t kUsualFrames = 10000, kReported = 1000;
 constexpr char kMagic[] = "heed swarm replay 1\n";
 
-// A player who holds some keys for a while, then others.
+// A simulated player who holds some keys for a while, then others.
 class Player {
  public:
   explicit Player(uint32_t seed) : random_(seed) {}
@@ -54,7 +54,7 @@ void replay(const std::string& file, const std::string& device) {
   std::ifstream in(file, std::ios::binary);
   std::string magic(sizeof kMagic - 1, '\0');
   in.read(magic.data(), static_cast<std::streamsize>(magic.size()));
-  if (!in || magic != kMagic) throw Failure("--replay " + file + ": it is no replay");
+  if (!in || magic != kMagic) throw Failure("--replay: " + file + " is no replay");
   LockstepWorld world(device);
   uint32_t frame = 0;
   for (char keys[2]; in.read(keys, 2);) {
@@ -66,7 +66,7 @@ void replay(const std::string& file, const std::string& device) {
 
 #if !defined(_WIN32)
 
-// What goes over the wire for a frame: the keys that are pressed, and the hash of the world before.
+// The message of a frame: the pressed keys, and the hash of the world before.
 struct Message {
   uint32_t frame = 0;
   uint32_t keys = 0;
@@ -76,7 +76,7 @@ struct Message {
 class Socket {
  public:
   explicit Socket(int handle) : handle_(handle) {
-    if (handle < 0) throw Failure("--lockstep: no socket");
+    if (handle < 0) throw Failure("--lockstep: the system provides no socket");
   }
   ~Socket() { close(handle_); }
   Socket(const Socket&) = delete;
@@ -89,12 +89,12 @@ class Socket {
   }
   void send_all(const Message& message) const {
     if (send(handle_, &message, sizeof message, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof message))
-      throw Failure("--lockstep: the other process is gone");
+      throw Failure("--lockstep: the other process has ended");
   }
   Message receive() const {
     Message message;
     if (recv(handle_, &message, sizeof message, MSG_WAITALL) != static_cast<ssize_t>(sizeof message))
-      throw Failure("--lockstep: the other process is gone");
+      throw Failure("--lockstep: the other process has ended");
     return message;
   }
 
@@ -110,7 +110,7 @@ sockaddr_in loopback(uint32_t port) {
   return address;
 }
 
-// Plays all frames; `team` is 0 for the process that was started first. Gives what was pressed.
+// Plays all frames; `team` is 0 for the process that was started first. Returns the pressed keys.
 std::vector<PressedKeys> play(const Socket& other, LockstepWorld& world, uint32_t frames, size_t team) {
   std::vector<PressedKeys> all;
   Player player(static_cast<uint32_t>(team) * 77 + 5);
@@ -136,12 +136,12 @@ std::vector<PressedKeys> play(const Socket& other, LockstepWorld& world, uint32_
   return all;
 }
 
-// Connects before the device is opened: the host hears from a closed connection that it could not be.
+// Connects before the device is opened: if that fails, the host notices the closed connection.
 void join(uint32_t port, const std::string& device, uint32_t frames) {
   const Socket socket_to(socket(AF_INET, SOCK_STREAM, 0));
   const sockaddr_in address = loopback(port);
   if (connect(socket_to.handle(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    throw Failure("--lockstep: nobody listens");
+    throw Failure("--lockstep: the first process does not answer");
   socket_to.at_once();
   LockstepWorld world(device);
   play(socket_to, world, frames, 1);
@@ -154,7 +154,7 @@ void host(const LockstepOptions& options, const std::string& device, uint32_t fr
   auto* const any = reinterpret_cast<sockaddr*>(&address);
   if (bind(listening.handle(), any, sizeof address) != 0 || listen(listening.handle(), 1) != 0 ||
       getsockname(listening.handle(), any, &length) != 0)
-    throw Failure("--lockstep: no port on this machine");
+    throw Failure("--lockstep: there is no free port");
   LockstepWorld world(device);
   const std::string port = std::to_string(ntohs(address.sin_port)), count = std::to_string(frames);
   const char* arguments[] = {program,    "--lockstep",  "--join", port.c_str(), "--device", options.beside.c_str(),
@@ -174,7 +174,7 @@ void host(const LockstepOptions& options, const std::string& device, uint32_t fr
   out << kMagic;
   for (const PressedKeys& keys : pressed) out.put(static_cast<char>(keys[0])).put(static_cast<char>(keys[1]));
   out.close();
-  if (!out) throw Failure("--record " + options.record + ": it cannot be written");
+  if (!out) throw Failure("--record: cannot write " + options.record);
 }
 
 #endif
@@ -186,7 +186,7 @@ void run_lockstep(const LockstepOptions& options, const std::string& device, uin
   const uint32_t count = frames == 0 ? kUsualFrames : frames;
 #if defined(_WIN32)
   static_cast<void>(program);
-  throw Failure("--lockstep: only replays are to be had on Windows");
+  throw Failure("--lockstep: on Windows only --replay works");
 #else
   if (options.port != 0)
     join(options.port, device, count);

@@ -1,5 +1,5 @@
-// `swarm --lockstep`: two processes on two devices play one game. They exchange key presses alone, and compare a hash of the world in
-// every frame.
+// `swarm --lockstep`: two processes on two devices play one game. They exchange only key presses, and compare a hash of the world in every
+// frame.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ struct LockstepOptions {
   bool wanted = false;
   std::string beside = "cpu";  // the device of the other process
   std::string record, replay;  // files of pressed keys
-  uint32_t port = 0;           // of the process that this one was started by
+  uint32_t port = 0;           // address of the process that started this one
 };
 
-// All throw Failure, also if the worlds part.
+// All throw Failure, also if the worlds differ.
 void run_lockstep(const LockstepOptions& options, const std::string& device, uint32_t frames, const char* program);
 
 }  // namespace swarm

@@ -8,13 +8,13 @@
 namespace swarm {
 namespace {
 
-constexpr int64_t kAgents = 128, kNumbers = 4;  // a place and a velocity in the plane
+constexpr int64_t kAgents = 128, kNumbers = 4;  // position and velocity in the plane
 
 void require(heed::Status status, const std::string& what, const std::string& said) {
   if (status != heed::Status::Ok) throw Failure(what + ": " + (said.empty() ? heed::to_string(status) : said));
 }
 
-// Agents fall in with those in their direction, turn towards them, and obey their team's keys. tanh keeps them in the world.
+// Agents align with those of their direction, turn towards them, and obey their team's keys. tanh keeps them in the world.
 heed::Graph world() {
   heed::Graph g;
   const heed::Tensor agents = g.state("agents", {1, 1, kAgents, kNumbers});
@@ -63,7 +63,7 @@ LockstepWorld::LockstepWorld(const std::string& device) : agents_(first_agents()
     word_ = device_.info().word;
     status = device_.compile(world(), {}, &plan_, {.reproducible = true});
   };
-  // Unless one is named it is a Vulkan device, also in software as in the other modes, if there is one that promises the bits.
+  // By default a Vulkan device that supports reproducible plans, if there is one; software drivers count, as in the other modes.
   open(device.empty() ? "vulkan" : device);
   if (device.empty() && status != heed::Status::Ok) open("cpu");
   require(status, word_, said);

@@ -1,5 +1,5 @@
-// The world of `swarm --lockstep`: agents of two teams that look at each other by attention, and a step that has the same bits
-// on every device. What the players press is all that goes in.
+// The world of `swarm --lockstep`: agents of two teams that attend to each other, and a step that has the same bits on every device. The
+// players' keys are the only input.
 #pragma once
 
 #include <heed/heed.hpp>
@@ -11,18 +11,18 @@
 
 namespace swarm {
 
-// Left, right, up and down of a player, as bits.
+// A player's keys, as bits.
 using Keys = uint8_t;
-using PressedKeys = std::array<Keys, 2>;  // of the team of the host, and of the one that joined
+using PressedKeys = std::array<Keys, 2>;  // keys of the host's team, and of the team that joined
 
 class LockstepWorld {
  public:
-  // Opens a device by a part of its name; "": a Vulkan device, or the CPU if none can promise the bits. Throws Failure, also if the
-  // named device cannot.
+  // Opens a device by a part of its name; "": a Vulkan device, or the CPU if none supports reproducible plans. Throws Failure, also if the
+  // named device does not support them.
   explicit LockstepWorld(const std::string& device);
-  // One frame.
+  // Runs one frame.
   void step(const PressedKeys& pressed);
-  // A fingerprint of all agents' bits.
+  // Returns a hash of all agents' bits.
   uint64_t hash() const;
   const std::string& device() const { return word_; }
 

@@ -37,7 +37,7 @@ double spread_of(const std::vector<glm::vec3>& all) {
   return std::sqrt(sum / static_cast<double>(all.size()));
 }
 
-// The mean distance from each of `all` to the nearest of `others`. `self` says that both are the same list.
+// The mean distance from each of `all` to the nearest of `others`. `self`: both are the same list.
 double mean_nearest(const std::vector<glm::vec3>& all, std::span<const glm::vec3> others, bool self) {
   double sum = 0;
   for (size_t i = 0; i < all.size(); ++i) {

@@ -1,4 +1,4 @@
-// Describes a crowd by numbers, for --report and the tests. Nothing else in the program reads agents back.
+// Statistics of a crowd, for --report and the tests. Nothing else in the program reads agents back.
 #pragma once
 
 #include "bindings.hpp"
@@ -7,10 +7,10 @@
 namespace swarm {
 
 struct Measures {
-  double spread = 0;    // root mean square distance from the centre of all agents
-  double nearest = 0;   // mean distance of an agent to its nearest one
+  double spread = 0;    // root mean square distance of agents from their centre
+  double nearest = 0;   // mean distance of an agent to its nearest neighbour
   double order = 0;     // share of agents that are nearer to the next one ahead in line than to the third one ahead
-  double distance = 0;  // mean distance of an agent to its nearest target, the cursor left out
+  double distance = 0;  // mean distance of an agent to its nearest target, without the cursor
   bool finite = true;
 };
 

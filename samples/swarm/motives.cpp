@@ -5,9 +5,9 @@
 namespace swarm {
 namespace {
 
-// Positions in a query or a key.
+// Columns of a query or a key.
 enum Part : int64_t { kSpace = 0, kSquare = 3, kPlace = 4, kTribe = 12, kCursor = 14 };
-// Positions in a row, see shaders/shared.h.
+// Columns of a row, see shaders/shared.h.
 enum Row : int64_t { kRowSquare = 3, kRowVelocity = 4, kRowPlace = 8, kRowTribe = 16, kRowCursor = 18 };
 
 constexpr Rules kFlock = {
@@ -84,7 +84,7 @@ constexpr Rules kCross = {
     .leaders = 0,
 };
 
-// These heads move agents of a hunt in addition to what they learn.
+// These heads move agents of a hunt in addition to the learned action.
 constexpr Rules kHunt = {
     .name = "hunt",
     .attention = "learning to flee",
@@ -208,7 +208,7 @@ heed::Graph weights_graph(Flavour flavour) {
   const heed::Tensor row = g.input("row", {1, 1, SWARM_ROW});
   const heed::Tensor keys = g.input("keys", {1, g.extent("keys", most), SWARM_ROW});
   heed::nn::MultiHeadOptions options = layer_options(flavour);
-  // With one query, a causal mask would leave only the first key. shaders/strongest.comp hides later keys instead.
+  // With one query a causal mask would leave only the first key. shaders/strongest.comp hides later keys instead.
   options.causal = heed::Causal::None;
   heed::Tensor weights;
   options.weights = &weights;

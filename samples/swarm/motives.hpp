@@ -1,13 +1,13 @@
-// Rules instead of training: what each head looks for, as weights of an attention layer.
+// Attention weights by rules instead of training: the motives of the heads.
 //
 // A head's logit for agent i and the agent or target j is the sum of
 //   -|x_i - x_j|^2 / (2 reach^2)          j is near in space; one step of attention is then one step of mean shift
 //   sum_f place[f] cos(turn_f (i - j))    j is near in line
 //   tribe cos(angle_i - angle_j)          j is of the same tribe
 //   cursor                                j is the player's cursor
-// Leaving out terms that are the same for all j, it is the product of a query and a key, both linear in the rows
-// of shaders/shared.h. A head gives the mean position and velocity of what it looks at; `pull`, `align` and `swirl`
-// say what an agent does with them.
+// Without summands that are the same for all j, this is the dot product of a query and a key, both linear in the rows
+// of shaders/shared.h. A head returns the mean position and velocity of its keys; `pull`, `align` and `swirl`
+// are an agent's reactions to them.
 #pragma once
 
 #include <array>
@@ -33,14 +33,14 @@ struct Motive {
   float reach = 0;  // 0: distance does not count
   std::array<float, 4> place = {};
   float tribe = 0;
-  float cursor = 0;  // negative: the head does not see the cursor
+  float cursor = 0;  // negative: the head does not attend to the cursor
   float pull = 0, align = 0, swirl = 0;
   float color_weight = 1;
 };
 
 struct Rules {
-  const char* name;       // as on the command line
-  const char* attention;  // "bidirectional"
+  const char* name;       // the name on the command line
+  const char* attention;  // the text in the panel, "bidirectional"
   const char* title;
   std::array<Motive, SWARM_HEADS> heads;
   float slowest, fastest, drag;  // bounds and damping of an agent's speed
@@ -52,7 +52,7 @@ const Rules& rules_of(Flavour flavour);
 inline constexpr int64_t kKeyWidth = 16;
 inline constexpr int64_t kMaxAgents = 16384, kMaxTargets = 1024;
 
-// Weights of all flavours, as heed reads them: "flock.q.weight" [heads * kKeyWidth, SWARM_ROW] and so on.
+// Weights of all flavours, in heed's layout: "flock.q.weight" [heads * kKeyWidth, SWARM_ROW] and so on.
 class MotiveWeights {
  public:
   MotiveWeights();

@@ -21,12 +21,12 @@ struct Options {
   double budget_ms = 1000.0 / 60;
   LearnOptions learn;
   uint32_t hunters = 4;
-  std::string learned;  // the file that gets the learned weights
+  std::string learned;  // output file for the learned weights
   LockstepOptions lockstep;
-  double attention_ms = 0;  // GPU time of attention per frame; 0: each frame computes all of it
+  double attention_ms = 0;  // limit of GPU time for attention in a frame; 0: each frame computes all of it
 };
 
-// Both return the number of messages that the validation layer gave, and throw Failure.
+// Both return the number of messages from the validation layer, and throw Failure.
 uint32_t run_headless(const Options& options);
 uint32_t run_window(const Options& options);
 

@@ -30,7 +30,7 @@ std::string number_of(double value, double budget) {
   return number(value) + (budget > 0 ? " of " + number(budget) : "");
 }
 
-constexpr float kPlotExtra = 56;  // the curve is as much higher than the list of heads
+constexpr float kPlotExtra = 56;  // the curve makes the panel taller than the list of heads
 constexpr float kLeft = Panel::kLeft, kTop = Panel::kTop, kWidth = Panel::kWidth, kPad = Panel::kPad;
 
 void heads(Panel& panel, const OverlayState& state, float* y) {
@@ -44,7 +44,7 @@ void heads(Panel& panel, const OverlayState& state, float* y) {
   }
 }
 
-// A bar as long as the budget, divided into the time of attention, the time of the rest of the frame, and what is left.
+// A bar as long as the budget, divided into the time of attention, the time of the rest of the frame, and the remainder.
 void budget(Panel& panel, const OverlayState& state, float* y) {
   const float width = kWidth - 2 * kPad, x = kLeft + kPad;
   const auto part = [&](double ms) { return static_cast<float>(std::clamp(ms / state.budget_ms, 0.0, 1.0)) * width; };

@@ -16,14 +16,14 @@ struct OverlayState {
   std::array<bool, SWARM_HEADS> heads = {};
   uint32_t agents = 0, targets = 0;
   Times times;
-  double shown_ms = -1;  // time from one picture to the next, by the clock; negative: not known
+  double shown_ms = -1;  // time between two pictures, by the clock; negative: not known
   double budget_ms = 16.7;
-  double attention_ms = 0;  // GPU time that attention may take in a frame; 0: no limit
-  double learning_ms = 0;   // the same of learning
+  double attention_ms = 0;  // limit of GPU time for attention in a frame; 0: none
+  double learning_ms = 0;   // the same for learning
   std::string device;
   bool paused = false;
-  const Survival* survival = nullptr;  // of a hunt
-  uint32_t steps = 0;                  // of learning
+  const Survival* survival = nullptr;  // counts of a hunt
+  uint32_t steps = 0;                  // GPU milliseconds of learning
 };
 
 // The heads' colours, in linear light.

@@ -1,4 +1,4 @@
-// Places lines of text and boxes of the overlay. Lengths are in points, from the top left of the picture.
+// Lays out lines of text and boxes of the overlay. Lengths are in points, from the top left of the picture.
 #pragma once
 
 #include "font.hpp"
@@ -10,7 +10,7 @@ inline const vec4 kGroove(0.02f, 0.025f, 0.05f, 0.9f);
 
 class Panel {
  public:
-  static constexpr float kLeft = 20, kTop = 20, kWidth = 318, kPad = 16;  // of the one panel there is
+  static constexpr float kLeft = 20, kTop = 20, kWidth = 318, kPad = 16;  // width of the only panel
 
   Panel(const Font& font, std::vector<Box>* boxes) : font_(font), boxes_(boxes), s_(font.scale()) {}
 

@@ -7,7 +7,7 @@
 
 namespace swarm {
 
-// An image with four sRGB bytes per pixel that copies may read.
+// An image with four sRGB bytes per pixel that copy commands may read.
 struct Pixels {
   VkImage image = VK_NULL_HANDLE;
   VkExtent2D size{};
@@ -15,7 +15,7 @@ struct Pixels {
   bool bgra = false;
 };
 
-// Waits for everything that was submitted before, and writes a PNG. Throws Failure.
+// Waits for all work submitted before, and writes a PNG. Throws Failure.
 void save_picture(const Gpu& gpu, const Pixels& pixels, const std::string& path);
 
 }  // namespace swarm

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws the pictures of the README and the references of the tests again, on lavapipe. Takes some minutes.
+# Draws the pictures of the README and the reference pictures of the tests again, on lavapipe. Takes some minutes.
 #   pictures.sh [reference|readme]     default: both
 set -euo pipefail
 

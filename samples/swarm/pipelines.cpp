@@ -21,7 +21,7 @@ VkPipelineShaderStageCreateInfo make_stage(VkShaderStageFlagBits stage, VkShader
   return info;
 }
 
-// Blend::Over wants premultiplied colours. The picture's alpha stays 1.
+// Blend::Over expects premultiplied colours. The picture's alpha stays 1.
 VkPipelineColorBlendAttachmentState blend_state(Blend blend) {
   VkPipelineColorBlendAttachmentState state{};
   state.colorWriteMask = VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT | VK_COLOR_COMPONENT_B_BIT;

@@ -1,4 +1,4 @@
-// Runs in a window: reads keys and mouse, and draws a frame for every picture that the display shows.
+// Runs in a window: reads keys and mouse, and draws a frame for every displayed picture.
 #include <GLFW/glfw3.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace swarm {
 namespace {
 
-// The player's wishes, by keys and mouse, since the last frame.
+// The player's input since the last frame, from keys and mouse.
 struct Controls {
   Show* show = nullptr;
   OverlayKind overlay = OverlayKind::Full;

@@ -8,7 +8,7 @@
 
 namespace swarm {
 
-// GPU times in milliseconds of the last frame that is known to be finished; negative: not known.
+// GPU times in milliseconds of the last finished frame; negative: not known.
 struct Times {
   double frame = -1, attention = -1, learning = -1;
 };
@@ -17,25 +17,25 @@ struct FrameJob {
   Frame frame{};
   CrowdStep step;
   std::span<const Box> boxes;
-  bool draw = true;    // false: nobody looks at this frame
+  bool draw = true;    // false: this frame is not displayed
   uint32_t image = 0;  // the canvas' image to draw into
   VkSemaphore wait = VK_NULL_HANDLE, signal = VK_NULL_HANDLE;
 };
 
 class Renderer {
  public:
-  // Crowd says what `attention_ms` means.
+  // Crowd documents `attention_ms`.
   Renderer(const Gpu& gpu, const Canvas& canvas, double attention_ms, const LearnOptions& learn);
   ~Renderer();
   Bindings& bindings() { return bindings_; }
   const Crowd& crowd() const { return crowd_; }
 
-  // Moves on to the next slot, waits until its earlier frame is done, and returns its number.
+  // Moves on to the next slot, waits until its earlier frame has finished, and returns its index.
   uint32_t next_slot();
   // Records a frame into that slot and submits it.
   void render(const FrameJob& job);
   const Times& times() const { return times_; }
-  // Gives what a hunt had counted by the last frame that is known to be finished.
+  // Returns a hunt's counts up to the last finished frame.
   const Counts& counts() const { return counts_; }
 
  private:

@@ -6,7 +6,7 @@ namespace {
 uint32_t memory_type(const Gpu& gpu, uint32_t allowed, VkMemoryPropertyFlags wanted) {
   for (uint32_t i = 0; i < gpu.memory.memoryTypeCount; ++i)
     if ((allowed >> i & 1u) != 0 && (gpu.memory.memoryTypes[i].propertyFlags & wanted) == wanted) return i;
-  throw Failure("the device has no memory of a kind that is needed");
+  throw Failure("the device lacks a memory type that swarm needs");
 }
 
 Owned<VkDeviceMemory> allocate(const Gpu& gpu, const VkMemoryRequirements& needs, VkMemoryPropertyFlags wanted) {

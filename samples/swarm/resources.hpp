@@ -1,4 +1,4 @@
-// Functions that make buffers, images and pipelines. They throw Failure.
+// Creates buffers, images and pipelines. The functions throw Failure.
 #pragma once
 
 #include <cstring>
@@ -34,12 +34,12 @@ struct ImageInfo {
 Image make_image(const Gpu& gpu, const ImageInfo& info);
 Owned<VkImageView> make_view(const Gpu& gpu, VkImage image, VkFormat format, VkImageAspectFlags aspect);
 
-// Submits the commands that `record` writes, and waits for them. Meant for loading and reading back, not for frames.
+// Submits the commands that `record` writes, and waits. For loading and reading back, not for frames.
 void run_now(const Gpu& gpu, const std::function<void(VkCommandBuffer)>& record);
 
 Owned<VkPipeline> make_compute(const Gpu& gpu, VkPipelineLayout layout, std::span<const uint32_t> code);
 
-// How new colours mix with the picture below them.
+// How new colours blend with the picture below them.
 enum class Blend : uint8_t { Opaque, Add, Over };
 
 struct DrawInfo {
@@ -48,7 +48,7 @@ struct DrawInfo {
   Blend blend = Blend::Add;
   bool depth_test = true;
 };
-// The pipeline has no vertex input: shaders read what they draw from the crowd's buffers.
+// The pipeline has no vertex input: shaders read the crowd's buffers.
 Owned<VkPipeline> make_graphics(const Gpu& gpu, VkPipelineLayout layout, VkRenderPass pass,
                                 VkSampleCountFlagBits samples, const DrawInfo& info);
 

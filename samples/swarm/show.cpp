@@ -82,7 +82,7 @@ Frame Show::frame(VkExtent2D size) const {
   frame.screen = vec4(size.width, size.height, 0, 0);
   for (size_t h = 0; h < SWARM_HEADS; ++h) {
     const Motive& motive = rules.heads[h];
-    // A head that looks at the cursor is off while the cursor is.
+    // A head that attends to the cursor is off while the cursor is.
     const float on = motive.cursor > 0 && !cursor_on ? 0.0f : fade_[h];
     frame.motives[h] = vec4(motive.pull * on, motive.align * on, motive.swirl * on, on > 0 ? 1.0f : 0.0f);
     frame.colors[h] = vec4(glm::vec3(kHeadColors[h]), motive.color_weight);

@@ -1,4 +1,4 @@
-// The state of the program that the GPU does not hold: flavour, heads, camera, time.
+// The program's state on the host: flavour, heads, camera, time.
 #pragma once
 
 #include "options.hpp"
@@ -25,11 +25,11 @@ class Show {
     forget_ = true;
   }
 
-  // Lets time pass; the crowd makes one step unless it is paused.
+  // Advances the time; the crowd makes one step unless it is paused.
   void advance(float seconds);
   Frame frame(VkExtent2D size) const;
   void describe(OverlayState* state) const;
-  // The work of the next frame. Agents that it makes are not new in the frame after.
+  // The work of the next frame. Its new agents are no longer new in the frame after.
   CrowdStep take_step();
 
  private:
@@ -37,13 +37,13 @@ class Show {
   float time_ = 0, step_seconds_ = 0;
   uint32_t steps_ = 0, spawned_ = 0, seed_ = 1;
   bool forget_ = false;
-  std::array<float, SWARM_HEADS> fade_{};  // from 0 to 1, so that heads go on and off softly
+  std::array<float, SWARM_HEADS> fade_{};  // from 0 to 1, so that heads fade in and out
 };
 
-// Takes what a hunt has counted so far into the curve and the panel. Without a hunt, it does nothing.
+// Adds a hunt's counts so far to the curve and the panel. Without a hunt, it does nothing.
 void describe_hunt(const Renderer& renderer, Survival* survival, OverlayState* state);
-// Takes the last counts, prints how many survived at first and at last, and writes the weights if the options name a file. The GPU
-// must be done.
+// Reads the last counts, prints the survival of the first and the last quarter, and writes the weights if the options name a file. The GPU
+// must have finished.
 void finish_hunt(const Options& options, Renderer& renderer, Survival* survival);
 
 }  // namespace swarm

@@ -26,7 +26,7 @@ Spread::Spread(const Gpu& gpu, const Bindings& bindings, const Attention& attent
 
 void Spread::begin(VkCommandBuffer commands, const Look& look) {
   barrier(commands, kComputeWrites, kCopies);
-  // Before the first run is finished there is no result to steer by, so agents get zeros.
+  // Before the first run has finished there is no result to steer by, so that agents get zeros.
   if (runs_ == 0) vkCmdFillBuffer(commands, bindings_.look.handle, 0, VK_WHOLE_SIZE, 0);
   copy(commands, bindings_.agents.handle, agents_.handle, look.agents * kRow);
   if (look.flavour == Flavour::Cross) copy(commands, bindings_.targets.handle, targets_.handle, look.targets * kRow);
@@ -46,8 +46,7 @@ void Spread::publish(VkCommandBuffer commands) {
 
 void Spread::record(VkCommandBuffer commands, const Look& look) {
   if (!cursor_.begun() || look != run_) begin(commands, look);
-  // Each run takes at least one frame, and at most kSlots frames are in flight: the GPU is done with the run that had
-  // this slot before.
+  // Each run takes at least one frame, and at most kSlots frames are in flight, so that the GPU has finished this slot's last run.
   attention_.record_part(commands, run_, {agents_.handle, targets_.handle, look_.handle}, runs_ % kSlots, budget_ms_,
                          &cursor_);
   ++parts_;

@@ -1,5 +1,5 @@
-// Spreads attention over several frames, with a budget of GPU time for each. Until a run is finished, agents steer by
-// the result of the run before.
+// Spreads attention over several frames, with a budget of GPU time for each. Until a run has finished, agents steer by the result of the
+// run before.
 #pragma once
 
 #include <heed/vulkan_frames.hpp>
@@ -13,12 +13,12 @@ class Spread {
  public:
   Spread(const Gpu& gpu, const Bindings& bindings, const Attention& attention, double budget_ms);
 
-  // Records the next part. A new run starts from a copy of agents and targets, when the last run is finished or was
-  // made for another `look`. The barriers to compute shaders before and after it are included.
+  // Records the next part. A new run starts from a copy of agents and targets, when the last run has finished or was for another `look`.
+  // Includes the barriers to compute shaders before and after.
   void record(VkCommandBuffer commands, const Look& look);
 
-  uint32_t parts() const { return parts_; }        // how many were recorded
-  uint32_t finished() const { return finished_; }  // how many runs were recorded to their end
+  uint32_t parts() const { return parts_; }        // number of recorded parts
+  uint32_t finished() const { return finished_; }  // number of runs that were recorded completely
 
  private:
   void begin(VkCommandBuffer commands, const Look& look);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs swarm on the driver of the environment (see tests/drivers/with.sh), short runs with the validation layer and its
+# Runs swarm on the driver of the environment (see tests/drivers/with.sh); short runs use the validation layer with its
 # synchronization validation. One line per case: "ok NAME" or "FAIL NAME: why".
 #   test.sh FOLDER_OF_PROGRAMS [FOLDER]           behaviour, pictures, wrong input
 #   test.sh FOLDER_OF_PROGRAMS FOLDER --short     a picture, a window, lockstep and wrong input, for drivers that take half a
@@ -42,7 +42,7 @@ check help 0 "--flavour" --help
 check unknown-option 2 "wat" --wat
 check unknown-flavour 2 "flavour" --flavour herd
 check no-budget 2 "attention-budget" --attention-budget 0
-check budget-that-is-no-number 2 "--budget: nan is no number" --budget nan
+check budget-that-is-no-number 2 "--budget: nan is not a number" --budget nan
 check no-agents 2 "agents" --agents 0
 check too-many-agents 2 "agents" --agents 1000000
 check learn-with-a-flavour 2 "excludes" --learn --flavour conga
@@ -64,9 +64,9 @@ check unknown-device 2 "no device matches 'no-such-gpu'; there is 0: " --device 
 [[ ${3:-} == --short ]] || check png-into-nothing 2 "cannot write .*nowhere/out.png" --headless --frames 1 --agents 32 \
   --size 64x64 --png "$folder/nowhere/out.png"
 
-# --- Behaviour: the first and the last frame, compared by what --report prints ---------------------------------------
+# --- Behaviour: statistics of the first and the last frame, by --report ------------------------------------------------
 
-# The layer looks at few frames of each kind, since what it takes for each grows with their number.
+# Few frames of each kind run with the layer, whose time for each grows with their number.
 small=(--headless --overlay none --size 160x96)
 # value WHEN NAME: a number from the report of the last `watch`
 value() { awk -v when="$1:" -v name="$2" '$1 == when { for (i = 2; i < NF; ++i) if ($i == name) print $(i + 1) }' <<<"$said"; }
@@ -90,11 +90,11 @@ if [[ ${3:-} != --short ]]; then
   watch flock-shrinks "last_spread < 0.6 * first_spread" --flavour flock --agents 240 --frames 200
   watch conga-keeps-its-order "first_order < 0.6 && last_order > 0.95" --flavour conga --agents 180 --frames 400
   watch cross-comes-to-the-lights "last_distance < 0.6 * first_distance" --flavour cross --agents 300 --targets 24 --frames 160
-  # With a budget this small, each frame computes the least part there is, and agents steer by what they saw frames ago.
+  # With a budget this small each frame computes one dispatch, and agents steer by a result that is frames old.
   watch flock-with-a-budget "last_spread < 0.75 * first_spread" --flavour flock --agents 240 --frames 200 --attention-budget 0.001
   parts=$(awk '$1 == "spread:" { print $3 }' <<<"$said") finished=$(awk '$1 == "spread:" { print $5 }' <<<"$said")
   report budget-spreads "$([[ $parts -eq 200 && $finished -gt 0 && $finished -lt 120 ]] || echo "$parts parts of $finished runs")"
-  # Without the heads that cause the behaviour, it does not appear.
+  # Without the heads that cause a behaviour it does not appear.
   watch headings-alone-do-not-flock "last_spread > 0.65 * first_spread" --flavour flock --heads 2 --agents 240 --frames 60
   watch giving-way-is-no-line "last_order < 0.7" --flavour conga --heads 4 --agents 180 --frames 100
   watch glare-attracts-nobody "last_distance > 0.75 * first_distance" --flavour cross --heads 4 --agents 300 --targets 24 --frames 100
@@ -110,7 +110,7 @@ fi
 
 # --- Learning ---------------------------------------------------------------------------------------------------------------
 
-# learn NAME ARGUMENTS...: what --learn says of survival, in `said`
+# learn NAME ARGUMENTS...: puts the survival line of --learn into `said`
 learn() {
   local name=$1 code
   shift
@@ -130,7 +130,7 @@ if [[ ${3:-} != --short ]]; then
   report same-weights-again "$(cmp "$folder/learned-1.safetensors" "$folder/learned-2.safetensors" 2>&1)"
   learn other-seed --agents 96 --frames 24 --seed 8 --learned "$folder/learned-3.safetensors"
   report another-seed-other-weights "$(! cmp -s "$folder/learned-1.safetensors" "$folder/learned-3.safetensors" || echo "the same bits")"
-  # With a budget this small a frame records the least part of a step that there is.
+  # With a budget this small a frame records one dispatch of a step.
   learn slices --agents 64 --frames 200 --learn-budget 0.001 --validate
   steps=$(sed -n 's/.*; \([0-9]*\) steps.*/\1/p' <<<"$said") parts=$(number "steps in")
   report steps-in-slices "$([[ $parts -eq 200 && $steps -gt 0 && $steps -lt 40 ]] || echo "$said")"
@@ -142,7 +142,7 @@ fi
 
 keys=$folder/keys.replay
 there=vulkan
-[[ ${3:-} != --short ]] || there="(vulkan|cpu)"  # SwiftShader does not promise to round to nearest
+[[ ${3:-} != --short ]] || there="(vulkan|cpu)"  # SwiftShader does not support rounding to nearest
 check lockstep 0 "^300 frames in lockstep, on $there.* and on cpu: the world is [0-9a-f]{16} on both$" --lockstep --frames 300 --record "$keys"
 check lockstep-of-instruction-sets 0 "in lockstep, on cpu and on cpu" --lockstep --device cpu --frames 300
 world=$("$swarm" --lockstep --replay "$keys" --device cpu 2>&1 | tail -n 1)
@@ -151,13 +151,13 @@ report replays-agree "$([[ -n $world && ${world##* } == "${there##* }" ]] || ech
 printf 'something else' >"$folder/bad.replay"
 said=$(timeout 900 "$swarm" --lockstep --device cpu --beside nonsense --frames 2 </dev/null 2>&1)
 code=$?
-report no-device-beside "$([[ $code -eq 2 && $said == *"the other process is gone"* ]] || echo "exit code $code: ${said:0:300}")"
-check no-replay 2 "it is no replay" --lockstep --replay "$folder/bad.replay"
+report no-device-beside "$([[ $code -eq 2 && $said == *"the other process has ended"* ]] || echo "exit code $code: ${said:0:300}")"
+check no-replay 2 "is no replay" --lockstep --replay "$folder/bad.replay"
 
 # --- Pictures ----------------------------------------------------------------------------------------------------------
 
 still=(--headless --overlay none --size 480x272 --agents 200 --targets 24)
-# apart A B: the mean difference of blocks of pixels, of 255
+# apart A B: the mean difference of blocks of pixels, in steps of 255
 apart() { "$programs/swarm_compare" "$1" "$2" | awk '{ print $2 }'; }
 flavours=(flock conga cross)
 [[ ${3:-} != --short ]] || flavours=(conga)
@@ -177,7 +177,7 @@ if [[ ${3:-} != --short ]]; then
   report same-bits-again "$(cmp "$folder/conga.png" "$folder/again.png" 2>&1)"
 fi
 
-# --- A window, if a virtual display can be had -----------------------------------------------------------
+# --- A window, if a virtual display is available ---------------------------------------------------------
 
 if ! command -v Xvfb >/dev/null || ! command -v xdotool >/dev/null; then
   echo "SKIPPED: no Xvfb or xdotool, so no window was opened"

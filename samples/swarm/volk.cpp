@@ -1,3 +1,3 @@
-// volk's own code.
+// Compiles volk's implementation.
 #define VOLK_IMPLEMENTATION
 #include <volk.h>

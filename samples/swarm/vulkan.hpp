@@ -1,5 +1,5 @@
-// Vulkan for this sample. volk loads the functions, so that the program starts without a Vulkan loader; handles
-// destroy themselves; errors become exceptions with a message for the player.
+// Vulkan for this sample. volk loads the functions, so that the program starts without a Vulkan loader. Handles destroy themselves, and
+// errors become exceptions with a message for the player.
 #pragma once
 
 #include <volk.h>
@@ -10,7 +10,7 @@
 
 namespace swarm {
 
-// main prints its text as one line and returns exit code 2.
+// An error. main prints its text as one line and returns exit code 2.
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -20,11 +20,11 @@ VkSurfaceFormatKHR choose_format(const Gpu& gpu) {
   vkGetPhysicalDeviceSurfaceFormatsKHR(gpu.physical, gpu.surface, &count, nullptr);
   std::vector<VkSurfaceFormatKHR> all(count);
   vkGetPhysicalDeviceSurfaceFormatsKHR(gpu.physical, gpu.surface, &count, all.data());
-  // Shaders give linear colours, so the image's format must be one that turns them into sRGB.
+  // Shaders output linear colours, so that the image's format must convert them to sRGB.
   for (const VkFormat wanted : {VK_FORMAT_B8G8R8A8_SRGB, VK_FORMAT_R8G8B8A8_SRGB})
     for (const VkSurfaceFormatKHR& format : all)
       if (format.format == wanted && format.colorSpace == VK_COLOR_SPACE_SRGB_NONLINEAR_KHR) return format;
-  throw Failure("this window has no sRGB images");
+  throw Failure("the window supports no sRGB images");
 }
 
 Owned<VkSemaphore> make_semaphore(const Gpu& gpu) {
@@ -41,7 +41,7 @@ Display::Display(VkExtent2D size) {
     throw Failure("there is no display to open a window on (" + glfw_error() + "); try --headless --png out.png");
   if (glfwVulkanSupported() != GLFW_TRUE) {
     glfwTerminate();
-    throw Failure("there is no Vulkan that can draw into a window here; try --headless --png out.png");
+    throw Failure("Vulkan cannot draw into a window here; try --headless --png out.png");
   }
   glfwWindowHint(GLFW_CLIENT_API, GLFW_NO_API);
   window_ = glfwCreateWindow(static_cast<int>(size.width), static_cast<int>(size.height), "swarm", nullptr, nullptr);

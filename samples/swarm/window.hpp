@@ -27,7 +27,7 @@ class Display {
   GLFWwindow* window_ = nullptr;
 };
 
-// The images that the window shows. A canvas draws into them.
+// The images that the window displays. A canvas draws into them.
 class Swapchain {
  public:
   Swapchain(const Gpu& gpu, const Display& display);
@@ -35,15 +35,15 @@ class Swapchain {
 
   Canvas& canvas() { return canvas_; }
   bool bgra() const { return bgra_; }
-  // The next image to draw into, with the semaphores to wait for and to signal. False: draw nothing, because the window
-  // is minimized or has just changed its size.
+  // Acquires the next image to draw into, with the semaphores to wait for and to signal. Returns false if nothing can be drawn, since the
+  // window is minimized or has just changed its size.
   struct Next {
     uint32_t index = 0;
     VkSemaphore ready = VK_NULL_HANDLE, drawn = VK_NULL_HANDLE;
   };
   bool next(Next* next);
   void show(const Next& next);
-  // For saving a picture of the window before it is shown.
+  // Allows saving a picture of the window before it is displayed.
   VkImage image(uint32_t index) const { return images_[index]; }
   bool can_copy() const { return can_copy_; }
 
@@ -58,8 +58,7 @@ class Swapchain {
   Owned<VkSwapchainKHR> handle_;
   std::vector<VkImage> images_;
   std::vector<Owned<VkImageView>> views_;
-  // There is one `drawn` per image, which is free when that image is acquired again, and one more `ready` than there
-  // are frames in flight.
+  // There is one `drawn` per image, which is free when that image is acquired again, and one more `ready` than frames in flight.
   std::vector<Owned<VkSemaphore>> drawn_, ready_;
   size_t turn_ = 0;
 };

@@ -1,5 +1,5 @@
-// On top the sentence: each word on the colour of its mean weight, and below it the head that looks at it most. Then the grid:
-// a row for each layer, and for each head a block of columns with the words above it. Lengths are in points.
+// On top the sentence: each word on the colour of its mean weight, and below it the head with the largest weight on it. Then the grid: a
+// row for each layer, and for each head a block of columns with the words above it. Lengths are in points.
 #include "attention_picture.hpp"
 
 #include <algorithm>
@@ -15,11 +15,11 @@ using samples::Color, samples::fill_rectangle, samples::text_width, samples::use
     samples::write;
 
 constexpr double kPixels = 2, kMargin = 30, kRow = 13, kGap = 14, kLabelRoom = 30;
-constexpr double kMostWidth = 1560;  // wider grids go on below
+constexpr double kMostWidth = 1560;  // wider grids wrap
 constexpr double kSlant = 55;        // degrees
 constexpr Color kPaper{252, 252, 250}, kInk{32, 34, 40}, kGreyInk{120, 124, 132};
 
-// The root makes small weights visible: a hundredth is a tenth of the scale.
+// The square root makes small weights visible: a hundredth is a tenth of the scale.
 Color color_of(double weight) { return viridis(std::sqrt(std::max(weight, 0.0))); }
 
 std::string percent(double weight) {
@@ -28,7 +28,7 @@ std::string percent(double weight) {
   return text;
 }
 
-// The head that looks at a word most.
+// The head with the largest weight on a word.
 struct Fan {
   size_t layer = 0, head = 0;
   double weight = -1, mean = 0;
@@ -53,7 +53,7 @@ class Painter {
     block_ = cell_ * words;
     const double room = kMostWidth - 2 * kMargin - kLabelRoom;
     per_band_ = std::clamp<size_t>(static_cast<size_t>((room + kGap) / (block_ + kGap)), 1, picture.heads);
-    per_band_ = (picture.heads + bands() - 1) / bands();  // as many in each band
+    per_band_ = (picture.heads + bands() - 1) / bands();  // equal numbers in all bands
     use_font(c, font_);
     double widest = 0;
     for (const std::string& word : picture.words) widest = std::max(widest, text_width(c, word));
@@ -156,7 +156,7 @@ class Painter {
         samples::write_rising(c_, picture_.words[i], x + (static_cast<double>(i) + 0.5) * cell_ + font_ * 0.3, y - 4,
                               kSlant);
     }
-    cairo_set_antialias(c_, CAIRO_ANTIALIAS_NONE);  // else the edges of cells form a pattern of their own
+    cairo_set_antialias(c_, CAIRO_ANTIALIAS_NONE);  // else the edges of cells form a visible pattern
     for (size_t layer = 0; layer < picture_.layers; ++layer)
       for (size_t i = 0; i < picture_.words.size(); ++i)
         fill_rectangle(c_, x + static_cast<double>(i) * cell_, y + static_cast<double>(layer) * kRow, cell_ - 0.5,
@@ -174,7 +174,7 @@ class Painter {
   cairo_t* c_;
   double cell_ = 0, font_ = 0, block_ = 0, rise_ = 0, slant_ = 0, band_ = 0, width_ = 0, sentence_ = 0;
   size_t per_band_ = 1;
-  std::vector<std::pair<double, double>> places_;  // of the sentence's words
+  std::vector<std::pair<double, double>> places_;  // height of the sentence's words
 };
 
 }  // namespace

@@ -73,7 +73,7 @@ class Chat {
     return kOk;
   }
 
-  // The model reads what it knows already while the player types.
+  // The model reads the text so far while the player types.
   void read_ahead() {
     heed::TextPiece piece;
     heed::Status status = conversation_.read_ahead();
@@ -103,7 +103,7 @@ class Chat {
   int answer(const std::string& line) {
     Stopwatch watch;
     heed::Status status = conversation_.say(line);
-    if (status != heed::Status::Ok) return failed("that cannot be said", status);
+    if (status != heed::Status::Ok) return failed("the message was refused", status);
     write_colored(persona_.color, persona_.name + ": ");
     heed::TextPiece piece;
     bool begun = false;
@@ -122,7 +122,7 @@ class Chat {
       }
     }
     std::printf("\n");
-    if (status != heed::Status::Ok) return failed("the answer broke off", status);
+    if (status != heed::Status::Ok) return failed("the answer failed", status);
     if (output_is_terminal()) show_status(watch);
     return kOk;
   }

@@ -1,4 +1,4 @@
-// Many characters answer the same question at once, each in a conversation of its own.
+// Many characters answer the same question at once, each in its own conversation.
 #include <algorithm>
 #include <cstdio>
 #include <thread>
@@ -11,14 +11,14 @@ namespace {
 
 constexpr const char* kCast[] = {"blacksmith", "innkeeper", "dragon"};
 constexpr const char* kQuestion = "What do you think of adventurers?";
-constexpr auto kPause = std::chrono::milliseconds(1);  // a game would draw a frame
+constexpr auto kPause = std::chrono::milliseconds(1);  // a game would draw a frame here
 
 struct Npc {
   Persona persona;
   heed::TextConversation conversation;
 };
 
-// The last characters of a line that fit into so many columns, as far as each is one column wide.
+// The last characters of a line that fit into so many columns, if each is one column wide.
 std::string tail(std::string text, size_t columns) {
   std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; }, ' ');
   size_t begin = text.size(), count = 0;
@@ -48,7 +48,7 @@ class Crowd {
       if (interrupted())
         for (Npc& npc : npcs_) npc.conversation.cancel();
     }
-    if (status != heed::Status::Ok) return failed("the answers broke off", status);
+    if (status != heed::Status::Ok) return failed("the answers failed", status);
     print();
     return kOk;
   }
@@ -68,7 +68,7 @@ class Crowd {
     return kOk;
   }
 
-  // All read who they are before somebody asks, as while the player comes near.
+  // All read their descriptions before the question, as a game would do while the player approaches.
   heed::Status listen() {
     for (Npc& npc : npcs_)
       if (const heed::Status status = npc.conversation.read_ahead(); status != heed::Status::Ok) return status;

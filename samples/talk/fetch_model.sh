@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Gets a model as a GGUF file, if it is not there, and prints the file's path.
-#   fetch_model.sh [MODEL]      the file lies in .cache of the repository
+# Gets a model as a GGUF file, unless it exists, and prints the file's path.
+#   fetch_model.sh [MODEL]      the file is in .cache of the repository
 #     smollm2   SmolLM2-135M-Instruct (Apache-2.0); the default
-#     gemma3    Gemma 3 270M, the base model, which goes on with texts (https://ai.google.dev/gemma/terms)
+#     gemma3    Gemma 3 270M, the base model, which continues texts (https://ai.google.dev/gemma/terms)
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -15,9 +15,9 @@ std::string trimmed(const std::string& text) {
 int Listener::open(const Options& options, Session& session) {
   const heed::Status status =
       heed::SpeechRecognizer::open(session.device, options.ears, {.log = program_log()}, &model_);
-  if (status != heed::Status::Ok) return failed("the model of speech", status);
+  if (status != heed::Status::Ok) return failed("the speech model", status);
   heed::SpeechOptions speech;
-  speech.timestamps = false;  // what is said up to a pause is one line
+  speech.timestamps = false;  // speech up to a pause is one line
   // No pause is longer than half a window.
   speech.pause_seconds =
       std::min(0.7f, 0.5f * static_cast<float>(model_.window_samples()) / static_cast<float>(heed::kSpeechRate));

@@ -10,11 +10,11 @@ namespace talk {
 
 class Listener {
  public:
-  // Gives the exit code, after a line that says why.
+  // Returns the exit code, after a line that says why it failed.
   int open(const Options& options, Session& session);
-  // Waits for what is said next, and shows on a terminal what it may be. What was said since the last line is not heard.
+  // Waits for the next utterance, and shows its provisional text on a terminal. Skips sound since the last line.
   Line read_line(std::string* line);
-  // Not 0: hearing failed, and a line said why.
+  // Nonzero if hearing failed; a line said why.
   int code() const { return ear_.code(); }
 
  private:

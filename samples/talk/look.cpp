@@ -1,4 +1,4 @@
-// What the last word of a prompt looks at, as a picture.
+// Draws the attention of a prompt's last word.
 #include <cstdio>
 #include <filesystem>
 
@@ -10,7 +10,7 @@ namespace {
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// Words begin with a space, a sign of punctuation, or a character of scripts that have no spaces.
+// Words begin with a space, a punctuation mark, or a character of a script without spaces.
 bool begins_word(std::string_view bytes) {
   if (bytes.empty()) return true;  // special tokens stand for themselves
   constexpr unsigned char kFirstOfEastAsia = 0xE3;
@@ -20,7 +20,7 @@ bool begins_word(std::string_view bytes) {
   return first < 0x80 ? !is_letter && !is_digit : first >= kFirstOfEastAsia;
 }
 
-// Fit for a picture: control characters, and bytes that are no UTF-8, are shown as what they are.
+// Text for a picture: control characters and invalid UTF-8 are replaced by visible characters.
 std::string shown(std::string_view word) {
   constexpr size_t kMostBytes = 40;
   if (word.starts_with(' ') && word.size() > 1) word.remove_prefix(1);
@@ -46,7 +46,7 @@ std::string shown(std::string_view word) {
   return text;
 }
 
-// Tokens of a word become one column, whose weight is the sum of theirs.
+// Tokens of a word become one column, with the sum of their weights.
 AttentionPicture picture_of(const heed::Bpe& bpe, const std::vector<int32_t>& ids, const heed::TokenAttention& seen) {
   AttentionPicture picture;
   std::vector<size_t> word_of;
@@ -80,7 +80,7 @@ int look(const Options& options, Session& session) {
   if (status != heed::Status::Ok) return failed("the prompt", status);
   AttentionPicture picture = picture_of(bpe, ids, seen);
   if (picture.words.size() > kMostPictureWords)
-    return bad_input("a prompt of " + std::to_string(picture.words.size()) + " words; a picture has room for " +
+    return bad_input("the prompt has " + std::to_string(picture.words.size()) + " words; a picture has room for " +
                      std::to_string(kMostPictureWords));
   picture.title = "What “" + picture.words.back() + "” looks at";
   picture.subtitle = shown(std::filesystem::path(options.model).filename().string()) + ", " +

@@ -1,4 +1,4 @@
-// What the program does; each returns an exit code.
+// The program's modes; each returns an exit code.
 #pragma once
 
 #include "persona.hpp"
@@ -7,10 +7,10 @@
 namespace talk {
 
 int tokenize(const Options& options);                      // prints the ids of a file
-int complete(const Options& options, Session& session);    // answers --prompt, or goes on with it
+int complete(const Options& options, Session& session);    // answers --prompt, or continues it
 int perplexity(const Options& options, Session& session);  // of a file
 #ifdef TALK_DRAWS
-int look(const Options& options, Session& session);  // draws what the last word of --prompt looks at
+int look(const Options& options, Session& session);  // draws the attention of the last word of --prompt
 #endif
 int converse(const Options& options, Session& session);  // with one character
 int crowd(const Options& options, Session& session);     // with many at once

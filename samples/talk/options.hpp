@@ -1,4 +1,4 @@
-// What the command line says.
+// The command line's options.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ using samples::catch_interrupts, samples::in_color, samples::input_is_terminal, 
 
 struct Options {
   std::string model, device, persona = "blacksmith";
-  std::string prompt;  // one question, or a text to go on with
+  std::string prompt;  // one question, or a text to continue
   bool has_prompt = false, raw = false, ids = false, has_penalty = false;
   std::string tokenize, perplexity;  // files
   std::string attention;             // the picture's file
   int64_t tokens = 128, context = 2048;
-  std::string weights, cache;  // "": as in the file; f32
+  std::string weights, cache;  // "": the file's; f32
   bool round_rows = false;
   std::vector<std::string> stop;
   std::string grammar, schema;  // files
-  std::string rules;            // the grammar that one of them gives; "": answers are free
+  std::string rules;            // the grammar from one of them; "": answers are unconstrained
   heed::TextSampling sampling;
   bool has_seed = false, list = false;
   int npcs = 0;

@@ -85,7 +85,7 @@ bool read_file(const std::string& path, std::string* bytes, std::string* error) 
     *error = path + " has more than 64 MiB";
     return false;
   };
-  // Asked first, so that nobody waits for a file that is refused, such as a model. Pipes do not tell how large they are.
+  // Checks the size first, so that nobody waits for a file that is refused, such as a model. Pipes do not report a size.
   const uintmax_t size = fs::file_size(path, code);
   if (!code && size > kMostBytes) return too_large();
   std::ostringstream all;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prepares samples/run.sh talk: gets the model, unless the arguments name one, and with --listen that of speech.
+# Prepares samples/run.sh talk: gets the model, unless the arguments name one, and with --listen the speech model.
 #   prepare.sh BUILD_FOLDER [ARGUMENTS...]      prints the program's arguments, one to a line
 set -euo pipefail
 

@@ -31,13 +31,13 @@ int open_session(const Options& options, Session* session) {
   const bool is_cpu = session->device.info().kind == heed::DeviceKind::Cpu;
   if ((status == heed::Status::OutOfDeviceMemory || status == heed::Status::DeviceLost) && options.device.empty() &&
       !is_cpu) {
-    std::fprintf(stderr, "talk: %s: %s; the CPU takes over\n", session->device.info().word.c_str(),
+    std::fprintf(stderr, "talk: %s failed (%s), so that the CPU computes\n", session->device.info().word.c_str(),
                  samples::take_reasons().c_str());
     status = heed::Device::open({.select = "cpu", .log = program_log()}, &session->device);
     if (status == heed::Status::Ok) status = open_model(options, session);
   }
   if (status != heed::Status::Ok) return failed("the model", status);
-  samples::take_reasons();  // of what was tried in vain before it went well
+  samples::take_reasons();  // errors of attempts before the successful one
   const heed::DeviceInfo& info = session->device.info();
   session->about = info.word + " (" + info.name + "), weights " + heed::to_string(session->model.weight_dtype());
   return kOk;

@@ -16,10 +16,10 @@ struct Session {
   std::string about;  // "cpu (AMD EPYC), weights q8_0"
 };
 
-// Prints why it failed, and gives the exit code.
+// Prints why it failed, and returns the exit code.
 int open_session(const Options& options, Session* session);
 
-// Counts what an answer takes.
+// Counts tokens and time of an answer.
 class Stopwatch {
  public:
   void count(const heed::TextPiece& piece);

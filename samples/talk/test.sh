@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the talk program on good and on bad inputs, with the tiny model of tests/talk, or with SmolLM2 and, if their files are there,
+# Runs the talk program on good and on bad inputs, with the tiny model of tests/talk, or with SmolLM2 and, if their files exist,
 # Gemma 3 and Whisper. One line per case: "ok NAME" or "FAIL NAME: why".
 #   test.sh PROGRAM [FOLDER [SMOLLM2 [WHISPER [GEMMA3]]]]
 set -uo pipefail
@@ -12,7 +12,7 @@ model=$root/tests/talk/tiny.gguf
 source "$root/samples/cases.sh"
 export SDL_AUDIODRIVER=none
 
-# is_picture FILE LEAST_WIDTH LEAST_HEIGHT: a PNG at least so large, with more than one colour
+# is_picture FILE LEAST_WIDTH LEAST_HEIGHT: checks for a PNG of at least this size with more than one colour
 is_picture() {
   [[ -s $1 && $(head -c 8 "$1" | od -An -tx1 | tr -d ' \n') == 89504e470d0a1a0a ]] || return 1
   python3 - "$@" <<'EOF'
@@ -29,7 +29,7 @@ sys.exit(0 if width >= int(sys.argv[2]) and height >= int(sys.argv[3]) and len(s
 EOF
 }
 
-# looks NAME LEAST_WIDTH LEAST_HEIGHT PATTERN ARGUMENTS...   draws what the last word looks at, and prints PATTERN
+# looks NAME LEAST_WIDTH LEAST_HEIGHT PATTERN ARGUMENTS...   the arguments draw the last word's attention, and print PATTERN
 looks() {
   local name=$1 width=$2 height=$3 pattern=$4
   shift 4
@@ -37,8 +37,8 @@ looks() {
   check "$name" 0 "$pattern" --attention "$folder/looks.png" "$@"
   report "$name: the picture" "$(is_picture "$folder/looks.png" "$width" "$height" || echo "no picture of $width x $height")"
 }
-hears=$([[ $("$program" --help) == *--listen* ]] && echo yes)  # not where libsndfile is missing
-draws=$([[ $("$program" --help) == *--attention* ]] && echo yes)  # not where cairo is missing
+hears=$([[ $("$program" --help) == *--listen* ]] && echo yes)  # missing without libsndfile
+draws=$([[ $("$program" --help) == *--attention* ]] && echo yes)  # missing without cairo
 
 if [[ -n $smollm2 ]]; then
   use=(--model "$smollm2" --temperature 0)
@@ -107,7 +107,7 @@ if [[ -n $hears ]]; then
   check "nonsense that was heard is answered" 0 'Bram: ' "${tiny[@]}" --context 1024 "${ears[@]}" --listen "$root/tests/speech/open-door.wav" --tokens 4
   check "a microphone that is not there" 2 "there is no microphone" "${tiny[@]}" --context 1024 "${ears[@]}" --listen
   check "listening without ears" 2 "needs --ears" "${tiny[@]}" --listen
-  check "listening and a prompt" 2 "takes the place of --prompt" "${tiny[@]}" "${ears[@]}" --listen --prompt x
+  check "listening and a prompt" 2 "excludes --prompt" "${tiny[@]}" "${ears[@]}" --listen --prompt x
   check "a recording that is not there" 2 "no-such.wav" "${tiny[@]}" --context 1024 "${ears[@]}" --listen no-such.wav
   check "ears that are not there" 2 "no-such-folder" "${tiny[@]}" --ears no-such-folder --listen
 fi
@@ -115,7 +115,7 @@ cat >"$folder/npc.json" <<'EOF'
 {"properties": {"mood": {"enum": ["calm", "grumpy"]}, "text": {"type": "string", "maxLength": 12}}, "required": ["mood", "text"]}
 EOF
 for seed in 1 2 3; do
-  # JSON is what Python's reader takes for it.
+  # Python's JSON reader must accept the answer.
   out=$(timeout 900 "$program" --device cpu "${tiny[@]}" --raw --prompt "the sword" --tokens 0 --temperature 1 --top-k 0 --seed $seed \
     --schema "$folder/npc.json" 2>&1 | python3 -c 'import json, sys; print(sorted(json.load(sys.stdin)))' 2>&1)
   report "JSON of a model that speaks nonsense, seed $seed" "$([[ $out == "['mood', 'text']" ]] || echo "${out:0:300}")"
@@ -128,13 +128,13 @@ if [[ -n $draws ]]; then
   looks "odd words" 600 200 '2 layers, 4 heads, 64 words$' "${tiny[@]}" --prompt "$(printf '<|im_start|>\n\x01 ä 龍龍'; printf '!%.0s' {1..57})"
   check "too many words for a picture" 2 "a picture has room for 64" "${tiny[@]}" --attention "$folder/looks.png" \
     --prompt "$(printf '!%.0s' {1..65})"
-  check "a picture of no prompt" 2 "needs a --prompt" "${tiny[@]}" --attention "$folder/looks.png"
+  check "a picture of no prompt" 2 "needs --prompt" "${tiny[@]}" --attention "$folder/looks.png"
   check "a picture that cannot be written" 2 "cannot write" "${tiny[@]}" --attention "$folder/no-such/looks.png" --prompt "x"
 fi
 check "help" 0 "--persona" --help
 check "devices" 0 "cpu" --list
 
-# --- Ctrl-C ends an answer with the exit code of an interrupt, and no conversation -----------------------------------
+# --- Ctrl-C ends an answer with the exit code of an interrupt, but does not end a conversation ------------------------
 "$program" --device cpu "${tiny[@]}" --raw --prompt "the sword" --temperature 2 --top-k 0 --stop "never said" >"$folder/endless" 2>&1 &
 running=$!
 sleep 1
@@ -144,17 +144,17 @@ code=$?
 report "Ctrl-C" "$([[ $code -eq 130 || $code -eq 0 ]] || echo "exit code $code")"
 
 # --- Bad input ---------------------------------------------------------------------------------------------------
-check "no model" 2 "--model is needed"
+check "no model" 2 "--model is missing"
 check "a model that is not there" 2 "no-such.gguf" --model no-such.gguf --prompt x
 check "a model that is none" 2 "talk: " --model "$folder/text.txt" --prompt x
 head -c 40000 "$model" >"$folder/half.gguf"
 check "half of a model" 2 "half.gguf" --model "$folder/half.gguf" --prompt x
 check "a device that is not there" 2 "no-such-device" "${tiny[@]}" --device no-such-device --prompt x
-check "an empty prompt" 2 "holds no text" "${tiny[@]}" --prompt ""
-check "raw without a prompt" 2 "needs a --prompt" "${tiny[@]}" --raw
+check "an empty prompt" 2 "--prompt is empty" "${tiny[@]}" --prompt ""
+check "raw without a prompt" 2 "needs --prompt" "${tiny[@]}" --raw
 check "a prompt that is not UTF-8" 2 "not UTF-8" "${tiny[@]}" --raw --prompt $'\xff'
 check "a prompt of too many tokens" 2 "the context has room for 128" "${tiny[@]}" --raw --prompt "$long"
-check "a temperature that is no number" 2 "no number" "${tiny[@]}" --prompt x --temperature nan
+check "a temperature that is no number" 2 "not a number" "${tiny[@]}" --prompt x --temperature nan
 check "too many characters" 2 "npcs" "${tiny[@]}" --npcs 1000
 check "a persona that is not there" 2 "cannot be read" "${tiny[@]}" --persona nobody --prompt x
 check "a persona that is none" 2 "is no persona" "${tiny[@]}" --persona "$folder/text.txt" --prompt x

@@ -1,5 +1,5 @@
-// Draws the PNG: the mean of the heads, large and with words on both axes, and below it each head. Lengths are in
-// points; the file has kPixels pixels per point.
+// Draws the PNG: the mean of the heads, large and with words on both axes, and each head below. Lengths are in points; the file has kPixels
+// pixels per point.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -19,7 +19,7 @@ constexpr double kMargin = 30;
 constexpr double kGap = 18;
 constexpr int kHeadsPerRow = 4;
 constexpr int kLabelColumns = 18;  // longer words are cut
-constexpr double kAxisSize = 11;   // font of what stands along the axes
+constexpr double kAxisSize = 11;   // font of labels on the axes
 constexpr const char* kQueries = "queries: the words that look";
 constexpr Color kPaper{252, 252, 250}, kInk{32, 34, 40}, kGrey{120, 124, 132}, kHidden{236, 237, 238};
 
@@ -34,8 +34,8 @@ struct HeatmapLayout {
   double label = 0;     // font size of the words
   double x = 0, y = 0;  // the corner of the large matrix
   double w = 0, h = 0;
-  double room = 0;   // height of the matrix, or of what stands beside it where that is longer, as with one word
-  double slant = 0;  // how far the last column's label reaches over the right edge
+  double room = 0;   // height of the matrix, or of the text beside it if that is taller, as with one word
+  double slant = 0;  // how far the last column's label extends beyond the right edge
   double small_cell = 0, heads_y = 0, head_pitch = 0;
   double width = 0, height = 0;
   double end = 1;  // of the colour scale
@@ -95,7 +95,7 @@ void matrix(cairo_t* c, const Picture& picture, const std::vector<float>& weight
             double end) {
   const double seam = side >= 12 ? 1.0 : 0.0;
   const size_t columns = picture.columns.size();
-  cairo_set_antialias(c, CAIRO_ANTIALIAS_NONE);  // else the edges of small cells form a pattern of their own
+  cairo_set_antialias(c, CAIRO_ANTIALIAS_NONE);  // else the edges of small cells form a visible pattern
   for (size_t row = 0; row < picture.rows.size(); ++row)
     for (size_t column = 0; column < columns; ++column) {
       const double left = x + static_cast<double>(column) * side, top = y + static_cast<double>(row) * side;

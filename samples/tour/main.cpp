@@ -1,6 +1,6 @@
 // A tour of heed: the attention of a sentence in three flavours, in the terminal and as pictures, on every device.
 //   tour "Life is short, eat dessert first" --with "Eat the first dessert, life is short"
-// Exit codes: 0 done, 1 a device failed or disagrees with the CPU, 2 the input is no good.
+// Exit codes: 0 done, 1 a device failed or disagrees with the CPU, 2 the input is invalid.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <heed/heed.hpp>
 
+#include "../help.hpp"
 #include "model.hpp"
 #include "picture.hpp"
 #include "text.hpp"
@@ -21,7 +22,7 @@ namespace {
 using tour::Flavour;
 
 constexpr int kOk = 0, kFailed = 1, kBadInput = 2;
-// Pass bound of heed against its reference in f32: |a - b| <= kAbsolute + kRelative |b|.
+// heed's bound relative to its reference in f32: |a - b| <= kAbsolute + kRelative |b|.
 constexpr double kAbsolute = 2e-5, kRelative = 1e-4;
 
 struct Arguments {
@@ -40,7 +41,7 @@ int bad_input(const std::string& message) {
   return kBadInput;
 }
 
-// heed's errors are kept, so that failed() prints them once. Its other messages are printed at once.
+// Keeps heed's errors, so that failed() prints them once. Prints its other messages at once.
 std::string last_error;
 std::mutex last_error_mutex;  // heed may call from its own threads
 heed::Log log() {
@@ -66,7 +67,7 @@ std::string count_of(size_t count, const char* what) {
 
 void notice(const tour::Words& words) {
   if (words.truncated)
-    std::fprintf(stderr, "tour: %s is long; its first %s used (the maximum is %d)\n", words.origin.c_str(),
+    std::fprintf(stderr, "tour: %s is long; only its first %s used (the maximum is %d)\n", words.origin.c_str(),
                  words.shown.size() == 1 ? "word is" : (std::to_string(words.shown.size()) + " words are").c_str(),
                  tour::kMaxWords);
 }
@@ -130,7 +131,7 @@ heed::Status run_all(heed::Device& device, const tour::Model& model, tour::Resul
   return heed::Status::Ok;
 }
 
-// One line of the table of devices; false if the device disagrees with the CPU.
+// One line of the table of devices. Returns false if the device disagrees with the CPU.
 bool print_times(const std::string& word, const tour::Result (&results)[3], const tour::Result (&cpu)[3]) {
   Difference difference;
   std::printf("  %-22s", word.c_str());
@@ -241,11 +242,21 @@ int tour_of(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   Arguments arguments;
-  CLI::App app{"The attention of a sentence: bidirectional, causal and cross, checked against the CPU", "tour"};
+  CLI::App app{
+      "Example: tour \"Life is short, eat dessert first\" --with \"Eat the first dessert, life is short\"\nShows the "
+      "attention of a sentence, bidirectional, causal and cross, on every device.",
+      "tour"};
+  app.formatter(std::make_shared<samples::Help>());
   app.add_option("text", arguments.text, "a sentence, a text file, or - for standard input")->capture_default_str();
-  app.add_option("--with", arguments.with, "the sentence or file to cross with")->capture_default_str();
-  app.add_option("--device", arguments.device, "cpu, an index of --list, or part of a device's name; default: best");
-  app.add_option("--out", arguments.out, "folder for the pictures")->capture_default_str()->take_last();
+  app.add_option("--with", arguments.with, "the sentence or file for cross attention")
+      ->type_name("TEXT")
+      ->capture_default_str();
+  app.add_option("--device", arguments.device, "cpu, an index of --list, or a part of a name; default: best")
+      ->type_name("DEVICE");
+  app.add_option("--out", arguments.out, "folder for the pictures")
+      ->type_name("FOLDER")
+      ->capture_default_str()
+      ->take_last();
   app.add_option("--heads", arguments.heads, "attention heads")
       ->check(CLI::Range(1, tour::kMaxHeads))
       ->capture_default_str();
@@ -257,7 +268,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError& error) {
-    return bad_input(std::string(error.what()) + " (a sentence goes in quotes)");
+    return bad_input(std::string(error.what()) + "; put a sentence in quotes");
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     return bad_input(error.what());

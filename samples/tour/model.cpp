@@ -11,17 +11,17 @@
 namespace tour {
 namespace {
 
-// The first kPositionWidth components of a word's vector are zero, and belong to the positional encoding. Its waves
-// are short enough there (2 pi to 54 words) to tell neighbours apart.
+// The first kPositionWidth components of a word's vector are zero, and hold the positional encoding. Its waves there are short enough (2 pi
+// to 54 words) to distinguish neighbours.
 constexpr int64_t kPositionWidth = kHeadWidth;
-constexpr double kWordSize = 2.0;     // deviation of a component; the positional encoding's is 0.7
-constexpr double kAlikeScore = 4.0;   // score of two equal words in a head that looks for them; others are near 0
-constexpr double kRandomScore = 1.7;  // deviation of the scores of a random head
-constexpr double kPlaceGain = 2.2;    // the wanted place weighs about five times as much as its neighbours
+constexpr double kWordSize = 2.0;     // standard deviation of a component; the positional encoding's is 0.7
+constexpr double kAlikeScore = 4.0;   // score of two equal words in a head for equal words; others are near 0
+constexpr double kRandomScore = 1.7;  // standard deviation of the scores of a random head
+constexpr double kPlaceGain = 2.2;    // the wanted position gets about five times the weight of its neighbours
 
 uint64_t hash(std::string_view text) { return samples::fingerprint(std::as_bytes(std::span(text))); }
 
-// Normal numbers that are the same with every standard library (std::normal_distribution is not).
+// Normally distributed numbers that are the same with every standard library (std::normal_distribution is not).
 class Normal {
  public:
   explicit Normal(uint64_t seed) : engine_(seed) {}
@@ -71,9 +71,8 @@ enum class Looks { Alike, Back, Ahead, Random };
 Looks looks_of(int head) { return static_cast<Looks>(head % 4); }
 int distance_of(int head) { return 1 + head / 4; }
 
-// Query and key project the word's part of the vector on random directions, which are close to orthogonal. If both
-// have the same directions, their product measures how alike two words are; else it is a random number that belongs
-// to the two words.
+// Query and key project the word's part of the vector on random directions, which are nearly orthogonal. With the same directions for both,
+// their dot product measures how alike two words are; else it is a random number for each pair of words.
 void set_words(Model* model, int head, bool alike, Normal* normal) {
   // |projected word|^2 is about kHeadWidth |word|^2 gain^2; scores are divided by sqrt(kHeadWidth).
   const double word = static_cast<double>(kWidth - kPositionWidth) * kWordSize * kWordSize;
@@ -87,8 +86,8 @@ void set_words(Model* model, int head, bool alike, Normal* normal) {
     }
 }
 
-// The key is the encoding of its position. The query is the encoding of its own position turned by `shift`, which
-// rotates each (sin, cos) pair. Their product is largest for keys at that distance.
+// The key is the encoding of its position. The query is the encoding of its own position shifted by `shift`, which rotates each (sin, cos)
+// pair. Their dot product is largest for keys at that distance.
 void set_place(Model* model, int head, int shift) {
   for (int64_t pair = 0; pair < kPositionWidth / 2; ++pair) {
     const double turn = shift * std::pow(10000.0, -2.0 * static_cast<double>(pair) / kWidth);

@@ -15,8 +15,8 @@ struct Panel {
 struct Picture {
   std::string title;
   std::string subtitle;
-  std::vector<std::string> rows;     // the words that ask (queries)
-  std::vector<std::string> columns;  // the words that are asked (keys)
+  std::vector<std::string> rows;     // the words of the queries
+  std::vector<std::string> columns;  // the words of the keys
   Panel main;
   std::vector<Panel> heads;
   bool causal = false;  // column j is hidden from row i when j > i
@@ -25,13 +25,13 @@ struct Picture {
   float weight(size_t row, size_t column) const { return main.weights[row * columns.size() + column]; }
 };
 
-// The end of a picture's colour scale: its largest weight, rounded up to the next 0.05. With many words it is the
-// weight that one cell in a hundred exceeds, because a few cells near 1 would leave all others dark.
+// The end of a picture's colour scale: its largest weight, rounded up to the next 0.05. With many words it is the weight that one cell in a
+// hundred exceeds, since a few cells near 1 would leave all others dark.
 double scale_end(const Picture& picture);
-// True if the weight of some cell is greater than the end of the scale.
+// Whether some cell's weight exceeds the end of the scale.
 bool exceeds(const Picture& picture, double end);
 
-// False: *error says why.
+// Returns false with the reason in *error if it fails.
 bool write_png(const Picture& picture, const std::string& path, std::string* error);
 
 enum class ColorMode : uint8_t { None, Palette256, TrueColor };
@@ -39,10 +39,10 @@ enum class ColorMode : uint8_t { None, Palette256, TrueColor };
 struct Terminal {
   ColorMode color = ColorMode::None;
   int columns = 80;
-  bool pictures = true;  // PNGs are drawn, too
+  bool pictures = true;  // PNGs are drawn as well
 };
 enum class ColorChoice : uint8_t { Auto, Always, Never };
-// Looks at standard output and the environment (NO_COLOR, TERM, COLORTERM, COLUMNS).
+// Reads the properties of standard output and the environment (NO_COLOR, TERM, COLORTERM, COLUMNS).
 Terminal look_at_terminal(ColorChoice choice);
 
 std::string draw_table(const Picture& picture, const Terminal& terminal);

@@ -73,8 +73,8 @@ std::string centered(std::string_view text, int width) {
 struct Layout {
   int label = 0;         // width of the row labels
   int cell = 0;          // width of one cell
-  size_t rows = 0;       // shown
-  size_t columns = 0;    // shown
+  size_t rows = 0;       // number of rows shown
+  size_t columns = 0;    // number of columns shown
   bool numbers = false;  // cells too narrow for words and values: columns are numbered
 };
 
@@ -102,7 +102,7 @@ Layout lay_out(const Picture& picture, const Terminal& terminal) {
   return layout;
 }
 
-// Stands for weights in a terminal without colours, where cells are too narrow for numbers: from 0 to the scale's end.
+// A character for each weight, from 0 to the scale's end, for terminals without colours and cells too narrow for numbers.
 constexpr std::string_view kRamp = " .:-=+*#%@";
 
 std::string cell_text(const Picture& picture, const Layout& layout, ColorMode mode, size_t row, size_t column,
@@ -173,7 +173,7 @@ Terminal look_at_terminal(ColorChoice choice) {
   Terminal terminal;
   terminal.columns = is_terminal() ? std::clamp(terminal_columns(), 20, 400) : 100;
   const std::string_view term = set("TERM");
-  // no-color.org: any value but the empty one.
+  // no-color.org: any value except the empty one.
   const bool wanted = is_terminal() && set("NO_COLOR").empty() && !term.empty() && term != "dumb";
   if (choice == ColorChoice::Never || (choice == ColorChoice::Auto && !wanted)) return terminal;
   const std::string_view depth = set("COLORTERM");

@@ -51,11 +51,11 @@ printf '%s' 'A short file of words.' >"$folder/good.txt"
 
 check missing-file 2 "cannot open .*nowhere.txt: No such file" "$folder/nowhere.txt" "${cpu[@]}"
 check folder 2 "is a folder" "$folder" "${cpu[@]}"
-check empty-sentence 2 "holds no words" "" "${cpu[@]}"
-check empty-file 2 "holds no words" "$folder/empty.txt" "${cpu[@]}"
-check empty-stdin 2 "standard input holds no words" - "${cpu[@]}"
-check blank-file 2 "holds no words" "$folder/blank.txt" "${cpu[@]}"
-check punctuation 2 "holds no words" "$folder/punctuation.txt" "${cpu[@]}"
+check empty-sentence 2 "has no words" "" "${cpu[@]}"
+check empty-file 2 "has no words" "$folder/empty.txt" "${cpu[@]}"
+check empty-stdin 2 "standard input has no words" - "${cpu[@]}"
+check blank-file 2 "has no words" "$folder/blank.txt" "${cpu[@]}"
+check punctuation 2 "has no words" "$folder/punctuation.txt" "${cpu[@]}"
 check binary 2 "is not (UTF-8|plain) text" "$folder/binary.txt" "${cpu[@]}"
 check not-utf8 2 "byte 0xFF at offset 5" "$folder/latin.txt" "${cpu[@]}"
 check overlong 2 "byte 0xC0 at offset 5" "$folder/overlong.txt" "${cpu[@]}"
@@ -70,8 +70,8 @@ check bad-color 2 "color" --color mauve
 check out-is-file 2 "cannot make the folder" --device cpu --out "$folder/good.txt"
 check out-under-file 2 "cannot make the folder" --device cpu --out "$folder/good.txt/deeper"
 
-check ten-thousand-words 0 "its first 128 words are used" "$folder/long.txt" "${cpu[@]}"
-check one-long-word 0 "its first word is used" "$folder/one-word.txt" "${cpu[@]}"
+check ten-thousand-words 0 "only its first 128 words are used" "$folder/long.txt" "${cpu[@]}"
+check one-long-word 0 "only its first word is used" "$folder/one-word.txt" "${cpu[@]}"
 check byte-order-mark 0 "byte +order +mark" "$folder/bom.txt" "${cpu[@]}"
 check file 0 "short +file" "$folder/good.txt" "${cpu[@]}"
 check one-word 0 "1 word, 1 head;" "word" --with "other" --heads 1 "${cpu[@]}"
@@ -83,7 +83,7 @@ check no-pictures 0 'of 128 columns\)' "$folder/long.txt" --device cpu --no-pict
 check list 0 "cpu" --list
 check help 0 "sentence" --help
 
-# A mistyped name of a sample is told, and no words for the tour. Nothing is built then.
+# A mistyped sample name is an error, and is not taken as the tour's words. Nothing is built then.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 said=$("$here/../run.sh" lern --steps 3 2>&1 </dev/null)
 code=$?

@@ -23,7 +23,7 @@ bool in_any(const Range (&ranges)[N], char32_t c) {
 
 constexpr Range kSpaces[] = {{0x09, 0x0D},     {0x20, 0x20},     {0x85, 0x85},     {0xA0, 0xA0},     {0x1680, 0x1680},
                              {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}};
-// Combining marks, which take no column. These are the common blocks, not all of Unicode.
+// Combining marks, which occupy no column. These are the common blocks, not all of Unicode.
 constexpr Range kZeroWidth[] = {
     {0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x0610, 0x061A},  {0x064B, 0x065F}, {0x0900, 0x0902},
     {0x093C, 0x093C}, {0x0941, 0x0948}, {0x094D, 0x094D}, {0x0E31, 0x0E31},  {0x0E34, 0x0E3A}, {0x0E47, 0x0E4E},
@@ -58,7 +58,7 @@ size_t sequence_length(std::string_view text, size_t at) {
   return bad ? 0 : length;
 }
 
-// Refuses bytes that are no text, and control characters, which would reach the terminal.
+// Rejects bytes that are no text, and control characters, which would affect the terminal.
 bool check_text(std::string_view text, const std::string& origin, std::string* error) {
   for (size_t at = 0; at < text.size();) {
     const size_t start = at;
@@ -80,7 +80,7 @@ bool check_text(std::string_view text, const std::string& origin, std::string* e
   return true;
 }
 
-// `word` without the punctuation in front and behind.
+// `word` without leading and trailing punctuation.
 std::string_view trim_punctuation(std::string_view word) {
   size_t begin = word.size(), end = 0;
   for (size_t at = 0; at < word.size();) {
@@ -99,7 +99,7 @@ std::string fold(std::string_view word) {
   return folded;
 }
 
-// False when there is no room left.
+// Returns false when there is no room left.
 bool add_word(std::string_view piece, Words* words) {
   const std::string_view word = trim_punctuation(piece);
   if (word.empty()) return true;
@@ -126,7 +126,7 @@ void split(std::string_view text, Words* words) {
   add_word(text.substr(start), words);
 }
 
-// A sentence has spaces; a lone word with a slash or a file extension was meant as a path.
+// A sentence has spaces; a single word with a slash or a file extension must be a path.
 bool looks_like_path(const std::string& argument) {
   if (argument.find_first_of(" \t\n") != std::string::npos) return false;
   if (argument.find_first_of("/\\") != std::string::npos) return true;
@@ -135,7 +135,7 @@ bool looks_like_path(const std::string& argument) {
   return dot != 0 && extension >= 2 && extension <= 4;
 }
 
-// "cannot read NAME: " and why, from errno.
+// "cannot read NAME: " and the reason, from errno.
 std::string cannot(const char* verb, const std::string& name) {
   std::string text = "cannot ";
   return text.append(verb).append(" ").append(name).append(": ").append(std::strerror(errno));
@@ -177,13 +177,13 @@ bool read_file(const std::string& path, std::string* text, bool* truncated, std:
   return read_stream(file.get(), path, text, truncated, error);
 }
 
-// Fills `text` from wherever the argument points.
+// Fills `text` from the source that the argument names.
 bool fetch(const std::string& argument, std::string* text, Words* words, std::string* error) {
   if (argument == "-") {
     words->origin = "standard input";
     return read_stream(stdin, words->origin, text, &words->truncated, error);
   }
-  // Longer arguments cannot be paths, and some systems report that as an error of exists().
+  // Longer arguments cannot be paths, and on some systems exists() would report an error for them.
   std::error_code ignored;
   const bool exists = argument.size() < 4096 && !argument.empty() && std::filesystem::exists(argument, ignored);
   if (exists || looks_like_path(argument)) {
@@ -238,7 +238,7 @@ bool read_words(const std::string& argument, Words* words, std::string* error) {
   if (!check_text(text, words->origin, error)) return false;
   split(text, words);
   if (!words->shown.empty()) return true;
-  *error = words->origin + " holds no words";
+  *error = words->origin + " has no words";
   return false;
 }
 

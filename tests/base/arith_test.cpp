@@ -29,7 +29,7 @@ TEST_CASE("checked products and sums", "[base]") {
                       {kHalf / 2 - 1, kHalf / 2 - 1, true, true},
                       {kHalf / 2, kHalf - 1, true, true},
                       {kHalf / 2, kHalf, false, true},
-                      {3037000499, 3037000499, true, true},  // the largest whose square fits
+                      {3037000499, 3037000499, true, true},  // the largest number whose square fits
                       {3037000500, 3037000500, false, true},
                       {kMost / 2, kMost / 2, false, true},
                       {kMost / 2 + 1, kMost / 2 + 1, false, false},

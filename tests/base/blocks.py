@@ -1,10 +1,10 @@
-"""Writes blocks.bin: blocks of every quantized type that heed knows, and their values as PyPI's `gguf` computes them.
+"""Writes blocks.bin: blocks of every quantized type that heed knows, and their values by PyPI's `gguf`.
 
     python3 -m venv venv && venv/bin/pip install gguf && venv/bin/python tests/base/blocks.py tests/base/blocks.bin
 
-The file is little-endian: for each type its GGUF number, elements and bytes of a block and the count of blocks, four u32, then
-the blocks, then their values in f32. Blocks have random bits but for their f16 scales, which are of ordinary size, the largest
-finite, the smallest and other subnormal ones, zeros of both signs and negative ones. It was made with gguf 0.19.0.
+The file is little-endian: for each type its GGUF number, elements and bytes of a block and the number of blocks, four u32, then the
+blocks, then their values in f32. Blocks have random bits except for their f16 scales, which are of ordinary size, the largest
+finite one, the smallest and other subnormal ones, zeros of both signs and negative ones. gguf 0.19.0 made the committed file.
 """
 
 import struct
@@ -14,7 +14,7 @@ import numpy as np
 from gguf import GGML_QUANT_SIZES, GGMLQuantizationType
 from gguf.quants import dequantize
 
-# Where the f16 numbers of a block lie, in bytes.
+# Byte offsets of a block's f16 numbers.
 TYPES = {"Q8_0": [0], "Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208]}
 EXTREMES = [0x7BFF, 0xFBFF, 0x0001, 0x8001, 0x03FF, 0x0400, 0x0000, 0x8000]
 

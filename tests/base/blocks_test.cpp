@@ -13,7 +13,7 @@
 namespace heed {
 namespace {
 
-// The numbers by which GGUF files name the types.
+// The numbers of types in GGUF files.
 DType type_of(uint32_t number) {
   switch (number) {
     case 2: return DType::Q4_0;
@@ -37,7 +37,7 @@ TEST_CASE("blocks have the values of gguf.quants.dequantize, bit for bit", "[bas
   std::set<DType> seen;
   size_t at = 0;
   while (at < bytes.size()) {
-    uint32_t head[4];  // type, elements and bytes of a block, count
+    uint32_t head[4];  // type, elements and bytes of a block, number of blocks
     REQUIRE(at + sizeof head <= bytes.size());
     std::memcpy(head, bytes.data() + at, sizeof head);
     at += sizeof head;

@@ -7,7 +7,7 @@
 namespace heed {
 namespace {
 
-// The value of a 16-bit float with `mantissa_bits`, from its definition.
+// The value of a 16-bit float with `mantissa_bits`, by definition.
 double value_of(uint16_t bits, int mantissa_bits) {
   const int exponent_bits = 15 - mantissa_bits, bias = (1 << (exponent_bits - 1)) - 1;
   const int exponent = (bits >> mantissa_bits) & ((1 << exponent_bits) - 1),
@@ -27,7 +27,7 @@ uint16_t nearest(double x, int mantissa_bits) {
   const uint16_t sign = std::signbit(x) ? 0x8000 : 0;
   const double magnitude = std::abs(x);
   const auto infinity = static_cast<uint16_t>(0x7fff & ~((1 << mantissa_bits) - 1));
-  // Bit patterns of non-negative values are in the order of the values.
+  // Bit patterns of non-negative values are ordered like the values.
   uint16_t low = 0, high = infinity;
   while (high - low > 1) {
     const auto middle = static_cast<uint16_t>((low + high) / 2);
@@ -41,7 +41,7 @@ uint16_t nearest(double x, int mantissa_bits) {
   return static_cast<uint16_t>(sign | (up ? high : low));
 }
 
-// Floats of every exponent, with mantissas at and beside all rounding boundaries of both 16-bit types.
+// Floats of every exponent, with mantissas at and next to all rounding boundaries of both 16-bit types.
 std::vector<float> awkward_floats() {
   std::vector<float> floats;
   for (uint32_t exponent = 0; exponent < 255; ++exponent) {

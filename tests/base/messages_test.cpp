@@ -1,4 +1,4 @@
-// The last message of a thread, and logs.
+// A thread's last message, and logs.
 #include <thread>
 
 #include "base/logging.hpp"
@@ -26,7 +26,7 @@ TEST_CASE("messages: the last failure of each thread is kept, also without a log
 
 TEST_CASE("messages: a long one is cut before a character, never within one", "[base]") {
   std::string text(4094, 'a');
-  (void)fail(no_log(), Status::Unsupported, text + "\xc3\xa4");  // two bytes, of which one would fit
+  (void)fail(no_log(), Status::Unsupported, text + "\xc3\xa4");  // a two-byte character, of which one byte would fit
   CHECK(last_message() == text);
   (void)fail(no_log(), Status::Unsupported, text + "b");
   CHECK(last_message() == text + "b");

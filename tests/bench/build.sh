@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Builds a program of tests/bench/CMakeLists.txt: build.sh FOLDER TARGET
-# A folder that was configured before keeps tests and samples; a new one gets neither, and needs nothing that these
-# need.
+# A folder that is configured already keeps its tests and samples. A new one has neither, and needs none of their dependencies.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

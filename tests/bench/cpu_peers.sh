@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# heed's CPU device beside oneDNN, onnxruntime, ncnn and PyTorch: the same works with the same weights, in turn, in one
+# Compares heed's CPU device with oneDNN, onnxruntime, ncnn and PyTorch: the same works with the same weights, in turn, in one
 # run. Installs what is missing (Debian packages with apt; wheels from PyPI into .cache/cpu-peers), builds heed and the
 # peer programs into build/, and prints a table of times, ratios and shares of the measured peak. Last line:
 #   encoder 1x128: heed X ms, best peer Y ms (NAME), ratio R
@@ -10,7 +10,7 @@
 #
 #   HEED_PEER_THREADS   default: 2
 #   HEED_PEER_ROUNDS    default: 5
-#   HEED_PEERS          default: "oneDNN onnxruntime ncnn PyTorch", those of them that can be had
+#   HEED_PEERS          default: "oneDNN onnxruntime ncnn PyTorch", as far as they can be installed
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -42,7 +42,7 @@ apt_install() {
   "${sudo[@]}" apt-get install -y --no-install-recommends "$@" >>"$log" 2>&1
 }
 
-# Tries to install a peer, and says whether it is there.
+# Tries to install a peer. Succeeds if it is available.
 have() {
   case $1 in
     oneDNN) apt_install libdnnl-dev && "$here/build.sh" "$build" heed_onednn_peer >>"$log" 2>&1 ;;
@@ -67,8 +67,8 @@ wheels() {
   exit 2
 }
 
-# Peers run in a clean environment, since variables such as OPENBLAS_CORETYPE halve the speed of some. PyTorch's threads
-# and those of its BLAS hinder each other unless told to wait passively.
+# Peers run in a clean environment, since variables such as OPENBLAS_CORETYPE halve the speed of some. PyTorch's threads and those of its
+# BLAS disturb each other unless they wait passively.
 clean="env -i PATH=/usr/bin:/bin HOME=$HOME"
 peers=("heed=$clean ${HEED_CPU_TARGET:+HEED_CPU_TARGET=$HEED_CPU_TARGET} $build/tests/bench/heed_cpu_peer $threads")
 for peer in "${wanted[@]}"; do

@@ -1,6 +1,6 @@
-// ggml's times of the rows in rows.hpp, on its Vulkan backend.
+// Times the rows of rows.hpp on ggml's Vulkan backend.
 //   ggml_rows BACKENDS SECONDS ROW...     BACKENDS: the folder with libggml-vulkan.so
-// GGML_VK_DISABLE_F16 makes ggml compute in true f32; by default it takes f16 tiles for f32.
+// GGML_VK_DISABLE_F16 makes ggml compute in true f32; by default it uses f16 tiles for f32.
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
 #include <ggml.h>
@@ -23,7 +23,7 @@ struct Build {
   }
 };
 
-// q, k and v [d, tokens, heads]; the result [d, heads, tokens].
+// q, k and v [d, tokens, heads]; the result is [d, heads, tokens].
 ggml_tensor* attention(Build& b, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, bool causal) {
   const int64_t tokens = q->ne[1];
   ggml_tensor* mask = causal ? b.tensor(GGML_TYPE_F16, tokens, tokens) : nullptr;
@@ -114,7 +114,7 @@ void measure(ggml_backend_t backend, const Row& row, double seconds) {
     return good ? std::chrono::duration<double, std::milli>(Clock::now() - start).count() : -1.0;
   };
   std::vector<double> times;
-  run_once();  // makes its pipelines
+  run_once();  // creates its pipelines
   const Clock::time_point start = Clock::now();
   const auto spent = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   while (times.empty() || (spent() < seconds && times.size() < 100)) times.push_back(run_once());

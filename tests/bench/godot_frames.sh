@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
-# Frame times of the Godot demo while its characters are silent, speak by heed under a budget and without one, and speak by llama.cpp
-# on a thread of the same process (tests/bench/godot_llama), by its CPU and its Vulkan backend. Prints a table, and ok or missed for
+# Frame times of the Godot demo while its characters are silent, speak by heed with a budget and without one, and speak by llama.cpp
+# on a thread of the same process (tests/bench/godot_llama), with its CPU and its Vulkan backend. Prints a table, and ok or missed for
 # each aim.
-#   godot_frames.sh [OPTIONS] [ROW...]    all rows if none is named: silent heed unlimited alone heed-gpu unlimited-gpu llama llama-fewer llama-vulkan
-#   --seconds S    of each row (60)
-#   --rounds N     in which each row is played, in turn with the others, for a part of its seconds: what else a machine does changes by the
-#                  minute, and is spread over all rows so (3)
-#   --budget MS    of heed in each frame (4)
-#   --fps F        the most frames in a second (30; 0: as many as can be drawn, so that no processor has a rest)
-#   --size WxH     of the window (160x90, since a processor draws)
-#   --birds N      in the flock (40)
+#   godot_frames.sh [OPTIONS] [ROW...]    default: all rows: silent heed unlimited alone heed-gpu unlimited-gpu llama llama-fewer
+#   llama-vulkan
+#   --seconds S    for each row (60)
+#   --rounds N     rounds in which rows alternate, each for a part of its seconds: the machine's other load changes by the minute,
+#                  and so spreads over all rows (3)
+#   --budget MS    heed's milliseconds in each frame (4)
+#   --fps F        limit of frames in a second (30; 0: no limit, so that no processor is ever idle)
+#   --size WxH     size of the window (160x90, since a processor draws)
+#   --birds N      birds in the flock (40)
 #   --detail D     full or plain (plain: without shadows, sky, glow and smooth edges, for the same reason)
-#   --markdown     prints the section "Frame times" of samples/godot/README.md, to be pasted there, and nothing else
+#   --markdown     prints only the section "Frame times" of samples/godot/README.md
 # Gets Godot and llama.cpp from Debian sid, in the root of samples/godot (root rights, debootstrap), and the model; builds the add-on and
-# the extension. Exit code 3: Godot or llama.cpp cannot be had here. GODOT_FRAMES_LIBRARY: an add-on that is built already.
-# Measure on an idle machine. All draw by Mesa's lavapipe there, so that drawing and speaking share the processor.
+# the extension. Exit code 3: Godot or llama.cpp is not available here. GODOT_FRAMES_LIBRARY: an add-on that is built already.
+# Measure on an idle machine. Everything is drawn by Mesa's lavapipe, so that drawing and speaking share the processor.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -60,7 +61,7 @@ if [[ -z ${GODOT_FRAMES_LIBRARY:-} ]]; then
   cmake --build "$root/build/godot" >>"$log" || { tail -n 20 "$log" >&2; exit 1; }
 fi
 
-# The extension is built in the root, whose llama.cpp it links.
+# The extension is built in the root, since it links the root's llama.cpp.
 sources=$folder/llama_speaker
 mkdir -p "$sources"
 cp -u "$here"/godot_llama/*.[ch]pp "$root"/samples/talk/persona.[ch]pp "$root"/samples/godot/extension/{godot,values,interface}.hpp \
@@ -80,11 +81,11 @@ cp "$sources/libllama_speaker.so" "$folder/project/llama/bin/"
 echo res://llama/llama_speaker.gdextension >>"$folder/project/.godot/extension_list.cfg"
 cp -Lu "$model" "$folder/model.gguf"
 
-# play ROW OPTION...: a round of the demo, drawn in a virtual screen, or without one for the row "alone".
+# play ROW OPTION...: one round of the demo, drawn on a virtual screen, or not drawn for the row "alone".
 play() {
   local row=$1 how=(--rendering-driver vulkan --resolution "$size" --max-fps "$fps") headless=0
   shift
-  # Without drawing the loop would spin, and take a processor.
+  # Without a limit the loop would spin and occupy a processor.
   [[ $row != alone ]] || { headless=1 how=(--max-fps 60); }
   run_godot $((part + 200)) "${how[@]}" -- --model /model.gguf --personas /personas --bench "$part" --birds "$birds" \
     --detail "$detail" --log "/out/$row.$round.txt" "$@" >>"$log" 2>&1 || { tail -n 20 "$log" >&2; echo "the row $row ended early ($log)" >&2; }
@@ -102,7 +103,7 @@ for ((round = 0; round < rounds; ++round)); do for row in "${rows[@]}"; do
     unlimited-gpu) play unlimited-gpu --speak heed --speech gpu --budget 0 ;;
     llama) variables="LLAMA_SPEAKER_THREADS=$(nproc)" play llama --speak LlamaSpeaker ;;
     llama-fewer) variables="LLAMA_SPEAKER_THREADS=$(($(nproc) > 1 ? $(nproc) - 1 : 1))" play llama-fewer --speak LlamaSpeaker ;;
-    # ggml-vulkan leaves software drivers out unless it is told to take one.
+    # ggml-vulkan ignores software drivers unless it is told to use one.
     llama-vulkan) variables="LLAMA_SPEAKER_GPU_LAYERS=99 GGML_VK_VISIBLE_DEVICES=0" play llama-vulkan --speak LlamaSpeaker ;;
   esac
 done; done

@@ -1,5 +1,5 @@
-// heed's times of the rows in rows.hpp.
-//   heed_rows DEVICE SECONDS ROW...     DEVICE as Device::open takes it: "cpu", "vulkan", part of a name
+// Times the rows of rows.hpp in heed.
+//   heed_rows DEVICE SECONDS ROW...     DEVICE as for Device::open: "cpu", "vulkan", part of a name
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A GPU lowers its clock while it has little to do, as between two rows, and takes a while to raise it again.
+// A GPU lowers its clock while it has little to do, as between two rows, and raises it slowly.
 constexpr double kWarmUp = 0.3;  // seconds
 
 constexpr int64_t kWidth = 768, kHidden = 3072, kHeads = 12, kLayers = 12;
@@ -67,7 +67,7 @@ Tensor build(const Row& row, Problem* p) {
     const Shape shape = {1, s[0], s[1], s[2]};
     const Tensor q = p->input("q", shape), k = p->input("k", shape), v = p->input("v", shape);
     const Causal causal = row.causal ? Causal::TopLeft : Causal::None;
-    // The output is given as it lies in memory, so that nothing is copied at the end.
+    // The output has the layout of the result in memory, so that nothing is copied at the end.
     return g.transpose(g.attention(q, k, v, {.causal = causal}).output, 1, 2);
   }
   const Shape shape = {s[0], s[1]};
@@ -82,7 +82,7 @@ int64_t elements(const std::vector<int64_t>& shape) {
   return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
 }
 
-// Small values that are never denormal. f16: 0x2c00 and up is 1/16 and up.
+// Small values that are never subnormal. f16: 0x2c00 and up is 1/16 and up.
 std::vector<std::byte> values(int64_t count, DType type) {
   std::vector<std::byte> bytes(static_cast<size_t>(count) * size_of(type));
   uint32_t state = 1;
@@ -152,7 +152,7 @@ void measure(Device& device, const Row& row, double seconds) {
   std::vector<double> times = {run_once(plan, buffers, gpu)};
   const Clock::time_point start = Clock::now();
   const auto spent = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  if (times[0] < 10e3 * seconds) times.clear();  // the first run only warms up, unless one is all there is time for
+  if (times[0] < 10e3 * seconds) times.clear();  // the first run only warms up, unless there is time for only one
   while (gpu && spent() < std::min(kWarmUp, seconds / 2)) run_once(plan, buffers, gpu);
   while (times.size() < 3 || (spent() < seconds && times.size() < 100)) {
     if (times.size() == 1 && times[0] >= 10e3 * seconds) break;

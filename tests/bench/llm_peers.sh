@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# heed beside llama.cpp on the same language model, in turn, in one run: prompts, tokens and several conversations on the CPU and on
+# Compares heed with llama.cpp on the same language model, in turn, in one run: prompts, tokens and several conversations on the CPU and on
 # Mesa's software Vulkan driver, the memory of one conversation, and the time to a first token. Prints a table.
 #   llm_peers.sh [ROUNDS [WORK...]]      default: 5 rounds of all works that peers/llm_rounds.py lists
 # Gets the model (samples/talk/fetch_model.sh) and builds heed into build/. llama.cpp comes from Debian sid, in a clean root in
-# build/roots/llama, which needs root rights and debootstrap. Exit code 3: it cannot be had here.
-# Measure on an idle machine: with other work beside it, llama.cpp's threads wait for each other and lose most of their speed.
+# build/roots/llama, which needs root rights and debootstrap. Exit code 3: it is not available here.
+# Measure on an idle machine: beside other work llama.cpp's threads wait for each other and lose most of their speed.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""ncnn's times of the rows in rows.hpp, on its Vulkan device.
+"""Times the rows of rows.hpp on ncnn's Vulkan device.
 
   ncnn_rows.py SECONDS ROW...
 
-Networks are written as ncnn's own text, with weights made up. Rows that ncnn has no layer for get "-". f32 rows run
-without f16, so that both sides compute the same.
+Networks are in ncnn's text format, with arbitrary weights. Rows for which ncnn has no layer get "-". f32 rows run without f16, so
+that both sides compute the same.
 """
 import os
 import statistics
@@ -28,7 +28,7 @@ def option(half):
 
 
 class Text:
-    """A network as ncnn's text, its weights, and the names of its blobs."""
+    """A network in ncnn's text format, its weights, and the names of its blobs."""
 
     def __init__(self):
         self.lines, self.blobs, self.weights = [], 0, []
@@ -92,7 +92,7 @@ def build(net, operation, sizes, causal):
     if operation == "matmul":
         m, n, k = sizes
         net.weights += [numpy.zeros(1, numpy.uint32), made_up(n * k)]
-        # a [m, k] times a constant b, kept as [n, k]
+        # a [m, k] times a constant b, stored as [n, k]
         blob = net.layer("Gemm", [blob], ["out"], f"0=1.0 1=1.0 2=0 3=1 4=0 5=1 6=1 7={m} 8={n} 9={k} 10=-1")
         return blob, [made_up(m * k).reshape(m, k)]
     rows, columns = sizes
@@ -146,7 +146,7 @@ def main():
     for row in sys.argv[2:]:
         try:
             time_ms, note = measure(row, float(sys.argv[1]))
-        except Exception as error:  # a row that fails must not end the others
+        except Exception as error:  # a failed row must not end the others
             time_ms, note = None, str(error)
         print(row, "-" if time_ms is None else "%.4f" % time_ms, note, sep="\t", flush=True)
 

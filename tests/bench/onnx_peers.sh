@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# An encoder of 12 layers, imported from an ONNX file: beside the same written with heed::nn, and on the CPU beside onnxruntime, in turn, in
+# Compares an encoder of 12 layers from an ONNX file with the same one written with heed::nn, and on the CPU with onnxruntime, in turn, in
 # one run. Gets onnxruntime (PyPI, into .cache/onnx-peers), writes the file there (0.5 GB in all), builds heed_onnx_peer into build/, and
 # prints a table, the time of open, and the memory of upload.
 #   onnx_peers.sh [DEVICE [TOKENS...]]   default: cpu 128; "vulkan" is for tests/drivers/with.sh lavapipe, or for a GPU

@@ -3,7 +3,7 @@
 #   tests/bench/peers.sh [SECONDS [ROW...]]      rows as in rows.hpp; SECONDS for each row and library
 # Builds heed_rows (into build/, or HEED_BUILD). ggml comes from Debian's packages and ncnn from
 # PyPI, both into build/drivers/debian-13-peers; nothing is installed. Without pip ncnn's columns stay empty.
-# Measure on an idle machine: a software driver shares the processor with all else.
+# Measure on an idle machine: a software driver shares the processor with all other programs.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -39,7 +39,7 @@ if [[ ! -d $folder/site/ncnn ]]; then
     python3 -m zipfile -e "$folder"/wheels/ncnn-*.whl "$folder/site" || echo "no ncnn" >&2
 fi
 
-# Runs a program with the unpacked Debian 13 and nothing of the caller's environment.
+# Runs a program with the unpacked Debian 13 and an empty environment.
 run() {
   env -i PATH="$PATH" HOME="${HOME:-/}" VK_ICD_FILENAMES="$folder/lavapipe.json" GGML_VK_VISIBLE_DEVICES=0 \
     GGML_VK_DISABLE_F16="${disable_f16:-}" PYTHONDONTWRITEBYTECODE=1 PYTHONHOME="$folder/usr" \
@@ -53,7 +53,7 @@ echo "|---|---|---|---|---|"
 for row in "${rows[@]}"; do
   log=$build/tests-peers.log
   ours=$(run "$build/tests/bench/heed_rows" llvmpipe "$seconds" "$row" 2>"$log" | time_of)
-  # True f32, as heed computes: ggml's default on this driver, f16 tiles, is not f32 (and slower).
+  # True f32, as in heed. ggml's default on this driver is f16 tiles, which are slower and less exact.
   theirs=$(disable_f16=1 run "$ggml" "$libraries/ggml/backends0" "$seconds" "$row" 2>>"$log" | time_of)
   other=-
   [[ ! -d $folder/site/ncnn ]] ||

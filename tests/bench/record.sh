@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Measures what compiling and recording cost the host's processor, beside another version of heed: builds the library of that commit
+# Measures the host's time to compile and record, beside another version of heed: builds the library of that commit
 # and of this checkout into build/record, and runs the same program (record/record.cpp) with each in turn, on the system's lavapipe.
-# Last lines, with the median, least and most of the ratios of the rounds:
+# Last lines, with the median, least and most of the rounds' ratios:
 #   record: A and B ns a dispatch (N and M dispatches), whole R [least to most]
 #   compile: A and B us, R [least to most]
 #

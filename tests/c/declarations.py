@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Writes the C interface as C# and Zig declare it, from include/heed/c/heed.h, and compares sizes and places with a C compiler's.
+"""Writes declarations of the C interface for C# and Zig, from include/heed/c/heed.h, and compares the layouts of structs with a C
+compiler's.
 
-  declarations.py FOLDER [LIBRARY]   writes Heed.cs and heed.zig there; one line per check, exit code 1 if one fails, 3 without pycparser
+  declarations.py FOLDER [LIBRARY]   writes Heed.cs and heed.zig there; one line per check, exit code 1 if one fails, 3 without
+  pycparser
 
-What the declarations' own types take is computed here, and by the compilers where they are at hand: mcs (mono), and zig or PyPI's
-ziglang, which with LIBRARY, a shared libheed, also call it.
+The layouts are computed here, and by the compilers if they are installed: mcs (mono), and zig or PyPI's ziglang. With LIBRARY, a
+shared libheed, their programs also call it.
 """
 import importlib.util
 import os
@@ -33,7 +35,7 @@ POINTER = ("IntPtr", "?*const anyopaque", 8)
 
 
 def read_header(folder):
-    """The header's declarations. What it includes of the system is replaced by the types above."""
+    """The header's declarations. System headers are replaced by the types above."""
     fake = folder / "include"
     (fake / "heed").mkdir(parents=True, exist_ok=True)
     types = "typedef int int32_t; typedef unsigned uint32_t; typedef long int64_t; typedef unsigned long uint64_t;\n"
@@ -50,7 +52,7 @@ def read_header(folder):
 class Interface:
     def __init__(self, tree):
         self.constants, self.structs, self.functions, self.aliases = [], {}, {}, {}
-        self.sizes = {}  # of structs: bytes, alignment
+        self.sizes = {}  # by struct: bytes, alignment
         for node in tree.ext:
             if isinstance(node, c_ast.Typedef):
                 self.take_type(node)
@@ -90,7 +92,7 @@ class Interface:
         return self.sizes[types[0]][1] if types[0] in self.sizes else types[2]
 
     def _layout_of(self, name):
-        """A struct's bytes, and each member at the next multiple of what it is aligned to."""
+        """A struct's bytes, and the offset of each member, at the next multiple of its alignment."""
         lines, at, widest = [], 0, 1
         for member, types in self.structs[name]:
             alignment = self.alignment(types)
@@ -103,7 +105,7 @@ class Interface:
         return [line for name in self.structs for line in self._layout_of(name)]
 
     def compiled_layout(self, compiler="cc"):
-        """The same lines as a C compiler gives them."""
+        """The same lines from a C compiler."""
         lines = ["#include <stdio.h>", "#include <heed/c/heed.h>", "int main(void) {"]
         for name, members in self.structs.items():
             lines.append(f'  printf("{name} %zu\\n", sizeof({name}));')
@@ -119,7 +121,7 @@ class Interface:
 
 def csharp(interface):
     def named(name):
-        return f"@{name}"  # some are words of C#
+        return f"@{name}"  # some are keywords of C#
 
     yield "// heed in C#, made from heed.h."
     yield "using System;\nusing System.Runtime.InteropServices;\n\npublic static class Heed {"
@@ -183,7 +185,7 @@ def zig_check(layout, library):
 
 
 def blocks(lines):
-    """Each struct's lines together, in the order of their names."""
+    """The lines of all structs, sorted by name."""
     return sorted("\n".join(lines).replace("\n  ", ";").splitlines())
 
 

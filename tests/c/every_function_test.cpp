@@ -1,4 +1,4 @@
-// Every function of the C interface with handles of every kind, live, destroyed, or none, and zeros behind them.
+// Calls every function of the C interface with handles of every kind, live, destroyed or null, and with zeros as other arguments.
 #include <type_traits>
 
 #include "c/kept.hpp"
@@ -12,8 +12,8 @@ namespace {
 struct Function {
   const char* name;
   bool takes_handle, destroys;
-  // With zeros behind the handle, or with a name and a place for a new handle where there are such. No tensor, size or text counts as
-  // InvalidArgument.
+  // Once with zeros after the handle, and once with a name and a place for a new handle where the function has such parameters. An absent
+  // tensor, a size of 0 and an empty text count as InvalidArgument.
   heed_status (*call)(void* handle, bool zeros);
 };
 
@@ -23,7 +23,7 @@ inline constexpr bool kIsHandle =
 template <class T>
 concept Complete = requires { sizeof(T); };
 
-// An argument that follows the handle: zero, or a name or a place for a new handle.
+// An argument after the handle: zero, or a name or a place for a new handle.
 template <class T>
 T argument(bool zeros) {
   if constexpr (std::is_same_v<T, const char*>) return zeros ? nullptr : "a";
@@ -69,7 +69,7 @@ const Function kFunctions[] = {
 #undef HEED_C
 };
 
-// One live handle of each kind but heed_submitter's.
+// One live handle of each kind except heed_submitter.
 struct Everything {
   Everything() {
     done(heed_device_list_create(nullptr, &list));
@@ -133,10 +133,10 @@ struct Everything {
   std::vector<void*> handles;
 };
 
-// No status.
+// Functions that return no status.
 bool is_flag(const Function& function) { return std::string_view(function.name) == "heed_self_test_report_passed"; }
 
-// Functions that first check another handle or a pointer, which is NULL here, and not the handle that they are given.
+// Functions that first check another handle or a pointer, which is NULL here, and not the handle in question.
 const std::set<std::string_view> kOthersFirst = {
     "heed_decoder_model_build",  "heed_onnx_model_add",     "heed_optimizer_keep", "heed_optimizer_load_checkpoint",
     "heed_optimizer_loss_scale", "heed_optimizer_settings", "heed_optimizer_step", "heed_optimizer_weights",
@@ -150,7 +150,7 @@ TEST_CASE("C: every function refuses handles that are none", "[c][misuse]") {
     uintptr_t number;
     const char* text;
   };
-  // The lowest five bits of a handle number its kind. No kind has the number 31.
+  // The lowest five bits of a handle are its kind. No kind is 31.
   const Bad handles[] = {{0, "is NULL"},
                          {4096, "is no handle of heed"},
                          {reinterpret_cast<uintptr_t>(&device), "is no handle of heed"},
@@ -196,7 +196,7 @@ TEST_CASE("C: every function refuses handles that were destroyed, and those of o
     CHECK(destroyed == (name.starts_with("heed_submitter_") && name != "heed_submitter_create" ? 0 : 1));
     CHECK(destroyed + others == gone.size());
   }
-  // The place of a destroyed object goes to another, whose handle differs.
+  // The slot of a destroyed object is reused with another handle.
   KeptGraph next(heed_graph_create);
   heed_graph* const old = next.gone();
   KeptGraph after(heed_graph_create);
@@ -216,11 +216,11 @@ TEST_CASE("C: every function with a handle of every kind and zeros", "[c][misuse
     size_t refusals = 0;
     for (void* handle : all.handles) refusals += function.call(handle, true) == HEED_INVALID_ARGUMENT;
     if (is_flag(function)) continue;
-    CHECK(refusals >= all.handles.size() - 1);  // its own kind may have found something else
-    // What was refused is still there.
+    CHECK(refusals >= all.handles.size() - 1);  // the right kind may fail at another argument
+    // Objects of refused calls still exist.
     CHECK(heed_blob_size(all.blob) > 0);
   }
-  // Nothing of it has harmed the objects: a run gives the state's second sum.
+  // The calls have not damaged the objects: a run returns the state's second sum.
   const heed_input inputs[] = {{"x", all.from, sizeof(all.from), HEED_F32, 0}};
   const heed_output outputs[] = {{"y", all.to, sizeof(all.to), HEED_F32, 0}};
   const heed_run_info info = run_info(inputs, outputs, all.state);

@@ -91,7 +91,7 @@ TEST_CASE("C: a GGUF file, its tensors and keys", "[c]") {
   CHECK(std::string_view(words[4]) == "line\nbreak");
   const char* first = words[0];
   done(heed_checkpoint_meta_texts(file, "witness.texts", words.data(), 5, &count));
-  CHECK(words[0] == first);  // they stay
+  CHECK(words[0] == first);  // existing tensors stay
   std::array<int64_t, 3> integers{};
   done(heed_checkpoint_meta_integers(file, "witness.integers", integers.data(), 3, &count));
   CHECK(integers == std::array<int64_t, 3>{-1, 0, 2147483647});

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Changes copies of the C++ headers, and looks at what engine/c/generate.py makes of them. One line per check, exit code 1 if one fails.
+"""Changes copies of the C++ headers, and checks what engine/c/generate.py makes of them. Prints one line per check; exit code 1 if
+one fails.
 
-An operation that is declared must appear in C and Python. What the generator does not understand must be an error that names it.
+A declared operation must appear in C and Python. If the generator does not understand a declaration, its error must name it.
 """
 import pathlib
 import shutil
@@ -14,7 +15,7 @@ LOG_SOFTMAX = "  Tensor log_softmax(Tensor x);"
 SCALE = "  Tensor scale(Tensor x, float factor);"
 MATMUL = "  bool transpose_a = false;"
 
-# (what, old text, new text, what the error says; or what the files have to hold)
+# (name, old text, new text, expected error; or the text that the files must contain)
 REFUSED = [
     ("a member of an unknown type", MATMUL, "  std::map<int, int> odd;\n" + MATMUL, "MatmulOptions has odd"),
     ("a parameter of an unknown type", LOG_SOFTMAX, LOG_SOFTMAX + "\n  Tensor odd(Tensor x, std::map<int, int> y);", "Graph has y"),
@@ -35,7 +36,7 @@ MADE = (SCALE, "  // Says nothing.\n  Tensor odd(Tensor x, int axis, const Matmu
 
 
 def generated(old, new):
-    """What generate.py says of a tree whose graph.hpp has `new` in the place of `old`, and the tree."""
+    """Runs generate.py on a tree whose graph.hpp has `new` in the place of `old`. Returns its output, and the tree."""
     folder = pathlib.Path(tempfile.mkdtemp())
     for name in ("engine/c", "engine/python/heed", "include/heed", "shaders/shared", "tests/c"):
         shutil.copytree(ROOT / name, folder / name)

@@ -1,4 +1,4 @@
-// Graphs that C builds compute, to the bit, what the same calls of C++ do.
+// Graphs built in C give the same bits as the same calls in C++.
 #include <heed/custom.hpp>
 
 #include "c/kept.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t kTokens = 5;
 
-// What both sides get: x [B, n, 8] with n an extent up to 6, ids I32 [2, n], and the tensors of `weights`.
+// Both sides use x [B, n, 8] with n an extent up to 6, ids I32 [2, n], and the tensors of `weights`.
 struct Given {
   heed_graph* c = nullptr;
   Graph cpp;
@@ -285,7 +285,7 @@ TEST_CASE("C: a graph keeps its first mistake", "[c][misuse]") {
 
   CHECK(heed_graph_add(graph, x, foreign) == 0);
   refused(heed_graph_get_status(graph), HEED_INVALID_ARGUMENT, "none of this graph's");
-  // Later calls say nothing more.
+  // Later calls report nothing more.
   CHECK(heed_graph_input(graph, "z", wide, 99, HEED_F32) == 0);
   refused(heed_graph_output(graph, "y", x), HEED_INVALID_ARGUMENT, "none of this graph's");
   heed_plan* plan = nullptr;
@@ -296,7 +296,7 @@ TEST_CASE("C: a graph keeps its first mistake", "[c][misuse]") {
 
 namespace {
 
-// What a call on a fresh graph with x [2, 3] makes its mistake.
+// The mistake that a call on a new graph with x [2, 3] reports.
 void check_mistake(heed_status status, const char* text, const std::function<void(heed_graph*, heed_tensor)>& build) {
   INFO(text);
   KeptGraph graph(heed_graph_create);
@@ -395,7 +395,7 @@ TEST_CASE("C: copies of graphs know what was made before", "[c]") {
   heed_dtype dtype = 0;
   done(heed_graph_dtype(copy, y, &dtype));
   CHECK(dtype == HEED_F32);
-  // What one of them made afterwards is its own, also where both have a tensor of the same number.
+  // Each graph has its own tensors, also if both have a tensor with the same number.
   const heed_tensor z = heed_graph_scale(graph, x, 3);
   CHECK(z != y);
   refused(heed_graph_dtype(graph, y, &dtype), HEED_INVALID_ARGUMENT, "none of this graph's");
@@ -409,7 +409,7 @@ TEST_CASE("C: a graph goes on after a mistake that is rolled back", "[c]") {
   KeptGraph graph(heed_graph_create);
   const heed_dim shape[] = {2, 3}, rows[] = {4, 3};
   const heed_tensor x = heed_graph_input(graph, "x", shape, 2, HEED_F32);
-  done(heed_graph_roll_back(graph));  // there is no mistake
+  done(heed_graph_roll_back(graph));  // the graph has no mistake
   const auto fail = [&] {
     CHECK(heed_nn_linear(graph, heed_graph_input(graph, "rows", rows, 2, HEED_F32), "fc", 5, 1, HEED_DTYPE_DEFAULT) !=
           0);
@@ -422,7 +422,7 @@ TEST_CASE("C: a graph goes on after a mistake that is rolled back", "[c]") {
   done(heed_graph_roll_back(graph));
   done(heed_graph_get_status(graph));
   CHECK(heed_graph_weight_count(graph) == before);
-  // A layer that fails after it has declared its first weight leaves none.
+  // A layer that fails after declaring its first weight leaves no weight behind.
   auto options = sized<heed_multi_head_options>();
   options.heads = 1;
   const heed_dim wrong[] = {7, 7};
@@ -436,7 +436,7 @@ TEST_CASE("C: a graph goes on after a mistake that is rolled back", "[c]") {
   CHECK(
       (std::string_view(info.name) == "a.wo.weight" && info.rank == 2 && info.shape[1] == 7 && info.dtype == HEED_F32));
   refused(heed_graph_get_weight(graph, before + 1, &info), HEED_INDEX_OUT_OF_RANGE, "there is no 3");
-  // A state that was written by a call which fails is as it was; what was made before is still of the graph.
+  // If a call that writes a state fails, the state stays unwritten. Tensors from before the call stay valid.
   const heed_tensor state = heed_graph_state(graph, "s", shape, 2, HEED_F32);
   CHECK(heed_graph_append(graph, state, x, 0, 1) == 0);
   done(heed_graph_roll_back(graph));
@@ -451,7 +451,7 @@ TEST_CASE("C: a graph goes on after a mistake that is rolled back", "[c]") {
   const int64_t fc[] = {5, 3}, bias[] = {6};
   done(heed_optimizer_add(optimizer, "fc.weight", fc, 2, 0));
   done(heed_optimizer_add(optimizer, "fc.bias", bias, 1, 0));
-  refused(heed_optimizer_keep(optimizer, graph), HEED_SHAPE_MISMATCH, "fc.bias");  // fc.weight lies in a state by now
+  refused(heed_optimizer_keep(optimizer, graph), HEED_SHAPE_MISMATCH, "fc.bias");  // fc.weight is in a state now
   done(heed_graph_roll_back(graph));
   done(heed_device_compile(device, graph, nullptr, nullptr, plan.out()));
   refused(heed_graph_roll_back(nullptr), HEED_INVALID_ARGUMENT, "graph");

@@ -1,4 +1,4 @@
-// A host that owns the GPU, through C.
+// A host that owns the GPU and calls the C interface.
 #pragma once
 
 #include "c/kept.hpp"
@@ -11,7 +11,7 @@ namespace heed::test {
 using c::handle_of;
 using c::number_of;
 
-// What a host gives through C. It must stay as long as the device.
+// The structs that a host passes through C. They must live as long as the device.
 struct HostInC {
   explicit HostInC(const HostVulkan& from) : host(from.host_device()) {
     given.size = sizeof(given);
@@ -30,7 +30,7 @@ struct HostInC {
   heed_host_device given = {};
 };
 
-// The graph of host_plan.hpp's small plan, by C: embeddings, a constant, softmax, norm.
+// The graph of host_plan.hpp's small plan, built in C: embeddings, a constant, softmax, norm.
 inline KeptPlan small_in_c(heed_device* device, const heed_compile_options* options = nullptr) {
   const std::vector<float> table = pattern(20, 1);
   const int64_t sizes[] = {5, 4};
@@ -48,7 +48,7 @@ inline KeptPlan small_in_c(heed_device* device, const heed_compile_options* opti
   return KeptPlan(heed_device_compile, device, graph, weights, options);
 }
 
-// Three ids at the start of a host's buffer, and y behind them.
+// Three ids at the start of a host's buffer, followed by y.
 struct Places {
   explicit Places(HostVulkan& host) : memory(host.allocate(1024)) {
     const int32_t ids[] = {4, 0, 3};

@@ -1,4 +1,4 @@
-// Shared by the tests of the C interface: handles that are destroyed at the end, and what refused calls say.
+// Helpers for tests of the C interface: handles that the destructor destroys, and checks of error messages.
 #pragma once
 
 #include <initializer_list>
@@ -35,7 +35,7 @@ class Kept {
     return &handle_;
   }
   operator T*() const { return handle_; }
-  // The number of a handle that is destroyed now.
+  // The number of a destroyed handle.
   T* gone() {
     T* number = handle_;
     CHECK(kDestroy(handle_) == HEED_OK);
@@ -72,7 +72,7 @@ inline void refused(heed_status got, heed_status wanted, const char* text) {
   CHECK(message.find(text) != std::string::npos);
 }
 
-// A struct with its defaults, or zeros where it has no function for these, and its size.
+// A struct with its defaults, or zeros if it has no init function, and its size.
 template <class T>
 T sized() {
   T made = {};
@@ -99,7 +99,7 @@ inline heed_run_info run_info(std::span<const heed_input> inputs, std::span<cons
   info.state = state;
   return info;
 }
-// Runs a plan with inputs and outputs by name, all of them in C.
+// Runs a plan with inputs and outputs by name, through C only.
 inline void run(heed_plan* plan, std::vector<heed_input> inputs, std::vector<heed_output> outputs,
                 heed_state* state = nullptr) {
   const heed_run_info info = run_info(inputs, outputs, state);

@@ -1,10 +1,10 @@
-// What lives how long behind the handles of the C interface.
+// How long objects live behind the handles of the C interface.
 #include "c/kept.hpp"
 
 namespace heed::test {
 namespace {
 
-// y = x + x. Nothing destroys the handles but the tests.
+// y = x + x. Only the tests destroy the handles.
 struct BareHandles {
   explicit BareHandles(const heed_device_options& options) {
     done(heed_device_open(&options, &device));

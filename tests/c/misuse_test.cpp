@@ -13,7 +13,7 @@ TEST_CASE("C: structs of another size are refused", "[c][misuse]") {
   refused(heed_device_options_init(nullptr), HEED_INVALID_ARGUMENT, "options is NULL");
   done(heed_device_options_init(&options));
   options.select = "cpu";
-  // Smaller and larger ones, and those that end inside of a member: nothing behind the size is read.
+  // Tries smaller and larger sizes, and sizes that end inside a member: nothing past the size is read.
   struct Larger {
     heed_device_options options;
     uint64_t unknown[2];
@@ -27,7 +27,7 @@ TEST_CASE("C: structs of another size are refused", "[c][misuse]") {
   }
   done(heed_device_open(&options, &device));
 
-  // Of a struct that heed fills, too.
+  // The same for a struct that heed fills.
   auto info = sized<heed_device_info>();
   for (const size_t size : {size_t{0}, offsetof(heed_device_info, driver) + 1, sizeof(info) + 8}) {
     info.size = size;
@@ -45,7 +45,7 @@ TEST_CASE("C: messages are the thread's own", "[c][misuse]") {
     CHECK(heed_graph_get_status(nullptr) == HEED_INVALID_ARGUMENT);
   }).join();
   CHECK(std::string_view(heed_last_message()) == "heed_graph_create: graph is NULL");
-  // What works leaves the last failure's message.
+  // A successful call keeps the last failure's message.
   KeptGraph graph(heed_graph_create);
   CHECK(std::string_view(heed_last_message()) == "heed_graph_create: graph is NULL");
 }
@@ -84,7 +84,7 @@ TEST_CASE("C: threads make, use and destroy handles at once", "[c][threads]") {
   for (std::thread& thread : threads) thread.join();
   for (const int good : rounds) CHECK(good == 200);
 
-  // A handle may be destroyed beside calls: each call either has the object or is told that it is gone.
+  // One thread may destroy a handle while others use it: each call either has the object or fails.
   heed_blob* blob = nullptr;
   done(heed_device_pipeline_cache(shared, &blob));
   std::array<int, 2> wrong{};

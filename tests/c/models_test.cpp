@@ -1,4 +1,4 @@
-// Networks of models through the C interface give what they give in C++.
+// Model networks through the C interface give the results of C++.
 #include "c/kept.hpp"
 #include "models/support.hpp"
 #include "search/support.hpp"
@@ -77,7 +77,7 @@ TEST_CASE("C: a decoder with its cache and attention gives the bits of C++", "[c
   const size_t layers = static_cast<size_t>(config.layers);
   const size_t seen = static_cast<size_t>(config.heads * kRead * kRead);
 
-  // Both ways into the same graph: the model's own, and its numbers.
+  // Two ways to build the same graph: from the model, and from its configuration.
   const DecoderModel plain = opened_model(kTinySpeaker);
   Device cpu = open_cpu();
   Weights plain_weights;
@@ -118,7 +118,7 @@ TEST_CASE("C: a decoder with its cache and attention gives the bits of C++", "[c
   CHECK(got == want);
   CHECK(got_seen == want_seen);
 
-  // heed_nn_decoder by the model's numbers and names: no cache, and all logits.
+  // heed_nn_decoder with the model's configuration and names: no cache, and logits of all tokens.
   KeptGraph bare(heed_graph_create);
   auto all = sized<heed_decoder_options>();
   all.all_logits = 1;
@@ -166,7 +166,7 @@ TEST_CASE("C: BERT and its sentence give the bits of C++", "[c][models]") {
 
   KeptCheckpoint checkpoint(heed_checkpoint_open, folder.c_str(), nullptr);
   KeptWeights weights(heed_bert_upload, checkpoint, &config, device, nullptr);
-  // One in memory, too.
+  // The same from memory.
   const ScratchFolder scratch;
   const std::string one = (scratch / "bert.safetensors").string();
   REQUIRE(write_safetensors(one, files.host_tensors(), {}, stderr_log()) == Status::Ok);
@@ -217,7 +217,7 @@ TEST_CASE("C: functions of models refuse what makes no sense", "[c][hostile]") {
   refused(heed_bert_upload(file, &bert, device, nullptr, &weights), HEED_UNSUPPORTED, "safetensors");
   refused(heed_bert_upload(folder, nullptr, device, nullptr, &weights), HEED_INVALID_ARGUMENT, "config is NULL");
   refused(heed_bert_upload(folder, &bert, device, nullptr, &weights), HEED_MISSING_WEIGHT,
-          "word_embeddings");  // of a larger BERT
+          "word_embeddings");  // numbers of a larger BERT
   refused(heed_bert_config_read("/nonexistent", nullptr, &bert), HEED_NOT_FOUND, "nonexistent");
 
   // A graph keeps the first mistake.

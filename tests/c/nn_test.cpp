@@ -36,7 +36,7 @@ void check_same_data(const detail::GraphData& got, const detail::GraphData& want
   }
 }
 
-// x [2, 5, 8] and memory [2, 4, 8] through both; at least `weights` weights are asked for.
+// Builds with x [2, 5, 8] and memory [2, 4, 8] through both. The graph must declare at least `weights` weights.
 void check_layer(const char* what, size_t weights, const std::function<void(Sides&)>& in_c,
                  const std::function<void(Sides&)>& in_cpp) {
   INFO(what);

@@ -1,4 +1,4 @@
-// ONNX models through the C interface, beside those of C++.
+// ONNX models through the C interface, compared with C++.
 #include "c/host_in_c.hpp"
 #include "c/kept.hpp"
 #include "onnx/imported.hpp"

@@ -88,7 +88,7 @@ TEST_CASE("C: plans run, and refuse what does not fit", "[c]") {
   run = d.info();
   run.state = reinterpret_cast<heed_state*>(static_cast<heed_plan*>(d.plan));
   refused(heed_plan_run(d.plan, &run), HEED_INVALID_ARGUMENT, "state is a handle of another kind");
-  // A type of two bytes is not any other type of two bytes.
+  // One 16-bit type does not count as another 16-bit type.
   KeptGraph graph(heed_graph_create);
   const heed_dim two = 2;
   done(
@@ -106,7 +106,7 @@ TEST_CASE("C: started runs", "[c]") {
   Doubler d;
   const heed_run_info run = d.info();
   KeptRun started(heed_plan_start, d.plan, &run);
-  heed_plan_destroy(d.plan.gone());  // the run keeps it
+  heed_plan_destroy(d.plan.gone());  // the run keeps it alive
   done(heed_run_wait(started));
   done(heed_run_wait(started));
   int32_t over = 0;
@@ -246,7 +246,7 @@ TEST_CASE("C: what a plan tells", "[c]") {
   int32_t ready = 0;
   done(heed_plan_ready(d.plan, &ready));
   CHECK(ready == 1);
-  // A limit that is too low, and options that are none.
+  // A limit that is too low, and invalid options.
   options.memory_limit = 1;
   KeptGraph graph(heed_graph_create);
   const heed_dim shape[] = {64, 64};
@@ -272,7 +272,7 @@ TEST_CASE("C: every extent is given", "[c]") {
   size_t count = 0;
   refused(heed_plan_largest_extents(plan, nullptr, 0, &count), HEED_BUFFER_TOO_SMALL, "there are 1");
   done(heed_plan_largest_extents(plan, all, 2, &count));
-  REQUIRE(count == 1);  // a position is none
+  REQUIRE(count == 1);  // a position is no extent
   CHECK((std::string_view(all[0].name) == "n" && all[0].value == 4));
   std::vector<float> in = {1, 2, 3, 4, 5, 6, 7, 8}, out(2);
   const heed_input input = {"x", in.data(), in.size() * 4, HEED_F32, 0};
@@ -334,7 +334,7 @@ TEST_CASE("C: the host's own passes on the CPU", "[c]") {
     KeptGraph other(heed_graph_create);
     refused(heed_graph_custom(other, nullptr, nullptr, 0, nullptr), HEED_INVALID_ARGUMENT, "pass is NULL");
   }
-  // The graph is gone; the plan keeps what the pass needs.
+  // The graph is destroyed; the plan keeps what the pass needs.
   const std::vector<float> x = {1, 2, 3, 4};
   std::vector<float> y(4);
   const heed_input input = {"x", x.data(), 16, HEED_F32, 0};

@@ -1,4 +1,4 @@
-// The program that include/heed/c/README.md shows, run on the CPU device.
+// Runs the program of include/heed/c/README.md on the CPU device.
 #include <fstream>
 #include <sstream>
 

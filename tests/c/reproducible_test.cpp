@@ -1,5 +1,5 @@
-// Options that decide about bits, through the C interface: plans, vectors and answers are those of C++, and devices that refuse do so in
-// the same words.
+// Options that affect bits, through the C interface: plans, vectors and answers equal those of C++, and devices that refuse give the same
+// message.
 #include <functional>
 
 #include <heed/custom.hpp>
@@ -11,12 +11,12 @@
 namespace heed::test {
 namespace {
 
-// A device of this machine, opened by C and by C++.
+// A device of this machine, opened through C and through C++.
 struct Twin {
   explicit Twin(const std::string& word) : word(word), device(open_c(word.c_str())) {
     REQUIRE(Device::open({.select = word, .log = messages.log(), .self_test = false}, &plain) == Status::Ok);
   }
-  // Whether both calls went well. If not, both refused because of the device, in the same words.
+  // Whether both calls succeeded. If not, both must fail because of the device, with the same message.
   bool agree(heed_status got, Status wanted) {
     const std::string said = heed_last_message(), meant = messages.take();
     INFO(word << ": C says '" << said << "', C++ '" << meant << "'");
@@ -45,7 +45,7 @@ void on_every_device(const std::function<void(Twin&)>& test) {
   }
 }
 
-// softmax(x w), which sums in another order on each device unless it is reproducible.
+// softmax(x w). Each device sums in another order, unless the plan is reproducible.
 constexpr int64_t kRows = 5, kIn = 67, kOut = 33;
 heed_tensor build(heed_graph* g) {
   const heed_dim shapes[][2] = {{kRows, kIn}, {kIn, kOut}};
@@ -187,7 +187,7 @@ TEST_CASE("C: reproducible answers have C++'s tokens on every device", "[c][talk
 }
 
 TEST_CASE("C: rows are rounded for quantized weights as in C++", "[c]") {
-  // Blocks of Q8_0: a scale of 1, as f16, and 32 numbers.
+  // Blocks of Q8_0: a scale of 1, as f16, and 32 integers.
   constexpr size_t kBlocks = kOut * 2, kBlock = 34;
   std::vector<uint8_t> blocks(kBlocks * kBlock);
   for (size_t i = 0; i < blocks.size(); ++i) blocks[i] = static_cast<uint8_t>(i * 37);
@@ -220,7 +220,7 @@ TEST_CASE("C: rows are rounded for quantized weights as in C++", "[c]") {
     CHECK(y == wanted);
     auto pass = sized<heed_pass_info>();
     done(heed_plan_pass(plan, 0, &pass));
-    CHECK(pass.why == plain.passes()[0].why);  // which tells whether rows are rounded
+    CHECK(pass.why == plain.passes()[0].why);  // shows whether rows are rounded
   }
 }
 

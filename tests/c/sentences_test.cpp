@@ -1,4 +1,4 @@
-// Sentence vectors through the C interface are those of C++.
+// Sentence vectors through the C interface equal those of C++.
 #include "c/kept.hpp"
 #include "search/support.hpp"
 

@@ -1,4 +1,4 @@
-// A model that speaks nonsense, through C.
+// A tiny model that generates nonsense, through C.
 #pragma once
 
 #include <cstring>
@@ -55,7 +55,7 @@ inline Told tell_in_c(heed_conversation* conversation,
   KeptBlob text;
   int32_t end = -1;
   done(heed_conversation_text(conversation, text.out(), &end));
-  CHECK(text_of(text).ends_with(told.text()));  // some of it may have been told before
+  CHECK(text_of(text).ends_with(told.text()));  // some of it may have been returned before
   CHECK(end == static_cast<int32_t>(told.end));
   return told;
 }

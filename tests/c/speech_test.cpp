@@ -1,4 +1,4 @@
-// Speech through the C interface is heard as in C++.
+// Speech recognition through the C interface gives the text of C++.
 #include <cmath>
 
 #include "c/kept.hpp"
@@ -11,7 +11,7 @@ KeptRecognizer open_recognizer(heed_device* device, const std::string& path) {
   return KeptRecognizer(heed_speech_recognizer_open, device, path.c_str(), nullptr);
 }
 
-// As without_doubts().
+// The options of without_doubts().
 heed_speech_options sure(bool timestamps) {
   auto options = sized<heed_speech_options>();
   options.timestamps = timestamps;
@@ -73,7 +73,7 @@ TEST_CASE("C: sound becomes the text that it becomes in C++", "[c][speech]") {
     REQUIRE(heard.segment_count == want.segments.size());
     for (size_t i = 0; i < heard.segment_count; ++i) CHECK(same(heard.segments[i], want.segments[i]));
 
-    // The same as a stream in pieces, polled.
+    // The same as a stream of pieces, by polling.
     KeptStream stream(heed_speech_stream_begin, recognizer, &options);
     size_t next = 0;
     const auto take = [&] {
@@ -133,7 +133,7 @@ TEST_CASE("C: partial text, cancelled sound, and parts of a recognizer", "[c][sp
   KeptTokenizer tokenizer(heed_speech_recognizer_tokenizer, recognizer);
   CHECK(heed_tokenizer_size(tokenizer) == plain.tokenizer().size());
 
-  // A stream keeps its model, and a text stands alone.
+  // A stream keeps its model alive, and a text is independent of both.
   KeptSpeech text(heed_speech_recognizer_recognize, recognizer, tiny.sound.data(), tiny.sound.size(), &options);
   (void)recognizer.gone();
   (void)device.gone();

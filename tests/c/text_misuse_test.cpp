@@ -1,4 +1,4 @@
-// What the text functions of the C interface refuse.
+// Arguments that the text functions of the C interface refuse.
 #include "c/speaker.hpp"
 #include "search/support.hpp"
 

@@ -1,4 +1,4 @@
-// Text through the C interface says what it says in C++.
+// Text generated through the C interface equals that of C++.
 #include "c/speaker.hpp"
 
 namespace heed::test {
@@ -78,7 +78,7 @@ TEST_CASE("C: messages, answers by a callback, and what ends them", "[c][talk]")
   CHECK(heard == wanted.text());
   REQUIRE(heard != "");
 
-  // A callback that stops, calls the model, and destroys another of its conversations.
+  // A callback that cancels, calls the model, and destroys another conversation of the model.
   struct Caller {
     heed_conversation* own;
     KeptConversation other;
@@ -106,7 +106,7 @@ TEST_CASE("C: messages, answers by a callback, and what ends them", "[c][talk]")
   CHECK_FALSE(answers(conversation));
   refused(heed_conversation_answer(conversation, nullptr, nullptr), HEED_INVALID_ARGUMENT, "answer");
 
-  // The oldest part of the conversation is forgotten, and the rest is drawn as in the beginning.
+  // The oldest part of the conversation is dropped, and the rest is generated as at first.
   done(heed_conversation_reset(conversation));
   done(heed_conversation_set_sampling(conversation, &options.sampling));
   done(heed_conversation_add(conversation, "user", "Hello!"));
@@ -114,7 +114,7 @@ TEST_CASE("C: messages, answers by a callback, and what ends them", "[c][talk]")
   CHECK(tell_in_c(conversation).text() == heard);
   done(heed_conversation_cancel(conversation));
 
-  // A text that ends answers, and a grammar made of a schema.
+  // A stop string, and a grammar made from a schema.
   size_t first = 1;
   while (first < heard.size() && (static_cast<uint8_t>(heard[first]) & 0xc0) == 0x80) ++first;
   const std::string stop = heard.substr(0, first);
@@ -176,7 +176,7 @@ TEST_CASE("C: another thread destroys conversations while one answers", "[c][tal
       std::this_thread::yield();
     }
   });
-  const Told told = tell_in_c(conversation);  // no call is refused
+  const Told told = tell_in_c(conversation);  // no call fails
   collector.join();
   CHECK(told.tokens.size() > 1);
   for (const heed_status status : statuses) CHECK(status == HEED_OK);
@@ -245,7 +245,7 @@ TEST_CASE("C: a model's parts, losses and attention are C++'s", "[c][talk]") {
   done(heed_weights_bytes(weights, &bytes));
   CHECK(bytes == model.weights().bytes());
 
-  // What was made of the model stays when its handles go.
+  // Objects made from the model outlive its handles.
   KeptConversation conversation = begin_drawn(generator, 1, 5);
   (void)generator.gone();
   (void)device.gone();

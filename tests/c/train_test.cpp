@@ -1,4 +1,4 @@
-// Gradients and optimizers through the C interface leave the bits of C++, and refuse what makes no sense.
+// Gradients and optimizers through the C interface give the bits of C++, and refuse invalid arguments.
 #include <heed/initial.hpp>
 #include <heed/optimizer.hpp>
 #include <heed/train.hpp>
@@ -24,7 +24,7 @@ Floats waves(int64_t count, int salt) {
   return values;
 }
 
-// The same classifier both ways: a layer with a bias, and the mean of its losses.
+// The same classifier through both interfaces: a layer with a bias, and the mean of its losses.
 struct Learner {
   explicit Learner(const heed_optimizer_options& options, Device cpu) : cpp(options_of(options)) {
     const heed_dim x_shape[] = {kExamples, kWidth}, labels_shape[] = {kExamples}, line[] = {1, kExamples};
@@ -85,7 +85,7 @@ struct Learner {
     REQUIRE(cpp.load(cpp_state, same) == Status::Ok);
   }
 
-  // A step with rows of both groups, in C and in C++; the report and the loss must be the same.
+  // A step with rows of both parameter groups, in C and in C++. The report and the loss must be equal.
   heed_step_report step(int number, const std::string& prefix, int32_t rule, const heed_step_numbers& c,
                         const train::StepNumbers& plain) {
     const Floats x = waves(kExamples * kWidth, number);
@@ -208,7 +208,7 @@ TEST_CASE("C: steps of optimizers leave the bits of C++", "[c][train]") {
     CHECK(learner.weight("w", kKinds * kWidth) != learner.w);
     CHECK(learner.weight("b", kKinds) != learner.b);
 
-    // A file brings another state to the same bits, by a checkpoint's handle.
+    // A file brings another state to the same bits, through a checkpoint's handle.
     const ScratchFolder folder;
     const std::string file = (folder / "learned").string();
     done(heed_optimizer_save(learner.optimizer, learner.state, file.c_str()));
@@ -276,7 +276,7 @@ TEST_CASE("C: declared weights and a loss scale", "[c][train]") {
 
 namespace {
 
-// y = x * x on the CPU, and what its gradient is asked.
+// y = x * x on the CPU, with a gradient.
 struct Squares {
   static void run(void*, const heed_custom_call* call) {
     const auto* x = static_cast<const float*>(call->inputs[0].data);
@@ -295,7 +295,7 @@ struct Squares {
     call->gradients[0] =
         self.given != 0 ? self.given : heed_graph_scale(g, heed_graph_mul(g, call->inputs[0], call->upstream[0]), 2);
   }
-  // Differentiates twice x squared, through two of the passes.
+  // Differentiates x squared, squared again, through two custom passes.
   heed_status gradients(heed_graph* g, bool has_gradient) {
     const heed_dim three[] = {3};
     const heed_custom_output output = {three, 1, HEED_F32, 0};
@@ -336,7 +336,7 @@ TEST_CASE("C: gradients pass through the host's own passes", "[c][train]") {
   const Floats x = {1, -2, 0.5f}, upstream = {1, 2, -4};
   Floats gradient(3);
   run(plan, {in("x", x), in("apart", x), in("upstream", upstream)}, {out("gradient", gradient)});
-  CHECK(gradient == Floats{4, -64, -2});  // 4 x^3 times the upstream one
+  CHECK(gradient == Floats{4, -64, -2});  // 4 x^3 times the upstream gradient
 
   KeptGraph foreign;
   KeptGraph without(heed_graph_create);
@@ -372,7 +372,7 @@ TEST_CASE("C: training refuses what makes no sense", "[c][hostile]") {
   wrong(&heed_step_numbers::beta2, std::numeric_limits<float>::quiet_NaN());
   wrong(&heed_step_numbers::loss_scale, -1);
   wrong(&heed_step_numbers::max_norm, -1);
-  numbers.beta1 = 0;  // none for AdamW; a momentum of 0 is one
+  numbers.beta1 = 0;  // AdamW has no momentum; a momentum of 0 is a value
   refused(heed_step_words(HEED_UPDATE_ADAMW, &numbers, words), HEED_INVALID_ARGUMENT, "outside its range");
   done(heed_step_words(HEED_UPDATE_SGD, &numbers, words));
 
@@ -429,7 +429,7 @@ TEST_CASE("C: training refuses what makes no sense", "[c][hostile]") {
   heed_tensor weights[2] = {};
   size_t count = 0;
   refused(heed_optimizer_weights(learner.optimizer, empty, weights, 2, &count), HEED_MISSING_WEIGHT, "'w'");
-  // A plan without the step has no such states.
+  // A plan without the optimizer's step has no such states.
   KeptGraph plain(heed_graph_create);
   const heed_dim one[] = {1};
   const heed_tensor x = heed_graph_input(plain, "x", one, 1, HEED_F32);

@@ -1,4 +1,4 @@
-// What the C interface's functions about a host's GPU refuse, and a device that goes first.
+// Arguments that the C functions for a host's GPU refuse, and a device that is destroyed first.
 #include "c/host_in_c.hpp"
 
 namespace heed::test {
@@ -31,7 +31,7 @@ TEST_CASE("C: Vulkan's functions refuse what makes no sense", "[c][vulkan][hosti
     refused(heed_plan_record(cpu_plan, commands, &places.info), HEED_INVALID_ARGUMENT, "");
     int32_t pass = 0;
     refused(heed_plan_last_completed(plan, 0, &pass), HEED_UNSUPPORTED, "");
-    done(heed_plan_record(plan, commands, &places.info));  // nothing above was written
+    done(heed_plan_record(plan, commands, &places.info));  // the failed calls wrote nothing
     host->end(commands);
     host->submit_and_wait(commands);
 
@@ -52,7 +52,7 @@ TEST_CASE("C: Vulkan's functions refuse what makes no sense", "[c][vulkan][hosti
 }
 
 TEST_CASE("C: a device that goes before its handles", "[c][vulkan]") {
-  // Without the layer, which misses the objects that the host's device takes along.
+  // Runs without the layer, which does not report the objects that are destroyed with the host's device.
   auto host = HostVulkan::create({.validation = false});
   if (host == nullptr) return;
   HostInC in_c(*host);

@@ -1,4 +1,4 @@
-// The C interface inside a host that owns the device records what C++ records.
+// The C interface in a host that owns the device records what C++ records.
 #include "c/host_in_c.hpp"
 #include "c/speaker.hpp"
 #include "speech/support.hpp"
@@ -7,7 +7,7 @@
 namespace heed::test {
 namespace {
 
-// Frames in which a host records steps of a model, with memory for them.
+// Frames in which a host records steps of a model, and the memory for these.
 template <class Model>
 class Frames {
  public:
@@ -21,7 +21,7 @@ class Frames {
   }
   ~Frames() { host_.free(memory_); }
 
-  // Whether a step is over; the model has its result then.
+  // Whether a step is over, so that the model has its result.
   bool next() {
     REQUIRE(++count_ < 10'000);
     const heed_buffer_range range = {number_of(memory_.buffer), 0, bytes_};
@@ -86,7 +86,7 @@ TEST_CASE("C: what a host records gives the bits of C++", "[c][vulkan][record]")
   CHECK(needs.after_src_stages == plain_needs.after_src_stages);
   CHECK(needs.after_src_accesses == plain_needs.after_src_accesses);
 
-  // In parts, as small as can be.
+  // Records in the smallest possible parts.
   places.forget();
   auto estimate = sized<heed_estimate>();
   done(heed_plan_estimate(plan, nullptr, 0, nullptr, &estimate));
@@ -106,7 +106,7 @@ TEST_CASE("C: what a host records gives the bits of C++", "[c][vulkan][record]")
   refused(heed_plan_record_some(plan, commands, &places.info, 0, &cursor), HEED_INVALID_ARGUMENT, "done");
   host->end(commands);
 
-  // An id behind the table's end.
+  // An id past the end of the table.
   const int32_t far = 5;
   std::memcpy(places.memory.mapped, &far, 4);
   commands = host->begin();
@@ -207,7 +207,7 @@ TEST_CASE("C: a host's memory, queue and budgets", "[c][vulkan]") {
   done(heed_weights_bytes(weights, &bytes));
   CHECK(bytes >= 80);
 
-  // A helper that submits gives the same.
+  // A submitter gives the same results.
   auto options = sized<heed_submitter_options>();
   options.slots = 1;
   options.stages_before = VK_PIPELINE_STAGE_HOST_BIT;
@@ -227,7 +227,7 @@ TEST_CASE("C: a host's memory, queue and budgets", "[c][vulkan]") {
 
   size_t count = 0;
   const heed_status budget = heed_device_memory_budget(device, nullptr, 0, &count);
-  CHECK(budget == HEED_UNSUPPORTED);  // the host told no extension
+  CHECK(budget == HEED_UNSUPPORTED);  // the host listed no extension
   (void)submitter.gone();
   (void)weights.gone();
   (void)plan.gone();

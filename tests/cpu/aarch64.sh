@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# NEON and SVE, by an emulator: every golden file, and the bits of reproducible plans, on each instruction set, at every length of vectors that
-# it may have; all cases of the operations with NEON and with the longest vectors of SVE2, every third with its shorter ones; and the CPU
-# device's own tests. A line for each; the last says what ran.
-#   aarch64.sh FOLDER    where it is built. Exit code 3: no cross compiler, emulator or libraries
+# NEON and SVE in an emulator: every golden file, and the bits of reproducible plans, on each instruction set and vector length;
+# all cases of the operations with NEON and with the longest vectors of SVE2, every third with its shorter vectors; and the CPU
+# device's own tests. Prints a line for each, and last what ran.
+#   aarch64.sh FOLDER    the build folder. Exit code 3: no cross compiler, emulator or libraries
 set -uo pipefail
 
 folder=${1:?usage: aarch64.sh FOLDER}
@@ -10,7 +10,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 failed=0
 mkdir -p "$folder"
 
-# check NAME COMMAND...: a line that says how it ended; all that it printed if that is wrong
+# check NAME COMMAND...: prints a line with the result, and the command's output if it fails
 check() {
   local name=$1 log=$folder/check.log
   shift
@@ -22,14 +22,14 @@ check() {
   fi
 }
 
-# run_emulated BITS INSTRUCTION_SET EVERY FILTER: tests on an emulated processor; no set: on all sets that it has
+# run_emulated BITS INSTRUCTION_SET EVERY FILTER: runs tests on an emulated processor; an empty set means all its sets
 run_emulated() {
   qemu-aarch64 -cpu "max,sve-default-vector-length=$(($1 / 8))" -L /usr/aarch64-linux-gnu -E "HEED_CPU_TARGET=$2" \
     -E "HEED_TEST_EVERY=$3" -E "LD_LIBRARY_PATH=$folder/sysroot/root/usr/lib/aarch64-linux-gnu" "$folder/tests/heed_cpu_tests" "$4"
 }
 export -f run_emulated
 export folder
-# emulated NAME BITS INSTRUCTION_SET EVERY FILTER: checks them
+# emulated NAME BITS INSTRUCTION_SET EVERY FILTER: runs them as a check
 emulated() { check "$1" "$root/tests/harness/counted.sh" bash -c 'run_emulated "$@"' - "${@:2}"; }
 
 if ! toolchain=$("$root/tests/drivers/aarch64.sh" "$folder/sysroot" 2>"$folder/sysroot.log"); then
@@ -47,7 +47,7 @@ for bits in 128 256 512; do
   sets=$(run_emulated $bits "" 1 "[sets]" | sed -n 's/^instruction sets =//p')
   [[ -n $sets ]] || { echo "FAIL the tests name no instruction sets at $bits bits"; failed=1; }
   for set in $sets; do
-    [[ $set == SVE* || $bits -eq 128 ]] || continue  # the others' vectors have one length
+    [[ $set == SVE* || $bits -eq 128 ]] || continue  # vectors of the other sets have one length
     emulated "goldens with $set, vectors of $bits bits" $bits "$set" 1 "goldens: pass on every device"
     emulated "reproducible plans with $set, vectors of $bits bits" $bits "$set" 1 "$canon"
     ran+=("$set at $bits bits")

@@ -1,22 +1,21 @@
-// Compares errors of products and attention of f32 with those of plain loops that sum in f32 and in double, on every
-// instruction set.
+// Compares errors of f32 matmul and attention with those of plain loops that sum in f32 and in double, on every instruction set.
 
 #include "cpu/support.hpp"
 
 namespace heed::cpu_test {
 namespace {
 
-// Errors may be this many times those of the plain loop in f32. (Measured: 0.2 to 1.01 times.) A loop in double that
-// rounds once is no bound for sums in f32, in which each of k roundings adds an error. (Measured: 2 to 112 times.)
+// Errors may be this many times those of the plain loop in f32. (Measured: 0.2 to 1.01 times.) A loop in double that rounds once is no
+// useful bound, since each of k roundings in f32 adds an error. (Measured: 2 to 112 times.)
 constexpr double kMost = 2.0;
 
-// Roundings of f32 behave as if at random: k of them add up to about sqrt(k) (Higham & Mary 2019, SIAM J. Sci. Comput.
-// 41). (Measured: up to 1.1 sqrt(k).)
+// Roundings of f32 behave like random ones: k of them add up to about sqrt(k) (Higham & Mary 2019, SIAM J. Sci. Comput. 41). (Measured: up
+// to 1.1 sqrt(k).)
 double spread(int64_t k) { return 2.0 * std::sqrt(static_cast<double>(k)) * 0x1p-24; }
 
-// The results of the loops for one set of inputs.
+// The results of the plain loops for one set of inputs.
 struct Reference {
-  std::vector<double> exact, size;  // size: sum of the terms' absolute values
+  std::vector<double> exact, size;  // size: sum of the summands' absolute values
   double plain = 0, once = 0;       // largest error of the loop in f32, and of the exact value rounded to f32
 
   void add(double value, double absolute, float loop) {
@@ -34,7 +33,7 @@ struct Reference {
     }
     return worst;
   }
-  // The same as a share of the sum of absolute values.
+  // The same relative to the sum of absolute values.
   double relative(const std::vector<float>& y) const {
     double worst = 0;
     for (size_t i = 0; i < exact.size(); ++i)
@@ -45,7 +44,7 @@ struct Reference {
 
 struct Product {
   int64_t m, n, k;
-  double low;  // inputs are in [low, 1): from 0 on nothing cancels
+  double low;  // inputs are in [low, 1): nothing cancels from 0 on
 };
 
 // Rows around register tiles, columns around panels, one block of k and several.
@@ -79,7 +78,7 @@ Reference multiply(const Product& p, const std::vector<float>& a, const std::vec
 struct Heads {
   int64_t heads, queries, keys, width, values;
   bool causal;
-  double size;  // of queries and keys: the larger, the more one key outweighs the others
+  double size;  // magnitude of queries and keys: the larger, the more one key dominates
 };
 
 const Heads kHeads[] = {{2, 37, 37, 64, 64, false, 1},   {2, 129, 257, 64, 64, false, 4},
@@ -87,7 +86,7 @@ const Heads kHeads[] = {{2, 37, 37, 64, 64, false, 1},   {2, 129, 257, 64, 64, f
                         {1, 31, 1031, 64, 64, false, 1}, {1, 16, 2048, 64, 64, false, 4},
                         {3, 65, 63, 7, 5, false, 4}};
 
-// Softmax of the products with one query, in T.
+// Softmax of one query's scores, in T.
 template <class T>
 std::vector<T> weights_of(const float* query, const float* keys, int64_t count, int64_t width) {
   std::vector<T> w(static_cast<size_t>(count));

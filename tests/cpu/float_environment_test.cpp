@@ -1,4 +1,4 @@
-// heed on threads of the host that have a floating-point environment of their own.
+// heed on host threads that have their own floating-point environment.
 #include <cfenv>
 
 #if defined(__SSE__)
@@ -48,7 +48,7 @@ bool keeps(const Environment& environment, const F& f) {
   return same;
 }
 
-// Subnormal operands and results, rows that see nothing, and a power that overflows.
+// Subnormal operands and results, rows without visible keys, and a power that overflows.
 Graph small_numbers() {
   Graph g;
   const Tensor x = g.input("x", {64, 64});
@@ -60,7 +60,7 @@ Graph small_numbers() {
   return g;
 }
 
-// Data that must be made before the environment is set.
+// Data that must be computed before the environment is set.
 struct Inputs {
   std::vector<float> x = floats({64, 64}, 3, 90.0), w = floats({64, 64}, 4, 1e-6);
   Inputs() {

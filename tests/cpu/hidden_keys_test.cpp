@@ -1,4 +1,4 @@
-// Attention where hidden keys have values that are infinite or NaN.
+// Attention whose hidden keys have infinite or NaN values.
 
 #include "cpu/support.hpp"
 
@@ -14,7 +14,7 @@ const Sides kSides[] = {{1, 6, 16}, {3, 300, 70}, {8, 6, 5}, {40, 300, 64}, {70,
 const float kStrange[] = {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
                           std::nanf("")};
 
-// `mask` is [rows, keys], nonzero where a key is kept; with one row it may be given as the key padding.
+// `mask` is [rows, keys], nonzero where a key is visible. With one row it may be passed as key padding.
 std::vector<float> attend(Device& device, const Sides& s, const std::vector<float>& v, const std::vector<uint8_t>& mask,
                           bool as_padding) {
   const int64_t rows = static_cast<int64_t>(mask.size()) / s.keys;
@@ -39,7 +39,7 @@ void fill_row(std::vector<float>* rows, int64_t row, int64_t width, float value)
   std::fill_n(rows->begin() + row * width, width, value);
 }
 
-// f(device, sides, a strange value)
+// f(device, sides, an infinite or NaN value)
 template <class F>
 void on_all(const F& f) {
   const auto run = [&](Device& device, const char* set) {

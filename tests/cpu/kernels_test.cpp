@@ -1,4 +1,4 @@
-// The vector code of every instruction set that this processor has.
+// The vector code of every instruction set that this processor supports.
 #include "cpu/simd/kernels.hpp"
 
 #include <bit>
@@ -15,7 +15,7 @@
 namespace heed::cpu {
 namespace {
 
-// Panels of `type` with the values of `x`, which are rounded in x as well.
+// Panels of `type` with the values of `x`. Also rounds x to that type.
 std::vector<std::byte> panels(ops::Array* x, DType type) {
   const auto count = static_cast<size_t>(x->size());
   std::vector<float> floats(x->value.begin(), x->value.end());
@@ -32,7 +32,7 @@ struct TileCase {
   bool transposed, add;
 };
 
-// Rows of a in the form that tiles with Storage::narrow read.
+// Rows of a, in the layout that tiles with Storage::narrow read.
 struct Narrowed {
   int64_t k = 0;
   std::vector<uint16_t> bits;
@@ -44,7 +44,7 @@ struct Narrowed {
 Narrowed narrow(const MatmulKernels::Storage& tiles, const float* a, int64_t a_row, int64_t a_k, int64_t rows,
                 int64_t k) {
   Narrowed narrowed{align_up(k, tiles.step), {}};
-  narrowed.bits.assign(static_cast<size_t>(rows * narrowed.k), 0x7fc0);  // NaN wherever nothing is written
+  narrowed.bits.assign(static_cast<size_t>(rows * narrowed.k), 0x7fc0);  // NaN in elements that must not be written
   std::vector<float> row(static_cast<size_t>(k));
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t p = 0; p < k; ++p) row[static_cast<size_t>(p)] = a[i * a_row + p * a_k];
@@ -99,17 +99,17 @@ void check_tile(const MatmulKernels& kernels, const TileCase& c) {
   CHECK(worst < static_cast<double>(c.k + 1) * 0x1p-24 * (3.0 + static_cast<double>(c.k)));
 }
 
-// One unit of the last place, as f32.
+// The value of one unit in the last place, as f32.
 double unit_of(double x) {
   int exponent = 0;
   std::frexp(x, &exponent);
   return std::ldexp(1.0, std::max(exponent - 24, -149));
 }
 
-// Distance in units of the last place of the exact value.
+// Distance from the exact value, in units in the last place.
 double ulps(float got, double exact) { return std::abs(static_cast<double>(got) - exact) / unit_of(exact); }
 
-// Every 997th float of [low, high], low and high of one sign, and both ends.
+// Every 997th float of [low, high], and both ends. low and high have the same sign.
 std::vector<float> sample(float low, float high) {
   const uint32_t a = std::bit_cast<uint32_t>(low), b = std::bit_cast<uint32_t>(high);
   std::vector<float> all = {low, high};
@@ -123,7 +123,7 @@ struct Function {
   Activation kind;
   double (*exact)(double x);
   double ulps;
-  double tiny;  // an error below this is no error
+  double tiny;  // smaller errors count as 0
 };
 
 }  // namespace
@@ -147,11 +147,11 @@ TEST_CASE("powers of 2 are within 2 ulp on every instruction set", "[cpu]") {
   }
 }
 
-// Softmax multiplies powers of e by one factor. The largest element has e^0 = 1, so that its result is the factor. Each
-// other result, divided by the factor, is e^x but for the rounding of the product.
+// Softmax multiplies powers of e by one factor. The largest element has e^0 = 1, so that its result is the factor. Every other result,
+// divided by the factor, is e^x apart from the product's rounding.
 TEST_CASE("powers of e are within 2 ulp on every instruction set, as softmax uses them", "[cpu]") {
   constexpr float kHidden = -std::numeric_limits<float>::infinity();
-  constexpr size_t kRow = 37;  // whole vectors and some elements
+  constexpr size_t kRow = 37;  // whole vectors and a remainder
   const std::vector<float> samples = sample(-1e-6f, -87.3f);
   for (const Kernels& kernels : supported_kernels()) {
     INFO(kernels.name);
@@ -216,13 +216,13 @@ TEST_CASE("activations of infinity and NaN on every instruction set", "[cpu]") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const struct {
     Activation kind;
-    float most, least;  // of infinity and -infinity
+    float most, least;  // for infinity and -infinity
   } limits[] = {{Activation::Relu, kInfinity, 0.0f},
                 {Activation::GeluErf, kInfinity, 0.0f},
                 {Activation::GeluTanh, kInfinity, 0.0f},
                 {Activation::Silu, kInfinity, 0.0f},
                 {Activation::Tanh, 1.0f, -1.0f}};
-  constexpr int64_t kRow = 37;  // whole vectors and some elements
+  constexpr int64_t kRow = 37;  // whole vectors and a remainder
   const auto all_are = [](const std::vector<float>& y, float expected) {
     return std::all_of(y.begin(), y.end(), [=](float v) { return v == expected; });
   };
@@ -257,7 +257,7 @@ TEST_CASE("softmax of a row with a NaN is NaN, on every instruction set", "[cpu]
 
 TEST_CASE("dropout's words are the same on every instruction set", "[cpu]") {
   const DropoutRule rule = {dropout_words(0.37f), 11, 5};
-  // Elements from the middle of a block and across the 2^32nd block, too.
+  // Also elements from the middle of a block and across the 2^32nd block.
   for (const uint64_t first : {uint64_t{0}, uint64_t{3}, uint64_t{0x400000000} - 30, uint64_t{0x123456789a}})
     for (const Kernels& kernels : supported_kernels()) {
       INFO(kernels.name << " from " << first);
@@ -286,7 +286,7 @@ TEST_CASE("f16 and bf16 are converted bit for bit on every instruction set", "[c
         wrong += !(wide[i] == expected || (wide[i] != wide[i] && expected != expected));
       }
       CHECK(wrong == 0);
-      // Values halfway between neighbours, and next to that.
+      // Values halfway between two f16 or bf16 numbers, and the next f32 beside them.
       for (float& w : wide)
         w = std::bit_cast<float>(std::bit_cast<uint32_t>(w) + 0x0fffu + (std::bit_cast<uint32_t>(w) >> 13) % 3);
       kernels.rows->narrow(type, wide.data(), back.data(), 65536);

@@ -1,11 +1,11 @@
-// Memory that plans of the CPU device share: scratch, and weights in the forms that they read.
+// Memory that plans of the CPU device share: scratch, and weights in packed form.
 #include "cpu/device/page_pool.hpp"
 #include "cpu/support.hpp"
 
 namespace heed::cpu_test {
 namespace {
 
-// A chain of products whose scratch grows with `rows`.
+// A chain of matmuls whose scratch grows with `rows`.
 Graph chain(int64_t rows) {
   Graph g;
   const Tensor x = g.input("x", {rows, 64});
@@ -41,7 +41,7 @@ TEST_CASE("plans of one device share scratch", "[cpu]") {
 }
 
 TEST_CASE("a run beside another has scratch of its own", "[cpu]") {
-  // A host that runs another plan each time when heed asks for its threads.
+  // A host that runs another plan whenever heed asks for its threads.
   struct Host {
     Plan inner;
     std::vector<float> expected;
@@ -149,11 +149,11 @@ TEST_CASE("small buffers share huge pages, apart from each other, for as long as
   }
   cpu::PooledBuffer large, own;
   REQUIRE(large.allocate(3 * cpu::kHugePage, pool.get()));
-  CHECK(reinterpret_cast<uintptr_t>(large.data()) % cpu::kHugePage == 0);  // on pages of its own
+  CHECK(reinterpret_cast<uintptr_t>(large.data()) % cpu::kHugePage == 0);  // has its own pages
   REQUIRE(own.allocate(100, nullptr));
   pool.reset();
   for (size_t i = 0; i < all.size(); ++i) {
-    if (i % 7 == 0) all[i] = {};  // the others on its block stay
+    if (i % 7 == 0) all[i] = {};  // other tensors in its block stay
     const auto same = [&](std::byte b) { return b == static_cast<std::byte>(i); };
     CHECK(std::all_of(all[i].data(), all[i].data() + all[i].bytes(), same));
   }

@@ -1,4 +1,4 @@
-// Weights stored as f16 or bf16 beside activations of f32.
+// Weights stored as f16 or bf16 with activations of f32.
 
 #include "base/half.hpp"
 #include "cpu/support.hpp"
@@ -21,8 +21,8 @@ const Layer kLayers[] = {{1, 33, 70, true},
                          {13, 161, 1537, true},
                          {29, 7, 3, false},
                          {193, 400, 300, true},
-                         {250, 300, 769, true},  // panels widened once, in two blocks of k, the last of them odd
-                         // Rows that collide in the cache and are packed first: once, and in two bands.
+                         {250, 300, 769, true},  // panels widened once, in two blocks of k, the last one odd
+                         // Rows that collide in the cache and are packed first, once and in two bands.
                          {26, 40, 1024, true},
                          {4100, 3, 1024, true}};
 
@@ -53,7 +53,7 @@ ops::Array array(const ops::Sizes& shape, const std::vector<float>& values) {
   return ops::values(shape, {values.begin(), values.end()});
 }
 
-// Largest error of y relative to its bound, to which the rounding of x adds where that is rounded to bf16.
+// Largest error of y relative to its bound, which includes the rounding of x if x is rounded to bf16.
 double worst_error(const Layer& layer, const std::vector<float>& x, const std::vector<float>& w,
                    const std::vector<float>& b, const std::vector<float>& y, bool rounds_x) {
   ops::Array a = array({layer.m, layer.k}, x);
@@ -144,7 +144,7 @@ TEST_CASE("a b of bf16 that changes from run to run", "[cpu]") {
   CHECK(worst_error({3, 4, 5, false}, x, w, std::vector<float>(4), y, false) <= 1.0);
 }
 
-// The values are small whole numbers, so that every type holds them and their sums.
+// The values are small integers, which every type represents exactly, as it does their sums.
 TEST_CASE("a product of f16 and bf16, either by the other, on every instruction set", "[cpu]") {
   constexpr int64_t kM = 3, kN = 21, kK = 19;
   const auto number = [](int64_t i) { return static_cast<float>(i * 5 % 7 - 3); };
@@ -184,7 +184,7 @@ TEST_CASE("tables of f16 and bf16 give rows of f32, on every instruction set", "
       const Tensor table = g.weight("table", {kRows, kWidth}, type);
       const Tensor rows = g.embedding(table, g.input("ids", {4}, DType::I32), DType::F32);
       g.output("rows", rows);
-      // A slice that starts at an odd element goes through a cast and arithmetic.
+      // A slice that starts at an odd element, read by a cast and arithmetic.
       const Tensor part = g.slice(g.slice(table, 0, 2, 4), 1, 3, 31);
       g.output("sum", g.add(g.cast(part, DType::F32), g.slice(rows, 1, 3, 31)));
       const std::vector<float> w = floats({kRows, kWidth}, 5);

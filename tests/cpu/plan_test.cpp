@@ -1,6 +1,6 @@
 #include "cpu/support.hpp"
 
-// With this an allocation that fails is null, as without sanitizers, instead of ending the program.
+// Makes a failed allocation return null, as without sanitizers, instead of ending the program.
 #ifdef HEED_SANITIZED
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
@@ -166,7 +166,7 @@ TEST_CASE("memory that the host does not have is a status", "[cpu]") {
   test::Messages messages;
   Device device = test::open_cpu({.log = messages.log()});
   Graph g;
-  // Eight products of 2^46 bytes at once: more than the addresses of a process.
+  // Eight matmul results of 2^46 bytes at once: more than the address space of a process.
   constexpr int64_t kSide = int64_t{1} << 22;
   const Tensor a = g.input("a", {kSide, 1}), b = g.input("b", {1, kSide});
   std::vector<Tensor> products;

@@ -1,4 +1,4 @@
-// Quantized weights on the CPU: their order in memory, how much of it they take, and sums that do not depend on the rows.
+// Quantized weights on the CPU: their layout, their memory, and sums that do not depend on the number of rows.
 #include <bit>
 #include <cstring>
 
@@ -83,7 +83,7 @@ TEST_CASE("quantized weights take the bytes of their file", "[cpu][quantized]") 
       CHECK(weights.bytes() == w.bytes.size());
       CHECK(device.upload_bytes({&tensor, 1}) == w.bytes.size());
 
-      Graph g;  // a table that is the last layer's weight, too, and parts of it that begin with a panel
+      Graph g;  // a table that is also the last layer's weight, and parts of it that begin at a panel
       const Tensor table = g.weight("w", {96, 512}, type);
       const Tensor rows = g.embedding(table, g.input("ids", {2}, DType::I32));
       g.output("y", g.linear(rows, table));
@@ -92,7 +92,7 @@ TEST_CASE("quantized weights take the bytes of their file", "[cpu][quantized]") 
       CHECK(weights.bytes() == w.bytes.size());
       CHECK(plan.weight_bytes() == w.bytes.size());
 
-      Graph odd;  // a part that begins within a panel is copied for as long as a plan reads it
+      Graph odd;  // a part that begins inside a panel is copied while a plan reads it
       odd.output("y", odd.matmul(odd.input("x", {1, 512}), odd.slice(odd.weight("w", {96, 512}, type), 0, 3, 32),
                                  {.transpose_b = true}));
       Plan copies = test::compiled(device, odd, weights), shares = test::compiled(device, odd, weights);

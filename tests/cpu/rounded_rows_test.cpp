@@ -1,4 +1,4 @@
-// CompileOptions::round_rows: rows that quantized weights multiply are rounded to 8 bits, and the sums are those of the rounded rows.
+// CompileOptions::round_rows: rows that quantized weights multiply are rounded to 8 bits, and results are those of the rounded rows.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -14,9 +14,9 @@ namespace {
 constexpr DType kRounded[] = {DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q5_0,
                               DType::Q5_1, DType::Q4_K, DType::Q5_K, DType::Q6_K};
 
-// A row as the CPU rounds it: whole multiples of a scale in each 32 neighbours.
+// A row as the CPU rounds it: integer multiples of a scale in each block of 32 neighbours.
 struct Rounded {
-  std::vector<double> values, scales;  // of each element
+  std::vector<double> values, scales;  // rounding error of each element
 
   explicit Rounded(std::span<const float> x) {
     for (size_t at = 0; at < x.size(); at += 32) {
@@ -31,7 +31,7 @@ struct Rounded {
   }
 };
 
-// w [n, k] of blocks, and plans of y = x w^T + b for up to `most` rows, with and without rounding.
+// w [n, k] of quantized blocks, and plans of y = x w^T + b for up to `most` rows, with and without rounding.
 struct RoundedLayer {
   int64_t n, k;
   std::vector<float> w, b;
@@ -75,7 +75,7 @@ bool has_rounding(const char* set) {
 TEST_CASE("rounded rows: results are those of the rounded rows, on each instruction set", "[cpu][quantized]") {
   on_every_set([](Device& device, const char* set) {
     for (const DType type : kRounded) {
-      // Columns around panels and vectors; k of one block, of several, and of several blocks of the CPU's.
+      // Columns around panels and vectors; k of one quantized block, of several, and of several cache blocks.
       const int64_t block = block_of(type).elements;
       for (const auto& [n, k] : {std::pair<int64_t, int64_t>{1, block}, {31, 2 * block}, {70, 768 + block}, {33, 1536}})
         for (const int64_t m : {1, 5, 13, 40}) {
@@ -98,7 +98,7 @@ TEST_CASE("rounded rows: results are those of the rounded rows, on each instruct
                 const auto at = static_cast<size_t>(p);
                 const auto weight = static_cast<double>(layer.w[static_cast<size_t>(j * k + p)]);
                 sum += row.values[at] * weight;
-                // Offsets and sums of whole numbers are rounded apart, and may be larger than what remains of them.
+                // Offsets and integer sums are rounded separately, and may be larger than their difference.
                 size += (std::abs(weight) + std::abs(static_cast<double>(layer.w[static_cast<size_t>(j * k)]))) *
                         127.0 * row.scales[at];
                 promise += std::abs(weight) * row.scales[at] / 2.0;
@@ -160,7 +160,7 @@ TEST_CASE("rounded rows: faulty, empty and extreme rows", "[cpu][quantized]") {
         for (const size_t faulty : {0, 1, 2}) CHECK(std::isnan(y[faulty * kN + j]));
         for (const size_t empty : {3, 4}) CHECK(y[empty * kN + j] == layer.b[j]);
         CHECK(std::isfinite(y[5 * kN + j]) == std::isfinite(exact[5 * kN + j]));
-        CHECK(y[6 * kN + j] == exact[6 * kN + j]);  // nothing beside the bias
+        CHECK(y[6 * kN + j] == exact[6 * kN + j]);  // only the bias
         CHECK(std::abs(y[7 * kN + j] - exact[7 * kN + j]) < 0.1f * (1.0f + std::abs(exact[7 * kN + j])));
       }
     }

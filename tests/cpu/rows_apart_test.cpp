@@ -1,5 +1,5 @@
-// Rows of a plan's own tensors that would collide in the first cache, since a multiple of 4 KiB lies between them, are
-// moved apart. Rows of a host's tensors are packed instead: see accuracy_test.cpp and narrow_weights_test.cpp.
+// Rows of a plan's own tensors that would collide in the first-level cache, because their distance is a multiple of 4 KiB, are padded. Rows
+// of a host's tensors are packed instead: see accuracy_test.cpp and narrow_weights_test.cpp.
 #include "cpu/support.hpp"
 
 namespace heed::cpu_test {

@@ -1,4 +1,4 @@
-// Results that are larger than caches, which are written to memory in another way.
+// Results larger than the caches, which are written by streaming stores.
 
 #include "cpu/simd/row_kernels.hpp"
 #include "cpu/support.hpp"
@@ -7,7 +7,7 @@
 namespace heed::cpu_test {
 namespace {
 
-constexpr int64_t kWidth = 515;  // no row but the first begins at a multiple of a cache line
+constexpr int64_t kWidth = 515;  // only the first row begins at a multiple of a cache line
 
 // A graph with two results, for up to `most` rows.
 Graph graph(int64_t most) {

@@ -1,4 +1,4 @@
-// Runs that the CPU device does while the host's thread is free.
+// Runs that the CPU device executes while the host's thread is free.
 #include <atomic>
 #include <deque>
 #include <thread>
@@ -13,7 +13,7 @@
 namespace heed::cpu_test {
 namespace {
 
-// Inputs and outputs of the network in memory that stays where it is.
+// Inputs and outputs of the network, in memory with fixed addresses.
 struct Io {
   std::vector<float> x;
   Result result;
@@ -30,7 +30,7 @@ struct Io {
   }
 };
 
-// A host with one thread, which does what it was given when the test says so.
+// A host with one thread, which executes its work when the test says so.
 struct OneThread {
   struct Task {
     void (*task)(void*);
@@ -109,7 +109,7 @@ TEST_CASE("started runs of several plans, waited for in any order or never", "[c
       CHECK(started[0].wait() == Status::InvalidArgument);
       CHECK(moved.wait() == Status::Ok);
       CHECK(ios[0].result == expected[0]);
-    }  // the others are waited for here
+    }  // waits for the others here
     for (uint32_t i = 0; i < 4; ++i) CHECK(ios[i].result == expected[i]);
   }
 }
@@ -145,7 +145,7 @@ TEST_CASE("a started run keeps the plan and the State for itself until it is don
   refuses_all();
   CHECK(y == std::vector<float>(16));
   host.work();
-  refuses_all();  // nobody has asked yet
+  refuses_all();  // nobody has called done() or wait() yet
   CHECK(started.done());
   CHECK(y == x);
   std::vector<PassTime> times;
@@ -154,12 +154,12 @@ TEST_CASE("a started run keeps the plan and the State for itself until it is don
   CHECK(z == std::vector<float>(16, 4.0f));
   CHECK(started.wait() == Status::Ok);
   REQUIRE(plan.start(buffers, {}, {.state = state}, &started) == Status::Ok);
-  CHECK(started.wait() == Status::Ok);  // done here, as the host's thread is this one
+  CHECK(started.wait() == Status::Ok);  // executed here, since the host's thread is this one
   CHECK(y == std::vector<float>(16, 6.0f));
-  host.work();  // comes too late, and does nothing
+  host.work();  // too late, and without effect
   CHECK(messages.text == "");
 
-  // The host lets its handles go while a run needs them.
+  // The host destroys its handles while a run still uses them.
   const std::shared_ptr<detail::StateImpl> kept = state.impl();
   REQUIRE(plan.start(buffers, {}, {.state = state}, &started) == Status::Ok);
   plan = other = Plan();
@@ -213,7 +213,7 @@ TEST_CASE("a forked process does not wait for a run that goes on in the other", 
   Io io(37);
   StartedRun started, other;
   REQUIRE(io.start(plan, 3, &started) == Status::Ok);
-  while (!started.done()) std::this_thread::yield();  // the thread that did it sleeps, and holds no lock
+  while (!started.done()) std::this_thread::yield();  // its thread sleeps, and holds no lock
   OneThread host;
   Plan slow = test::compiled(test::open_cpu({.parallel_for = host.threads()}), network());
   Io late(37);

@@ -1,5 +1,4 @@
-// A small network for tests of the CPU device: every kind of operation, several extents, rows that collide in the
-// cache.
+// A small network for tests of the CPU device, with every kind of operation, several extents, and rows that collide in the cache.
 #pragma once
 
 #include "cpu/simd/kernels.hpp"
@@ -8,7 +7,7 @@
 
 namespace heed::cpu_test {
 
-// Opens the CPU with each instruction set that this processor has: run(device, name of the set).
+// Opens the CPU with each instruction set that this processor supports: run(device, name of the set).
 template <class Run>
 void on_every_set(const Run& run, uint32_t threads = 2) {
   for (const cpu::Kernels& kernels : cpu::supported_kernels()) {
@@ -22,7 +21,7 @@ inline std::vector<float> floats(const ops::Sizes& shape, uint64_t seed, double 
   return {x.value.begin(), x.value.end()};
 }
 
-// Takes x [1, tokens, 48] through attention with dropout, a feed-forward block and norms; products have several chunks.
+// Passes x [1, tokens, 48] through attention with dropout, a feed-forward block and norms. Its matmuls have several chunks.
 inline Graph network() {
   Graph g;
   const Dim tokens = g.extent("tokens", 150);

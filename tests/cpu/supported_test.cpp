@@ -1,5 +1,5 @@
-// heed asks the processor itself which instruction sets it has; Highway's own library must say the same.
-#define HEED_WITH_BYTE_DOT_PRODUCTS  // one more set
+// heed detects by itself which instruction sets the processor has. Highway's library must agree.
+#define HEED_WITH_BYTE_DOT_PRODUCTS  // one set more
 #include "cpu/simd/targets.hpp"
 //
 #include "cpu/device/supported.hpp"

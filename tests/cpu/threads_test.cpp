@@ -23,7 +23,7 @@ Plan plan_on(const DeviceOptions& options) {
   return plan;  // keeps the device alive
 }
 
-// A host's threads: one new thread per index, and a count of the calls.
+// A host's threads: a new thread for each index, and a count of the calls.
 struct HostThreads {
   std::atomic<int> calls = 0;
   std::mutex mutex;
@@ -107,7 +107,7 @@ TEST_CASE("plans of one device run at the same time", "[cpu]") {
 }
 
 TEST_CASE("a plan may be compiled while the host's threads pack weights for another", "[cpu]") {
-  // A host whose thread does other work, here another plan, while it waits for heed's.
+  // A host whose thread runs other work, here another plan, while it waits for heed.
   struct Host {
     Device device;
     Weights weights;
@@ -226,7 +226,7 @@ TEST_CASE("a work list's chunks become smaller towards the end of a run", "[cpu]
   for (int64_t size = 0; (size = taken(own, 0)) > 0;) sizes.push_back(size);
   CHECK(sizes == std::vector<int64_t>{10, 10, 10, 5, 2, 1, 1, 1});
 
-  // Worker 1 has done its 40 and helps worker 0, which keeps most of its own.
+  // Worker 1 has finished its 40 and helps worker 0, which keeps most of its own.
   cpu::WorkList shared(80, 10, 2);
   for (int64_t done = 0; done < 40;) done += taken(shared, 1);
   CHECK(taken(shared, 1) == 10);  // 40 were left

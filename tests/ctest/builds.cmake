@@ -1,24 +1,24 @@
-# Sources that are formatted, kernels that compilers take well, and builds with other compilers, options and systems.
+# Formatting, compilers' figures for kernels, and builds with other compilers, options and systems.
 
 heed_test(harness LABELS quick all COST 1 COUNTED COMMAND ${tests}/harness/counted_test.sh)
 heed_test(format LABELS quick all COST 7 COUNTED COMMAND ${tests}/format.sh --check)
-# Shaders that were changed without their SPIR-V, and SPIR-V that another compiler made.
+# Detects shaders that were changed without their SPIR-V, and SPIR-V made by another compiler.
 heed_test(shaders LABELS all COST 52 COMMAND ${PROJECT_SOURCE_DIR}/shaders/compile.sh --check)
 
-# Registers, spills, occupancy and instructions of a third of each family of kernels (Intel: an eighteenth) on GPUs that need not be
-# there, one of each maker. tests/gpu/isa.sh alone looks at all kernels, and at three more generations of AMD's and two of Intel's.
+# Registers, spills, occupancy and instructions for a third of each family of kernels (Intel: an eighteenth), on one GPU of each maker,
+# which need not be installed. tests/gpu/isa.sh without options compiles all kernels, for three more generations of AMD's GPUs and two of
+# Intel's.
 heed_test(compilers.loops LABELS quick all compilers COST 1 COUNTED COMMAND ${tests}/gpu/tests.py)
 heed_test(compilers LABELS all COST 150 COUNTED NEEDS driver.lavapipe-26 COMMAND ${tests}/gpu/isa.sh --one)
 
-# Labels and names, as people see them in RenderDoc.
+# Labels and names as RenderDoc shows them.
 heed_test(capture LABELS all driver COST 5 COUNTED NEEDS driver.lavapipe
   COMMAND ${with} lavapipe ${tests}/vulkan/renderdoc.sh $<TARGET_FILE:heed_tests> ${PROJECT_BINARY_DIR}/capture)
 
-# Accesses outside of memory, leaks and undefined arithmetic, in the tests that need no Vulkan device and in the tour. Clang compiles the
-# library, where it is installed, so that its warnings are errors, too; without the precompiled header, which finds files that lean on it; and
-# mostly without optimization, which takes half the time. The tests are those of this build, linked with that library. This runs a 24th of
-# each table, and leaves out a test of speed, 200 steps of one training, kernels for every size of heads, and tests of the instruction sets
-# of the ordinary build.
+# Memory errors, leaks and undefined arithmetic, in the tests that need no Vulkan device and in the tour. Clang compiles the library if it
+# is installed, so that its warnings are errors, too. There is no precompiled header, so that missing includes are errors, and hardly any
+# optimization, which halves the time. The tests are those of this build, linked with that library. This runs a 24th of each table, and
+# leaves out a speed test, 200 steps of one training, kernels for every head size, and tests of the ordinary build's instruction sets.
 set(sanitized ${PROJECT_SOURCE_DIR}/build-sanitize)
 set(sanitizers SET ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
   LSAN_OPTIONS=suppressions=${tests}/drivers/leaks.txt:print_suppressions=0)
@@ -40,9 +40,9 @@ heed_build(tsan ${tsan} TARGETS heed_cpu_tests LABELS all tsan COST 130 OPTIONS 
 heed_catch_test(tsan.tests system "[cpu]" PROGRAM ${tsan}/tests/heed_cpu_tests LABELS all tsan COST 30 NEEDS tsan.build
   SET HEED_TEST_EVERY=3)
 
-# The samples and goldens, and a program with the bundle, on a Debian 13 that has nothing but a compiler: finds packages that nothing installs,
-# what its GCC 14 refuses of the library, and newer packages that break heed. The slow tier runs the quick one there, whose tests say the
-# same as here. tests/drivers/roots.sh does this on Debian 12 and sid, too; tests/drivers/compilers.sh builds the library with other
+# The samples, the goldens, and a program with the bundle, on a Debian 13 that has nothing but a compiler. This finds packages that nothing
+# installs, what its GCC 14 rejects in the library, and newer packages that break heed. A slow test runs the quick tests there, whose results
+# equal those here. tests/drivers/roots.sh does the same on Debian 12 and sid; tests/drivers/compilers.sh builds the library with other
 # compilers.
 heed_test(packages.roots LABELS all COST 10 MAKES packages.roots ALONE_WITH apt
   COMMAND ${tests}/harness/or_skip.sh ${tests}/drivers/install.sh roots)
@@ -53,7 +53,7 @@ heed_test(roots.tests LABELS slow COUNTED NEEDS packages.roots COMMAND ${tests}/
 # 64-bit Arm, emulated.
 heed_test(aarch64 LABELS slow COUNTED COMMAND ${tests}/cpu/aarch64.sh ${PROJECT_SOURCE_DIR}/build-aarch64)
 
-# Windows as far as MinGW and Wine show it: everything that needs no GPU, and goldens on lavapipe behind Wine's Vulkan.
+# Windows, as far as MinGW and Wine can test it: everything that needs no GPU, and goldens on lavapipe through Wine's Vulkan.
 set(windows ${PROJECT_SOURCE_DIR}/build-windows)
 set(toolchain ${windows}/sysroot/toolchain.cmake)
 heed_test(packages.windows LABELS slow MAKES packages.windows ALONE_WITH apt
@@ -64,7 +64,7 @@ heed_build(windows ${windows} TARGETS heed_cpu_tests heed_program LABELS slow wi
   OPTIONS -DCMAKE_TOOLCHAIN_FILE=${toolchain} -DCMAKE_BUILD_TYPE=Release -DHEED_WERROR=ON -DHEED_BUILD_TESTS=ON -DHEED_BUILD_SAMPLES=ON)
 heed_catch_test(windows.cpu system "~[.]" PROGRAM ${windows}/tests/heed_cpu_tests.exe LABELS slow windows NEEDS windows.build
   IF ${toolchain} RUN_BY ${tests}/harness/under_wine.sh ${windows}/wine-text)
-# Wine's Vulkan wants a display from the start; a path that begins with a slash would be an option on Windows.
+# Wine's Vulkan needs a display from the start. A path that begins with a slash would be an option on Windows.
 heed_test(windows.goldens LABELS slow windows driver COUNTED NEEDS windows.build driver.lavapipe IF ${toolchain}
   COMMAND ${tests}/goldens/all_on.sh llvmpipe xvfb-run -a ${with} lavapipe ${tests}/harness/under_wine.sh ${windows}/wine-window
           ${windows}/samples/heed/heed.exe verify --device all tests/goldens)

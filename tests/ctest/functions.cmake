@@ -1,22 +1,22 @@
-# Functions that declare tests. tests/README.md says what the labels mean.
+# Functions that declare tests. tests/README.md defines the labels.
 set(tests ${CMAKE_CURRENT_SOURCE_DIR})
 set(samples ${PROJECT_SOURCE_DIR}/samples)
 set(with ${tests}/drivers/with.sh)
 set(programs ${PROJECT_BINARY_DIR}/samples)
 
-# heed_test(NAME ... COMMAND ...): a command that runs in the repository's root. Its exit code is the result: 0 passed, 3 skipped, since what
-# it needs cannot be had here.
-#   LABELS LABEL...     quick: tests/run.sh runs it; all: tests/run.sh --all does; slow: neither does; and what it is about
+# heed_test(NAME ... COMMAND ...): a command that runs in the repository's root. Its exit code is the result: 0 passed, 3 skipped, because
+# something that it needs is not available here.
+#   LABELS LABEL...     quick: tests/run.sh runs it; all: tests/run.sh --all does; slow: neither does; and the label of its subject
 #   COST SECONDS        processor time; the longest tests start first
 #   COUNTED             counted.sh runs the command, and fails it if it checked nothing
-#   MAKES FIXTURE...    what it prepares for other tests
-#   NEEDS FIXTURE...    what other tests prepare for it
+#   MAKES FIXTURE...    the fixtures that it sets up for other tests
+#   NEEDS FIXTURE...    the fixtures that it needs
 #   AFTER TEST...       if these tests run, too, they run first
 #   IF FILE...          the test is skipped if one of these files is missing
 #   ALONE_WITH NAME...  resources that one test at a time may use
 #   SET VARIABLE=VALUE...       its environment
-#   DEFAULTS VARIABLE=VALUE...  the same, unless the caller's environment says otherwise
-#   FAILS REGEX...      words that no passing test prints
+#   DEFAULTS VARIABLE=VALUE...  the same, unless the caller's environment has the variable
+#   FAILS REGEX...      output that no passing test prints
 function(heed_test name)
   cmake_parse_arguments(PARSE_ARGV 1 test "COUNTED" "COST" "LABELS;MAKES;NEEDS;AFTER;IF;ALONE_WITH;SET;DEFAULTS;FAILS;COMMAND")
   if(test_UNPARSED_ARGUMENTS OR NOT test_COMMAND OR NOT test_LABELS)
@@ -44,8 +44,8 @@ function(heed_test name)
     FAIL_REGULAR_EXPRESSION "${test_FAILS}")
 endfunction()
 
-# heed_catch_test(NAME DRIVER FILTER ...): heed_tests, or PROGRAM, with a driver of drivers/with.sh and a filter of Catch2, "" for none;
-# otherwise as heed_test.
+# heed_catch_test(NAME DRIVER FILTER ...): runs heed_tests, or PROGRAM, on a driver of drivers/with.sh with a Catch2 filter, "" for none.
+# Other arguments are those of heed_test.
 function(heed_catch_test name driver filter)
   cmake_parse_arguments(PARSE_ARGV 3 test "" "COST;PROGRAM" "LABELS;NEEDS;IF;SET;DEFAULTS;RUN_BY")
   if(NOT test_PROGRAM)
@@ -55,7 +55,7 @@ function(heed_catch_test name driver filter)
     list(APPEND test_LABELS driver)
     string(REGEX REPLACE "^lavapipe(-(128|256|512))?$" "lavapipe" fixture ${driver})
     list(APPEND test_NEEDS driver.${fixture})
-    # Tests print this when they find no device, and then test nothing.
+    # Tests print this if they find no device and test nothing.
     set(test_FAILS "no Vulkan device here" "no Vulkan device, so")
   endif()
   # Some tests write files with fixed names, and two tests may run at once.
@@ -66,7 +66,7 @@ function(heed_catch_test name driver filter)
     COMMAND ${with} ${driver} ${test_RUN_BY} ${test_PROGRAM} ${filter} --durations yes)
 endfunction()
 
-# heed_build(NAME FOLDER TARGETS TARGET... [OPTIONS OPTION...] ...): builds heed with other options, and makes the fixture NAME.build.
+# heed_build(NAME FOLDER TARGETS TARGET... [OPTIONS OPTION...] ...): builds heed with other options, and sets up the fixture NAME.build.
 function(heed_build name folder)
   cmake_parse_arguments(PARSE_ARGV 2 build "" "COST" "TARGETS;OPTIONS;IF;NEEDS;LABELS")
   heed_test(${name}.configure LABELS ${build_LABELS} MAKES ${name}.configured NEEDS ${build_NEEDS} IF ${build_IF}

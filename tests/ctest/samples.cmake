@@ -1,4 +1,4 @@
-# The samples, with good and bad input, and the real models that they speak with, if those can be downloaded.
+# The samples, with good and bad input, and with real models if these can be downloaded.
 
 heed_test(model.minilm LABELS all COST 15 MAKES model.minilm COMMAND ${samples}/search/fetch_model.sh)
 heed_test(model.smollm2 LABELS all COST 15 MAKES model.smollm2 COMMAND ${samples}/talk/fetch_model.sh)
@@ -13,7 +13,7 @@ heed_test(tour.program LABELS all tour COST 3 COUNTED
 heed_test(tour.lavapipe LABELS all tour driver COST 2 NEEDS driver.lavapipe
   COMMAND ${with} lavapipe $<TARGET_FILE:tour> --device llvmpipe --out ${PROJECT_BINARY_DIR}/tour)
 
-# The 500 sentences of tests/search: all of them on the CPU device, every fiftieth on lavapipe. SwiftShader would take two minutes for
+# The 500 sentences of tests/search: all of them on the CPU device, every fiftieth on lavapipe. SwiftShader would need two minutes for
 # kernels that its own tests run.
 heed_test(search.program LABELS all search COST 10 COUNTED
   COMMAND ${with} none ${samples}/search/test.sh $<TARGET_FILE:search> ${PROJECT_BINARY_DIR}/search-test)
@@ -22,13 +22,13 @@ heed_catch_test(search.cpu none "[model]" ${sentences} COST 20 SET HEED_REQUIRE_
 heed_catch_test(search.lavapipe lavapipe "[model]" ${sentences} COST 30 SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=llvmpipe
   DEFAULTS HEED_ALL_SENTENCES=0)
 
-# What SmolLM2 says: the CPU device answers eight prompts, lavapipe two. Reproducible plans of the model are left out on lavapipe, whose
+# Texts of SmolLM2: the CPU device answers eight prompts, lavapipe two. Reproducible plans of the model do not run on lavapipe, whose
 # compiler takes a minute for them, since `reproducible` runs plans of tiny models there.
 set(says LABELS all models NEEDS model.smollm2 IF ${smollm2})
 heed_catch_test(models.cpu none "[language_model]~[gemma3]" ${says} COST 20 SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=cpu)
 heed_catch_test(models.lavapipe lavapipe "[language_model]~[reproducible]~[gemma3]" ${says} COST 50
   SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=llvmpipe)
-# What Gemma 3 says: the CPU device goes on with six prompts, lavapipe with two, one of which is longer than the window.
+# Texts of Gemma 3: the CPU device continues six prompts, lavapipe two, one of which is longer than the window.
 heed_catch_test(models.gemma3 lavapipe "[gemma3]" LABELS all models NEEDS model.gemma3 IF ${gemma3} COST 60
   SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=cpu,llvmpipe)
 
@@ -38,7 +38,7 @@ set(whisper ${PROJECT_SOURCE_DIR}/.cache/whisper-tiny.en)
 heed_test(talk.models LABELS all talk COST 12 COUNTED NEEDS model.smollm2 AFTER model.gemma3 model.whisper IF ${smollm2}
   COMMAND ${with} none ${samples}/talk/test.sh $<TARGET_FILE:talk> ${PROJECT_BINARY_DIR}/talk-test-models ${smollm2} ${whisper} ${gemma3})
 
-# What Whisper tiny.en hears; and tiny models, on the CPU with all other tests, and here on lavapipe.
+# Text of Whisper tiny.en; and tiny models on lavapipe, which run on the CPU with all other tests.
 set(hears LABELS all speech NEEDS model.whisper IF ${whisper}/model.bin)
 heed_catch_test(speech.model none "[speech_model]" ${hears} COST 4 SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=cpu)
 heed_catch_test(speech.lavapipe lavapipe-256 "[speech]~[hostile]" LABELS all speech COST 20 SET HEED_TEST_DEVICES=llvmpipe GALLIVM_PERF=nopt)
@@ -70,8 +70,8 @@ heed_test(swarm.none LABELS all swarm COST 2 COUNTED
   COMMAND ${with} none ${samples}/swarm/test.sh ${programs}/swarm ${PROJECT_BINARY_DIR}/swarm-test-none --bad-only)
 
 # Godot 4 of Debian sid loads the add-on, headless and under Xvfb with validation, with a safe and a separate render thread: attention on
-# Godot's buffers, characters on CPU and GPU, the demo, and faults, each of which ends in an error and lets the game go on. The root with
-# Godot stays for the next time.
+# Godot's buffers, characters on CPU and GPU, the demo, and faults, each of which must give an error and let the game go on. The root with
+# Godot is kept for the next run.
 set(godot ${PROJECT_BINARY_DIR}/roots/godot)
 set(godot_is_there IF ${godot}/interface/gdextension_interface.h)
 set(add_on ${PROJECT_BINARY_DIR}/godot)

@@ -1,4 +1,4 @@
-// As fade.comp, but of what lies behind x; see custom_test.cpp.
+// Like fade.comp, but reads past the end of x; see custom_test.cpp.
 #version 450
 layout(local_size_x_id = 0) in;
 layout(set = 0, binding = 0) readonly buffer X { float x[]; };

@@ -1,4 +1,4 @@
-// Passes with a host's kernel, between passes with heed's.
+// A host's passes between passes of heed.
 #include <chrono>
 #include <fstream>
 #include <mutex>
@@ -64,7 +64,7 @@ struct Fade {
 
   Tensor operator()(Graph& g, Tensor x, const Shape& shape, float factor) {
     Dim count = 1;
-    // A reshape to one dimension has the product as its size.
+    // A reshape to one dim has the product of the sizes.
     if (shape.rank == 1) count = shape[0];
     const CustomWord push[] = {
         shape.rank == 1 ? CustomWord(count) : CustomWord(g.shape(g.reshape(x, {elements(g, x)}))[0]), factor};
@@ -127,8 +127,8 @@ TEST_CASE("custom: a host's pass between heed's, at varying extents", "[custom]"
   }
 }
 
-// Runs only where accesses are checked (HEED_CHECK_BOUNDS, tests/drivers/with.sh). Since this access is reported, the
-// silence of other tests there means something.
+// Runs only where accesses are checked (HEED_CHECK_BOUNDS, tests/drivers/with.sh). It shows that wrong accesses are reported, so that other
+// tests can rely on the check.
 TEST_CASE("custom: reading behind an input is found out", "[.][bounds]") {
   struct Heard {
     std::mutex mutex;
@@ -153,7 +153,7 @@ TEST_CASE("custom: reading behind an input is found out", "[.][bounds]") {
       const std::lock_guard<std::mutex> lock(heard.mutex);
       return heard.out_of_bounds;
     };
-    // The layer reports from a thread of its own.
+    // The layer reports from its own thread.
     for (int i = 0; i < 500 && !is_told(); ++i) {
       CHECK(plan.run({{"x", input}, {"y", y}}) == Status::Ok);
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -170,7 +170,7 @@ TEST_CASE("custom: two inputs, two outputs, groups in two dimensions, views as i
       Device device = tested.device;
       Graph g;
       const Dim rows = g.extent("rows", 40), columns = 19;
-      // Neither a nor b begins where its memory does; b is transposed as well.
+      // Neither a nor b begins at the start of its memory, and b is transposed.
       const Tensor a = g.slice(g.input("a", {rows, 23}), 1, 4, 19);
       const Tensor b = g.select(g.transpose(g.input("b", {2, 19, rows}), 1, 2), 0, 1);
       const CustomWord push[] = {rows, columns};
@@ -206,7 +206,7 @@ TEST_CASE("custom: two inputs, two outputs, groups in two dimensions, views as i
 
 TEST_CASE("custom: workgroups with three dimensions, whole and in pieces", "[custom]") {
   const std::vector<uint32_t> words = spirv("volume");
-  // Some devices have no 256 invocations in a workgroup, and others have them only if no axis is that long.
+  // Some devices do not support 256 invocations in a workgroup, and others not along one axis.
   const uint32_t sizes[][3] = {{4, 4, 4}, {2, 1, 64}, {1, 64, 2}, {16, 8, 1}, {8, 8, 4}};
   for (const ops::TestDevice& tested : ops::test_devices())
     for (const auto& size : sizes)
@@ -323,7 +323,7 @@ TEST_CASE("custom: workgroups and counts of them above the device's limits are r
     Device device = tested.device;
     if (device.info().kind == DeviceKind::Cpu) continue;
     INFO(tested.word);
-    // The size of workgroups along x, numbers of workgroups along y and z, and the message for them.
+    // Workgroup size along x, workgroup counts along y and z, and the expected message.
     struct Row {
       uint32_t workgroup;
       CustomGroups y, z;
@@ -363,7 +363,7 @@ TEST_CASE("custom: mistakes are the graph's, with a message", "[custom]") {
   const std::vector<uint32_t> no_spirv = patched(0, 7), swapped = patched(0, 0x03022307),
                               newer = patched(1, 0x00010600), endless = patched(5, good[5] & 0xffffu),
                               many_ids = patched(3, 0xffffffffu);
-  // Exchanges the shader's input and output.
+  // Swaps the shader's input and output.
   std::vector<uint32_t> exchanged = good;
   for (size_t at = 5; at < exchanged.size(); at += exchanged[at] >> 16)
     if ((exchanged[at] & 0xffffu) == 71 && exchanged[at + 2] == 33) exchanged[at + 3] ^= 1u;

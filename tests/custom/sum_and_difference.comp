@@ -1,4 +1,4 @@
-// sum = a + b and difference = a - b of two matrices, a workgroup of 8 x 8 for each tile; see custom_test.cpp.
+// sum = a + b and difference = a - b of two matrices, with a workgroup of 8 x 8 for each tile; see custom_test.cpp.
 #version 450
 layout(local_size_x = 8, local_size_y = 8) in;
 layout(set = 0, binding = 0) readonly buffer A { float a[]; };

@@ -1,4 +1,4 @@
-// y = x + the number of the invocation in its workgroup, over a box of values; see custom_test.cpp.
+// y = x + the index of the invocation in its workgroup, over a box of values; see custom_test.cpp.
 #version 450
 layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
 layout(set = 0, binding = 0) readonly buffer X { float x[]; };

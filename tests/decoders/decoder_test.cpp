@@ -1,4 +1,4 @@
-// Decoders of every family, tiny and with random weights, say on every device what make.py computed in double.
+// Tiny decoders of every family, with random weights, give on every device the tokens that make.py computed in double.
 #include "decoders/tiny.hpp"
 #include "graph/graph_data.hpp"
 #include "harness/catch.hpp"
@@ -86,7 +86,7 @@ TEST_CASE("decoder: conversations of one plan do not hear each other", "[decoder
     CHECK(next == s.tokens[i]);
     next = one.read({&next, 1});
   }
-  // A fork goes on from the same words; cut back to the prompt, the conversation says the same again.
+  // A fork continues from the same state. Cut back to the prompt, the conversation gives the same tokens again.
   REQUIRE(fork.state.copy(one.state) == Status::Ok);
   fork.past = one.past;
   CHECK(fork.read({&next, 1}) == s.tokens[11]);
@@ -95,7 +95,7 @@ TEST_CASE("decoder: conversations of one plan do not hear each other", "[decoder
   Speaker again(plan, s);
   CHECK(again.read(other_words) == other_next);
 
-  // Two rows of a batch say what each says alone.
+  // Two rows of a batch give the tokens of each alone.
   const Plan pair = compiled(cpu, decoder_graph(s, 2), weights);
   State both = state_of(Plan(pair));
   std::vector<int32_t> words(other_words);
@@ -126,7 +126,7 @@ TEST_CASE("decoder: without a cache a run gives the logits of every token of a t
     const auto words = static_cast<size_t>(s.config.vocabulary);
     for (const size_t rows : {size_t{1}, size_t{2}}) {
       std::vector<int32_t> texts = text;
-      if (rows == 2) texts.insert(texts.begin(), text.size(), 1);  // another text before it
+      if (rows == 2) texts.insert(texts.begin(), text.size(), 1);  // after another text
       std::vector<float> logits(texts.size() * words), hidden(texts.size() * static_cast<size_t>(s.config.width));
       REQUIRE(plan.run({{"ids", texts}, {"logits", logits}, {"hidden", hidden}},
                        {{"batch", static_cast<int64_t>(rows)}}) == Status::Ok);
@@ -181,7 +181,7 @@ TEST_CASE("decoder: keys and values of two bytes beside f32 on every device", "[
         speaker.read(prompt.first(3));
         for (const int32_t token : prompt.subspan(3, 2)) speaker.read({&token, 1});
         speaker.read(prompt.subspan(5));
-        // One rounding of each key and value: more than the errors of f32, and as few as its bits allow.
+        // One rounding of each key and value: above the errors of f32, and below any larger fault.
         const double error = s.distance(speaker.logits, 0);
         CHECK(error > 2e-6);
         CHECK(error < (type == DType::F16 ? 2e-3 : 2e-2));
@@ -232,7 +232,7 @@ TEST_CASE("decoder: wrong configurations are refused", "[decoder]") {
   CHECK(status_of(config) == Status::InvalidArgument);
   config = s.config;
   config.head_width = 7;
-  CHECK(status_of(config) == Status::ShapeMismatch);  // nothing to turn it with
+  CHECK(status_of(config) == Status::ShapeMismatch);  // no positions to rotate by
   CHECK(status_of(s.config, {.cache = {.capacity = -1}}) == Status::InvalidArgument);
   CHECK(status_of(s.config, {.cache = {.capacity = 3}}) != Status::Ok);  // fewer than a run has
   CHECK(status_of(s.config, {}, {4}) != Status::Ok);
@@ -299,14 +299,14 @@ Graph rows_graph(const TinyDecoder& s, Dim batch) {
   return g;
 }
 
-// Conversations side by side, each of which is also read alone by a plan of the same kind.
+// Conversations side by side, each of which a plan of the same kind also reads alone.
 struct Rows {
   Rows(Plan compiled_plan, const TinyDecoder& what, size_t rows)
       : plan(std::move(compiled_plan)), words(static_cast<size_t>(what.config.vocabulary)), past(rows) {
     REQUIRE(plan.make_state(&state) == Status::Ok);
   }
-  // Reads tokens of each row, of which a row may have none, in a run of `length` for keys up to those of `longest`. Gives
-  // the logits of each row.
+  // Reads tokens of each row, of which a row may have none, in a run of `length` tokens, for keys up to the `longest` row's. Returns the
+  // logits of each row.
   std::vector<std::vector<float>> read(const std::vector<std::vector<int32_t>>& texts, int64_t length,
                                        int64_t longest) {
     const auto tokens = static_cast<size_t>(length);
@@ -336,8 +336,8 @@ struct Rows {
 
 }  // namespace
 
-// Both read by runs of the same length and number of keys, so that kernels go over the same keys in the same order; the
-// products' kernels may differ with the number of rows.
+// Runs have the same length and number of keys on both sides, so that kernels process the same keys in the same order. The kernels of
+// matmul may depend on the number of rows.
 TEST_CASE("decoder: rows of a batch are conversations of different lengths", "[decoder]") {
   constexpr size_t kRows = 3;
   for (const ops::TestDevice& on : ops::test_devices())
@@ -351,7 +351,7 @@ TEST_CASE("decoder: rows of a batch are conversations of different lengths", "[d
       const Plan one = compiled(device, rows_graph(s, 1), weights);
       std::vector<Rows> alone;
       for (size_t b = 0; b < kRows; ++b) alone.emplace_back(one, s, 1);
-      // The first row hears the prompt; the second hears two words of its own, then one at a time; the third comes later.
+      // The first row reads the prompt. The second reads two tokens of its own, then one at a time. The third begins later.
       const std::vector<int32_t>& prompt = s.prompt;
       std::vector<std::vector<std::vector<int32_t>>> turns = {
           {prompt, {4, 1}, {}}, {{s.tokens[0]}, {1}, {}}, {{s.tokens[1]}, {9}, {7, 3, 2, 5, 1}}};
@@ -395,7 +395,7 @@ TEST_CASE("decoder: windows of all layers and of some", "[decoder]") {
   CHECK(windows(7, 0, 2) == List{7, 0, 7, 0, 7, 0});
   CHECK(windows(7, 0, 6) == List{7, 7, 7, 7, 7, 0});
 
-  // With a window as long as the conversation nothing changes; with a shorter one a long text sounds different.
+  // A window as long as the conversation changes nothing. With a shorter one a long text has other logits.
   Device cpu = open_cpu();
   const Weights weights = uploaded(cpu, s.file.host_tensors());
   const auto said = [&](int64_t window) {

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Makes the files of this folder: tiny decoders of each family with random weights, computed in double.
+"""Makes the files of this folder: tiny decoders of each family with random weights, and their results in double.
 
     python3 tests/decoders/make.py [FOLDER]     needs numpy
 
 Each file holds the weights under the names of Hugging Face's checkpoints (F32), and
-    prompt   I32 [P]             ids that the decoder is given
-    tokens   I32 [64]            what it says then, always the most likely token
-    logits   F32 [64, V]         the logits that each of them was taken from
-and its numbers as metadata, with the config.json that a checkpoint of Hugging Face would have. Weights of norms are whole, where
-such a checkpoint leaves out `norm_offset` of them. Weights are rounded to F32 before anything is computed. A seed whose best token is ever
-within 1e-3 of the second best is not taken, so that errors of rounding cannot change a choice.
+    prompt   I32 [P]             ids of the prompt
+    tokens   I32 [64]            the tokens that follow, always the most likely one
+    logits   F32 [64, V]         the logits of each of these tokens
+Its metadata are the configuration, and the config.json of a Hugging Face checkpoint. Weights of norms are complete, where such a
+checkpoint subtracts `norm_offset`. Weights are rounded to F32 before anything is computed. A seed is rejected if the best token is
+ever within 1e-3 of the second best, so that rounding errors cannot change a choice.
 """
 import json
 import struct
@@ -37,7 +37,7 @@ CONFIGS = {
 
 
 def draw_weights(c, rng):
-    """Tensors of F32 by name."""
+    """F32 tensors by name."""
     weights = {}
 
     def matrix(name, rows, columns, size=None):
@@ -63,7 +63,7 @@ def draw_weights(c, rng):
         vector("ln_f.weight", width, 1.0, 0.2)
         vector("ln_f.bias", width, 0.0, 0.2)
         return weights
-    # With larger ones Gemma, which scales them, would say the same again and again.
+    # With larger weights Gemma, which scales embeddings, would repeat one token.
     matrix("model.embed_tokens.weight", c["vocabulary"], width, 0.15 if c["family"] == "gemma3" else 0.5)
     for i in range(c["layers"]):
         p = f"model.layers.{i}."
@@ -103,7 +103,8 @@ def gelu_tanh(x):
 
 
 def rotate(x, c, base):
-    """x [heads, tokens, head]; token t is turned by t times the frequency of each pair of a first and a second half."""
+    """x [heads, tokens, head]. Token t is rotated by t times the frequency of each pair, of which one element is in the first half
+    and one in the second."""
     half = x.shape[-1] // 2
     frequency = base ** (-np.arange(half) / half)
     if "factor" in c:
@@ -116,7 +117,8 @@ def rotate(x, c, base):
 
 
 def attend(q, k, v, window=None):
-    """q [heads, tokens, head], k and v [kv_heads, tokens, head] -> [tokens, heads * head]. A token sees `window` tokens, itself the last."""
+    """q [heads, tokens, head], k and v [kv_heads, tokens, head] -> [tokens, heads * head]. A token sees the last `window` tokens
+    including itself."""
     each = q.shape[0] // k.shape[0]
     k, v = np.repeat(k, each, 0), np.repeat(v, each, 0)
     scores = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[-1])
@@ -133,7 +135,7 @@ def apart(x, heads):
 
 
 def logits_of(ids, c, w):
-    """Logits [tokens, vocabulary] of a whole text at once."""
+    """Logits [tokens, vocabulary] of a whole text in one pass."""
     if c["family"] == "gpt2":
         x = w["wte.weight"][ids] + w["wpe.weight"][: len(ids)]
         for i in range(c["layers"]):
@@ -198,7 +200,7 @@ def speak(c, seed):
 
 
 def hugging_face(c):
-    """The config.json of such a checkpoint."""
+    """The config.json of a Hugging Face checkpoint."""
     config = {"model_type": c["family"], "vocab_size": c["vocabulary"], "tie_word_embeddings": bool(c["tied"])}
     if c["family"] == "gpt2":
         return config | {"n_layer": c["layers"], "n_embd": c["width"], "n_head": c["heads"], "n_inner": None,

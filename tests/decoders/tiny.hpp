@@ -1,5 +1,5 @@
-// The tiny decoders that make.py made: each file of this folder is one, and tests of models go over all of them. A new family
-// needs its file here, and the GGUF file that tests/models/make.py makes of it.
+// The tiny decoders that make.py made, one in each file of this folder. Tests of models read all of them. A new family needs its file here,
+// and the GGUF file that tests/models/make.py makes from it.
 #pragma once
 
 #include <algorithm>
@@ -16,19 +16,19 @@
 
 namespace heed::test {
 
-// A decoder, and what it says in double.
+// A decoder, and its expected tokens in double.
 struct TinyDecoder {
-  std::string name, config_json;  // as a checkpoint of Hugging Face has it
+  std::string name, config_json;  // the config.json of a Hugging Face checkpoint
   SafeTensors file;
   DecoderConfig config;
-  float norm_offset = 0;  // what a checkpoint of Hugging Face leaves out of the weights of norms
+  float norm_offset = 0;  // the offset that a Hugging Face checkpoint subtracts from the weights of norms
   std::vector<int32_t> prompt, tokens;
-  std::vector<float> logits;  // from which each token was taken
+  std::vector<float> logits;  // the logits of each token
 
   static bool is_weight(std::string_view tensor) {
     return tensor != "prompt" && tensor != "tokens" && tensor != "logits";
   }
-  // The greatest difference to the logits of step `index`, as a part of their greatest value.
+  // The largest difference from the logits of step `index`, relative to their largest value.
   double distance(std::span<const float> got, size_t index) const {
     double most = 0, largest = 0;
     for (size_t i = 0; i < got.size(); ++i) {
@@ -65,15 +65,15 @@ inline TinyDecoder tiny_decoder(const std::string& name) {
   return tiny;
 }
 
-// A conversation with a plan whose inputs and outputs are "ids", "logits" and "next", of one row. What it has read is in its State.
+// A conversation with a plan of one row, whose inputs and outputs are "ids", "logits" and "next". The State holds the text read so far.
 class PlanSpeaker {
  public:
-  // `most` tokens are read in one run.
+  // A run reads `most` tokens.
   PlanSpeaker(Plan compiled_plan, int64_t vocabulary, int64_t most)
       : plan(std::move(compiled_plan)), logits(static_cast<size_t>(vocabulary)), most_(static_cast<size_t>(most)) {
     REQUIRE(plan.make_state(&state) == Status::Ok);
   }
-  // Reads tokens, and gives the one that follows; `logits` is then what it was taken from.
+  // Reads tokens, and returns the next one; `logits` then has its logits.
   int32_t read(std::span<const int32_t> ids) {
     int32_t next[1] = {-1};
     for (; !ids.empty(); ids = ids.subspan(std::min(ids.size(), most_))) {

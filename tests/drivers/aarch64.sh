@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Makes what a build for 64-bit Arm needs beside Debian's cross compiler: libraries of that architecture, unpacked into
-# a folder of their own, and a CMake toolchain file. Nothing foreign is installed into the system. Prints the file's
+# a separate folder, and a CMake toolchain file. Installs nothing foreign into the system. Prints the file's
 # name.
 #   aarch64.sh FOLDER
-#   aarch64.sh FOLDER library    where nothing is to run, which needs no emulator
+#   aarch64.sh FOLDER library    only to build, without an emulator
 # Programs then run with: qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=FOLDER/root/usr/lib/aarch64-linux-gnu
 set -euo pipefail
 
@@ -18,7 +18,7 @@ for tool in "${tools[@]}"; do
   command -v "$tool" >/dev/null || { echo "aarch64.sh: there is no $tool (Debian: g++-aarch64-linux-gnu, qemu-user)" >&2; exit 1; }
 done
 
-# apt gets lists and a cache of its own for that architecture alone.
+# apt has separate lists and a cache for that architecture alone.
 apt=(-qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State::lists="$folder/lists"
      -o Dir::Cache="$folder/cache" -o Dir::State::status="$folder/status" -o APT::Sandbox::User=root)
 mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial" "$folder/packages"
@@ -29,7 +29,7 @@ mapfile -t packages < <(apt-cache "${apt[@]}" depends libhwy-dev libutf8proc-dev
   awk '/^[lz]/ { print $1 } /Depends: (lib(hwy|utf8proc)|zlib)/ { print $2 }' | sort -u)
 (cd "$folder/packages" && apt-get "${apt[@]}" download "${packages[@]}" >&2)
 for package in "$folder"/packages/*.deb; do dpkg -x "$package" "$folder/root"; done
-rm -f "$folder"/root/usr/lib/*/libz.so  # names a file of the system; the archive is taken
+rm -f "$folder"/root/usr/lib/*/libz.so  # names a file of the system; the archive replaces it
 
 cat >"$file.tmp" <<TEXT
 set(CMAKE_SYSTEM_NAME Linux)

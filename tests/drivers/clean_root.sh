@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes a root of Debian with nothing but a C++ compiler in it, which installs from where this machine does.
+# Makes a root of Debian with nothing but a C++ compiler, which installs packages from this machine's mirror.
 #   clean_root.sh FOLDER SUITE    SUITE: bookworm, trixie, sid, ...
-# Needs root rights and debootstrap. HEED_DEBIAN_MIRROR: the address to install from, instead of this machine's own.
-# Exit code 3: no such root can be made here. in_root.sh runs commands in it.
+# Needs root rights and debootstrap. HEED_DEBIAN_MIRROR: the mirror to use instead of this machine's.
+# Exit code 3: the root cannot be made here. in_root.sh runs commands in it.
 set -euo pipefail
 
 folder=${1:?usage: clean_root.sh FOLDER SUITE}
@@ -13,7 +13,7 @@ fail() { echo "$*" >&2; exit 3; }
 unshare --mount --pid --fork true 2>/dev/null || fail "nothing can be mounted, so that nothing runs in a clean root"
 command -v debootstrap >/dev/null || fail "no debootstrap: apt-get install debootstrap"
 
-# The address of the main part of the Debian that this machine runs.
+# The mirror of this machine's Debian.
 machine_mirror() {
   local codename
   codename=$(. /etc/os-release && [[ ${ID:-} == debian ]] && echo "${VERSION_CODENAME:-}") || return 0
@@ -27,7 +27,7 @@ if ! debootstrap --variant=minbase --include=g++ "$suite" "$folder" "$mirror" >"
   tail -n 3 "$folder.log" >&2
   fail "no root of $suite can be made (all of it: $folder.log)"
 fi
-# The root reaches the network as this machine does: it gets the proxies, apt's rules for mirrors, and the certificates.
+# The root uses this machine's network settings: proxies, apt's rules for mirrors, and certificates.
 apt-config dump | grep -E '^Acquire::(Check-|Retries|https?::)' >"$folder/etc/apt/apt.conf.d/00machine" || true
 for file in /etc/hosts /etc/resolv.conf /etc/pip.conf; do
   if [[ -e $file ]]; then cp -L "$file" "$folder$file"; fi

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Builds the library alone with the compilers that Debian packages, in clean roots; warnings are errors. Says for each
-# how many seconds it took: about ten minutes of a processor's time. Each file is compiled alone, which finds those that lean on their neighbours.
-#   compilers.sh [COMPILER...]    as in g++-14 or clang++-19; all that are listed below if none is named
-# Needs what roots.sh needs. Exit code 3: nothing could be built here, since roots or packages cannot be had. Debian has no Clang 20.
+# Builds the library with the compilers that Debian packages, in clean roots; warnings are errors. Prints the seconds
+# of each: about ten minutes of a processor in total. Compiles each file alone, which finds missing includes.
+#   compilers.sh [COMPILER...]    such as g++-14 or clang++-19; default: all that are listed below
+# Needs what roots.sh needs. Exit code 3: nothing could be built here, because roots or packages are not available. Debian has no Clang 20.
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-# The system that each compiler comes from, with the C++ library, Highway and Vulkan's headers.
+# The Debian release of each compiler, which also determines the C++ library, Highway and Vulkan's headers.
 declare -A compilers_of=(
   [bookworm]="g++-12 clang++-14 clang++-15 clang++-16"
   [trixie]="g++-13 g++-14 clang++-17 clang++-18 clang++-19"

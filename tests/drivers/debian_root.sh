@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Unpacks Debian packages, with all they depend on, into a folder of their own. Nothing is installed, no root is
-# needed, and the system's package state is neither read nor changed. Does nothing when FOLDER already holds them.
+# Unpacks Debian packages, with all their dependencies, into a separate folder. Installs nothing, needs no root
+# rights, and neither reads nor changes the system's packages. Does nothing if FOLDER holds them already.
 #   debian_root.sh FOLDER "SUITE..." "PACKAGE..." ["PACKAGE LEFT OUT..."]
-# The last suite is preferred: "trixie trixie-backports" takes packages from the backports where they have them.
-# Exit code 3: they cannot be had here.
+# The last suite is preferred: "trixie trixie-backports" uses the backports of packages that have them.
+# Exit code 3: the packages are not available here.
 set -euo pipefail
 
 folder=${1:?usage: debian_root.sh FOLDER SUITES PACKAGES [LEFT_OUT]}
@@ -25,7 +25,7 @@ done
 [[ -n $keyring ]] || fail "no Debian archive keyring (package debian-archive-keyring)"
 
 mkdir -p "$(dirname "$folder")"
-exec 9>"$folder.lock"  # another test may want the same packages now
+exec 9>"$folder.lock"  # another test may need the same packages now
 flock 9
 ! is_complete || exit 0
 rm -rf "$folder"
@@ -56,13 +56,13 @@ APT::Sandbox::User "";
 Acquire::Languages "none";
 Acquire::Retries "3";
 CONF
-# Whether an old list of packages is taken is as this machine has it.
+# This machine's settings decide whether apt accepts an old list of packages.
 apt-config dump | grep '^Acquire::Check-' >>"$apt/apt.conf" || true
 log=$folder/.log
 APT_CONFIG=$apt/apt.conf apt-get -q update </dev/null >"$log" 2>&1 &&
   APT_CONFIG=$apt/apt.conf apt-get -q -y --download-only install "${packages[@]}" </dev/null >>"$log" 2>&1 ||
   { tail -n 5 "$log" >&2; fail "cannot fetch ${packages[*]} of ${suites[*]} from $mirror"; }
-# Makes the links of a merged /usr, as Debian has it: base-files would make them, but needs more than unpacking.
+# Makes the links of a merged /usr, as in Debian. base-files would make them, but needs more than unpacking.
 mkdir -p "$folder/usr/lib" "$folder/usr/lib64" "$folder/usr/bin" "$folder/usr/sbin"
 ln -sfn usr/lib "$folder/lib"
 ln -sfn usr/lib64 "$folder/lib64"

@@ -1,4 +1,4 @@
-// The devices that this process sees are those of the driver it was started with; see with.sh.
+// The devices in this process are those of the driver that with.sh started it with.
 
 #include <heed/device.hpp>
 
@@ -20,7 +20,7 @@ TEST_CASE("drivers: the driver asked for is the one there is", "[drivers]") {
   INFO(devices[0].name << ": " << devices[0].reason);
   CHECK(devices[0].usable);
   CHECK_THAT(devices[0].name, holds(lavapipe ? "llvmpipe" : "SwiftShader"));
-  // lavapipe's name tells its vector width: "llvmpipe (LLVM 15.0.6, 256 bits)".
+  // lavapipe's name includes its vector width: "llvmpipe (LLVM 15.0.6, 256 bits)".
   const size_t dash = driver.find('-');
   if (driver == "lavapipe-26")
     CHECK_THAT(devices[0].driver, holds("Mesa 26."));

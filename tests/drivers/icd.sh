@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Describes a Vulkan driver of an unpacked Debian to the loader, in a file beside the driver's library, and prints its path.
-#   icd.sh ROOT DRIVER     ROOT as debian_root.sh made it, an absolute path; DRIVER: lvp, radeon, nouveau, intel, asahi, freedreno
-# Exit code 3: it has no such driver.
+# Writes the loader's manifest for a Vulkan driver of an unpacked Debian, beside the driver's library, and prints its path.
+#   icd.sh ROOT DRIVER     ROOT: made by debian_root.sh, an absolute path; DRIVER: lvp, radeon, nouveau, intel, asahi, freedreno
+# Exit code 3: the root has no such driver.
 set -euo pipefail
 
 library=$(find "$1/usr/lib" -name "libvulkan_$2.so" -print -quit)

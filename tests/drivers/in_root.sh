@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command in a root that clean_root.sh made, as root there and from its folder /. Needs root rights.
 #   in_root.sh FOLDER COMMAND...
-# The command gets a clean environment, a /proc, a /tmp and this machine's /dev. Nothing else sees the mounts, and
+# The command gets a clean environment, a /proc, a /tmp and this machine's /dev. Other processes do not see the mounts, and
 # processes that the command leaves running end with it.
 set -euo pipefail
 

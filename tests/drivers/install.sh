@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs from Debian or Ubuntu what heed needs. Does nothing, and needs no network, when all of it is there.
+# Installs from Debian or Ubuntu what heed needs. Does nothing, and needs no network, if all of it is installed.
 #   install.sh samples   what samples/run.sh needs
-#   install.sh tests     that, and what the quick tier of tests/run.sh needs
+#   install.sh tests     that, and what the quick tests of tests/run.sh need
 #   install.sh all-tests that, and what all other tests need
 #   install.sh search    samples, and what downloads the model of samples/search
 #   install.sh talk      samples, and what downloads the model of samples/talk
@@ -9,10 +9,10 @@
 #   install.sh swarm     samples, and the window of samples/swarm
 #   install.sh cross     samples, and the compilers for Windows and 64-bit Arm
 #   install.sh windows   samples, and what builds and runs the tests for Windows
-#   install.sh python    samples, and what builds and tests the wheel for Python; PyTorch and matplotlib beside it
+#   install.sh python    samples, and what builds and tests the wheel for Python, with PyTorch and matplotlib
 #   install.sh manual    what writes and checks the manual (engine/manual)
 #   install.sh roots     what makes clean roots of Debian
-# Elsewhere it lists what to install and succeeds, since CMake knows best whether something is missing.
+# On other systems it lists what to install and succeeds, since CMake reports what is missing.
 set -euo pipefail
 
 set_name=${1:-samples}
@@ -21,8 +21,8 @@ case $set_name in
   *) echo "usage: install.sh samples|tests|all-tests|search|talk|listen|swarm|python|cross|windows|manual|roots" >&2; exit 2 ;;
 esac
 
-# tools: command:package, since they may also come from elsewhere. libraries: packages. wishes: packages that are
-# installed along with others where apt knows them.
+# tools: command:package, since a command may also come from elsewhere. libraries: packages. wishes: packages that are installed with the
+# others if apt knows them.
 tools=(g++:g++ cmake:cmake ninja:ninja-build)
 libraries=(libc6-dev libvulkan-dev libvulkan1 mesa-vulkan-drivers nlohmann-json3-dev libcli11-dev libcairo2-dev
            libutf8proc-dev zlib1g-dev libhwy-dev libprotozero-dev libzip-dev fonts-dejavu-core)
@@ -40,11 +40,11 @@ fi
 if [[ $set_name == all-tests ]]; then
   tools+=(clang++:clang aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64:qemu-user
           valgrind:valgrind rustc:rustc)
-  libraries+=(xvfb xdotool libc6-dbg)  # valgrind wants the last
+  libraries+=(xvfb xdotool libc6-dbg)  # valgrind needs the last one
   python3 -c 'import pycparser' 2>/dev/null || libraries+=(python3-pycparser)
   python3 -c 'import jsonschema' 2>/dev/null || libraries+=(python3-jsonschema)
   command -v mcs >/dev/null || wishes+=(mono-mcs)
-  wishes+=(libclang-rt-dev)  # Clang's sanitizers, where they are not a part of its package
+  wishes+=(libclang-rt-dev)  # Clang's sanitizers, where Clang's package lacks them
 fi
 if [[ $set_name == python ]]; then
   libraries+=(python3-venv python3-torch python3-matplotlib binutils)
@@ -61,7 +61,7 @@ if [[ $set_name == manual ]]; then
 fi
 if [[ $set_name == manual || $set_name == all-tests ]]; then
   tools+=(doxygen:doxygen codespell:codespell)
-  python3 -m pip --version >/dev/null 2>&1 || libraries+=(python3-pip)  # which gets pdoc
+  python3 -m pip --version >/dev/null 2>&1 || libraries+=(python3-pip)  # needed to get pdoc
 fi
 if [[ $set_name == roots ]]; then
   tools=(git:git debootstrap:debootstrap) libraries=()
@@ -96,7 +96,7 @@ done
 
 as_root=()
 if [[ $(id -u) -ne 0 ]]; then
-  # -n: fail rather than ask for a password.
+  # -n: fails rather than asking for a password.
   if ! command -v sudo >/dev/null || ! sudo -n true 2>/dev/null; then
     echo "heed: these packages are missing. Install them as root, then start again:" >&2
     echo "  apt-get update && apt-get install -y --no-install-recommends ${missing[*]}" >&2

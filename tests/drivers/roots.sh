@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # Runs the README's two commands on systems with nothing but a C++ compiler: fresh clones of the last commit, in clean
-# roots of Debian. Says for each how many seconds it took, with all that it installed and built. samples runs small goldens on that system's
-# devices, too.
-#   roots.sh [samples] [tests] [bundle] [wheel] [12] [13] [sid]    all systems if none is named; samples and tests if no command is
+# roots of Debian. Prints the seconds of each, with all that it installed and built. samples also runs small goldens there.
+#   roots.sh [samples] [tests] [bundle] [wheel] [12] [13] [sid]    default: all systems; samples and tests
 # bundle: links a program with the bundles that tests/run.sh packaging built here, and starts it, before anything is installed.
-# wheel: builds and installs the wheel by its one command into a fresh virtual environment, with that system's Python, and runs tests/python
+# wheel: builds and installs the wheel by its one command into a new virtual environment, with that system's Python, and runs tests/python
 # there, without Vulkan and on that system's lavapipe. It installs no more than the wheel and its tests need.
 # Needs root rights, debootstrap, and 4 GB in build/roots, where the logs stay. A system whose root cannot be made is
-# skipped; exit code 3: all of them were. sid changes by the day: where its packages do not fit together, it is skipped, too.
+# skipped; exit code 3: all of them were. sid changes every day: if its packages are inconsistent, it is skipped, too.
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -28,7 +27,7 @@ declare -A suite_of=([12]=bookworm [13]=trixie [sid]=sid)
 "$here/install.sh" roots || exit 3
 folder=$root/build/roots
 mkdir -p "$folder"
-# Nothing is mounted there any more when this runs: in_root.sh mounts for its own command only.
+# Nothing is mounted there any more at this point: in_root.sh mounts only for the time of its command.
 remove() { rm -rf --one-file-system "$folder/base" "$folder/run"; }
 trap remove EXIT
 remove
@@ -60,8 +59,8 @@ check() {
   [[ $command != samples ]] || run=(sh -ec 'cd /heed && export CXXFLAGS=-Werror && samples/run.sh &&
     GALLIVM_PERF=nopt samples/run.sh heed verify --device all tests/goldens/*_toy.safetensors')
   [[ $command != wheel ]] || run=(bash -ec "$wheel")
-  # The tests' interpreter says the same of the same kernels on all systems, and lavapipe-26.tables runs tables on a newer Mesa with the
-  # layers of Debian 13. Tests of hosts show whether this system's Mesa takes heed.
+  # Leaves out the interpreter's tests, whose results do not depend on the system, and tables on lavapipe, which lavapipe-26.tables runs on
+  # a newer Mesa with the layers of Debian 13. Tests of hosts show whether heed accepts this system's Mesa.
   [[ $command != tests ]] || run+=(-- -E '^(interpreter|lavapipe-256)')
   checked=1
   rm -rf --one-file-system "$folder/run"
@@ -83,7 +82,7 @@ check() {
   fi
 }
 
-# check_bundle SYSTEM: a compiler and a bundle are all that a program needs.
+# check_bundle SYSTEM: a program needs only a compiler and a bundle.
 check_bundle() {
   local system=$1 kind log=$folder/debian-$1-bundle.log made=$root/build/packaging place=$folder/base/bundle
   if [[ ! -d $made/bundle_static/moved || ! -d $made/bundle_shared/moved ]]; then

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes what a build for Windows needs beside Debian's MinGW: the libraries that heed links, built from Debian's sources
-# into a folder of their own, and a CMake toolchain file. Nothing is installed into the system. Prints the file's name.
-#   windows.sh FOLDER            and what tests and samples link
-#   windows.sh FOLDER library    no more than heed's library links, which needs no Wine
+# into a separate folder, and a CMake toolchain file. Installs nothing into the system. Prints the file's name.
+#   windows.sh FOLDER            also what tests and samples link
+#   windows.sh FOLDER library    only what heed's library links, which needs no Wine
 # Programs then run with: WINEPREFIX=ANY_FOLDER WINEDEBUG=-all wine PROGRAM
 set -euo pipefail
 
@@ -31,7 +31,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
 TEXT
 
-# The system's own package sources, asked for source code, too.
+# The system's package sources, plus source packages.
 rm -rf "$folder/apt"
 mkdir -p "$folder/apt/parts" "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
 for list in /etc/apt/sources.list.d/*.sources; do
@@ -48,7 +48,7 @@ for package in "${packages[@]}"; do
   source=$folder/source/$package
   rm -rf "$source" && mkdir -p "$source"
   tar -xf "$folder/apt/${package}"_*.orig.tar.* -C "$source" --strip-components=1
-  # A library ignores options that it does not know.
+  # Each library ignores options that it does not know.
   cmake -S "$source" -B "$source/build" -G Ninja --no-warn-unused-cli -DCMAKE_TOOLCHAIN_FILE="$file.tmp" -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_INSTALL_PREFIX="$folder/root" -DBUILD_SHARED_LIBS=OFF -DBUILD_TESTING=OFF -DHWY_ENABLE_TESTS=OFF \
     -DHWY_ENABLE_EXAMPLES=OFF -DHWY_ENABLE_CONTRIB=OFF -DUTF8PROC_ENABLE_TESTING=OFF -DCATCH_BUILD_TESTING=OFF \
@@ -56,7 +56,7 @@ for package in "${packages[@]}"; do
   cmake --build "$source/build" >&2
   cmake --install "$source/build" >&2
 done
-# Debian's sources of zlib lack the files that it is built with for Windows; there is a package of its archive.
+# Debian's sources of zlib lack the build files for Windows; Debian has a separate package for Windows.
 (cd "$folder/apt" && apt-get "${apt[@]}" download libz-mingw-w64-dev >&2 && dpkg -x libz-mingw-w64-dev_*.deb zlib)
 cp "$folder"/apt/zlib/usr/x86_64-w64-mingw32/include/z*.h "$folder/root/include/"
 cp "$folder/apt/zlib/usr/x86_64-w64-mingw32/lib/libz.a" "$folder/root/lib/"

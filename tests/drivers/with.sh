@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# Runs a command with one Vulkan driver and no other setting of the caller's Vulkan environment.
+# Runs a command with one Vulkan driver, and without the caller's other Vulkan settings.
 #   with.sh DRIVER COMMAND...
 #   lavapipe-128|-256|-512  Mesa's software driver with vectors of that many bits (subgroups of 4, 8, 16)
 #   lavapipe                the same with its own choice of width
 #   lavapipe-26             lavapipe of Mesa 26 with its matrix units forced on (HEED_MATRIX_UNITS=always, unless set),
-#                           and Debian 13's C library, loader and layers; fetched into build/drivers/debian-13 if need
-#                           be; COMMAND must be a program, no script
-#   swiftshader             SwiftShader, fetched into build/drivers/swiftshader if need be
+#                           and Debian 13's C library, loader and layers; fetched into build/drivers/debian-13 if
+#                           needed; COMMAND must be a program, no script
+#   swiftshader             SwiftShader, fetched into build/drivers/swiftshader if needed
 #   null-tu102|-ga102|-navi21|-navi31|-gfx1201|-m1|-a740
-#                           Mesa 26's driver for a GPU of NVIDIA, AMD, Apple or Qualcomm that need not be there: compiles
+#                           Mesa 26's driver for a GPU of NVIDIA, AMD, Apple or Qualcomm that need not exist: compiles
 #                           kernels with the compiler for that chip, and runs nothing. COMMAND as for lavapipe-26
-#   null-dg2|-bmg|-tgl      the same for Intel's Arc A770, Arc B580 and Tiger Lake; null_intel/xe.cpp plays the kernel's part
-#   none                    no Vulkan loader at all
-#   system                  whatever the machine has
-# With HEED_CHECK_BOUNDS=1 the layer of lavapipe-26 also checks that shaders read and write within what is bound to them
-# (GPU-assisted validation), instead of how Vulkan is called: drivers in software hide such accesses, GPUs may lose the device.
-# HEED_DEBIAN_ROOT: a root that debian_root.sh unpacked, with the packages above in it, to take instead of debian-13.
-# HEED_TEST_DRIVER names the driver to the tests. Exit code 3: the driver is not to be had here.
+#   null-dg2|-bmg|-tgl      the same for Intel's Arc A770, Arc B580 and Tiger Lake; null_intel/xe.cpp imitates the kernel
+#   none                    no Vulkan loader
+#   system                  the machine's own drivers
+# With HEED_CHECK_BOUNDS=1 the layer of lavapipe-26 checks that shaders read and write within their bindings
+# (GPU-assisted validation), instead of the calls of Vulkan: software drivers hide such accesses, GPUs may lose the device.
+# HEED_DEBIAN_ROOT: a root that debian_root.sh unpacked, with the packages above, to use instead of debian-13.
+# HEED_TEST_DRIVER names the driver to the tests. Exit code 3: the driver is not available here.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -30,8 +30,8 @@ use_icd() { export VK_ICD_FILENAMES=$1 VK_DRIVER_FILES=$1; }
 
 drivers=${HEED_DRIVER_FOLDER:-$here/../../build/drivers}
 
-# Runs a program with the C library, a Vulkan driver and all else of an unpacked Debian 13.
-#   exec_in_debian_13 DRIVER SHIM COMMAND...; SHIM: whose library plays a kernel's part, or nothing
+# Runs a program with the C library, a Vulkan driver and the other libraries of an unpacked Debian 13.
+#   exec_in_debian_13 DRIVER SHIM COMMAND...; SHIM: the folder of a library that imitates a kernel driver, or empty
 exec_in_debian_13() {
   local driver=$1 shim=$2 folder loader libraries program icd
   shift 2
@@ -56,7 +56,7 @@ exec_in_debian_13() {
 exec_on_lavapipe_26() {
   export HEED_MATRIX_UNITS=${HEED_MATRIX_UNITS:-always}
   export VK_LAYER_PATH=$drivers/debian-13/usr/share/vulkan/explicit_layer.d
-  # The filter is for what the layer says about itself.
+  # Filters the layer's messages about itself.
   [[ -z ${HEED_CHECK_BOUNDS:-} ]] ||
     export VK_LAYER_GPUAV_ENABLE=1 VK_LAYER_VALIDATE_CORE=0 VK_LAYER_MESSAGE_ID_FILTER=WARNING-GPU-Assisted-Validation
   exec_in_debian_13 lvp "" "$@"
@@ -65,7 +65,7 @@ exec_on_lavapipe_26() {
 # exec_on_null_intel DEVICE REVISION GRAPHICS CORES EUS VRAM COMMAND...: see null_intel/xe.cpp.
 exec_on_null_intel() {
   export HEED_NULL_INTEL="$1 $2 $3 $4 $5 $6" HEED_NULL_INTEL_FOLDER=$drivers/null_intel/$1
-  export INTEL_XE_IGNORE_EXPERIMENTAL_WARNING=1  # that most have another driver of Linux's for GPUs before Xe2
+  export INTEL_XE_IGNORE_EXPERIMENTAL_WARNING=1  # before Xe2 most systems use another Linux driver
   shift 6
   exec_in_debian_13 intel intel "$@"
 }
@@ -73,7 +73,7 @@ exec_on_null_intel() {
 exec_without_gpu() {
   local chip=$1
   shift
-  # HEED_LAYER is the one layer that programs get, FOLDER:NAME.
+  # HEED_LAYER is the only layer that programs get, FOLDER:NAME.
   export VK_LOADER_LAYERS_DISABLE='*'
   if [[ -n ${HEED_LAYER:-} ]]; then
     export VK_LOADER_LAYERS_DISABLE='~implicit~' VK_LAYER_PATH=${HEED_LAYER%:*} VK_INSTANCE_LAYERS=${HEED_LAYER##*:}

@@ -1,4 +1,4 @@
-// Vectors and matrices of glm as inputs, outputs and weights.
+// glm vectors and matrices as inputs, outputs and weights.
 #include <heed/glm.hpp>
 
 #include <glm/glm.hpp>
@@ -20,7 +20,7 @@ std::vector<T> several(size_t count) {
   return values;
 }
 
-// Attention of vectors among themselves, computed with glm alone, in double.
+// Self-attention of vectors, computed with glm alone, in double.
 template <glm::length_t L>
 std::vector<glm::vec<L, double>> mean_shift(const std::vector<glm::vec<L, float>>& x) {
   std::vector<glm::vec<L, double>> y(x.size());
@@ -67,7 +67,7 @@ TEST_CASE("glm: spans of vectors are inputs and outputs", "[glm]") {
 }
 
 TEST_CASE("glm: a matrix is its columns, one after another", "[glm]") {
-  // y = x W^T with W [out, in]. The columns of a glm matrix m become the rows of W, so that y is what glm writes v * m.
+  // y = x W^T with W [out, in]. The columns of a glm matrix m become the rows of W, so that y is v * m in glm's notation.
   const std::vector<glm::mat4x3> matrices = several<glm::mat4x3>(1);  // 4 columns of 3
   const auto whole = heed::glm_tensor("m", matrices);
   CHECK(whole.tensor().shape.size() == 3);

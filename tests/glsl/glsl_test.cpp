@@ -1,4 +1,4 @@
-// Passes whose kernel a host brings as GLSL source.
+// Passes whose kernel is the host's GLSL source.
 #include <heed/glsl.hpp>
 
 #include "harness/devices.hpp"
@@ -51,7 +51,7 @@ std::vector<float> run(Device device, const Graph& g, const std::vector<float>& 
   return y;
 }
 
-// The message of compile_glsl for a source that it refuses.
+// The message of compile_glsl for an invalid source.
 std::string refused(const std::string& source) {
   std::string said;
   const Log log = {[](void* text, LogLevel level, const char* message) {
@@ -96,7 +96,7 @@ TEST_CASE("glsl: source with defines becomes a pass that gives what the CPU give
 
 TEST_CASE("glsl: mistakes are told with their lines", "[custom][glsl]") {
   struct Case {
-    const char *from, *to;  // in kSource
+    const char *from, *to;  // line number in kSource
     const char* said;
   };
   const Case cases[] = {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs `heed verify`, and fails unless a device whose name has WORD in it gave the results of each golden file in the folders.
+# Runs `heed verify`, and fails unless a device whose name contains WORD computed each golden file of the folders.
 #   all_on.sh WORD COMMAND... FOLDER...
 set -uo pipefail
 

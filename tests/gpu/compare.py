@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Puts heed's and PyTorch's times of one run side by side: a table on the terminal, and JSON.
+"""Prints heed's and PyTorch's times of one run side by side, and writes them as JSON.
 
-  compare.py FOLDER RESULT.json     FOLDER holds heed.tsv, torch.tsv, heed.device, torch.device and commit
-"""
+  compare.py FOLDER RESULT.json     FOLDER has heed.tsv, torch.tsv, heed.device, torch.device and commit"""
 import datetime
 import json
 import pathlib

@@ -1,4 +1,4 @@
-// Asks a driver's compiler what it makes of a kernel (VK_KHR_pipeline_executable_properties).
+// Compiles kernels with a driver and reads its statistics and listings (VK_KHR_pipeline_executable_properties).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace heed::gpu_tests {
 
-// Statistics of a pipeline, and forms of it as text, by the names that the driver gives them.
+// Statistics and listings of a pipeline, by the driver's names.
 struct Compiled {
   std::map<std::string, double> statistics;
   std::map<std::string, std::string> texts;
@@ -22,7 +22,7 @@ struct Compiled {
     const auto found = statistics.find(name);
     return found == statistics.end() ? 0.0 : found->second;
   }
-  // The assembly, as far as the driver prints any.
+  // The assembly, if the driver prints it.
   std::string listing() const {
     std::string all;
     for (const auto& [name, text] : texts)
@@ -42,10 +42,10 @@ struct Shader {
   uint32_t binding_count;
 };
 
-// The only device of the driver. It makes nothing but pipelines, and so works where there is no such GPU.
+// The driver's only device. It only creates pipelines, and so works without such a GPU.
 class Compiler {
  public:
-  // Null, with the reason on stderr.
+  // Returns null, with the reason on stderr.
   static std::unique_ptr<Compiler> open();
   ~Compiler();
   Compiler(const Compiler&) = delete;
@@ -53,17 +53,17 @@ class Compiler {
 
   const vulkan::PhysicalDevice& physical() const { return physical_; }
   const Capabilities& capabilities() const { return capabilities_; }
-  // From now on kernels are chosen as on NVIDIA's own driver for a GPU with so many cores.
+  // Chooses kernels from now on as for NVIDIA's own driver and a GPU with so many cores.
   void pretend_nvidia(uint32_t cores) {
     capabilities_.cores = cores;
-    capabilities_.core_registers = 65536;  // as vulkan::capabilities_of has it there
+    capabilities_.core_registers = 65536;  // as vulkan::capabilities_of returns it for that driver
   }
-  // False, with the reason on stderr, if the driver does not compile it.
+  // Returns false, with the reason on stderr, if the driver does not compile the kernel.
   bool compile(const KernelKey& key, Compiled* result) {
     const KernelInfo& info = kernel_info(key.id);
     return compile(key, {info.name, kernel_words(key.id), info.binding_count}, result);
   }
-  // The same with other SPIR-V and the constants and subgroup of a key.
+  // The same for other SPIR-V, with the constants and subgroup size of a key.
   bool compile(const KernelKey& key, const Shader& shader, Compiled* result);
 
  private:

@@ -1,26 +1,25 @@
 #!/usr/bin/env python3
-"""What compilers make of kernels: rows of heed_pipelines, and the table with one row per family of kernels and chip.
+"""Compares what compilers make of kernels: rows of heed_pipelines, and the table with one row for each family of kernels and chip.
 
   families.py write TABLE ROWS...   writes the rows of these chips into the table
-  families.py check TABLE ROWS...   fails if a kernel spills or puts something into memory that did not, runs at a lower occupancy
-                                    or takes over a tenth more instructions; if a kernel on matrix units waits for loads one after
-                                    the other, or takes too many instructions for each product; if kernels came or went; or if a tile that heed takes for the cheaper one for each
-                                    element takes more cycles for it
-  families.py compare OLD NEW       two folders of rows, of two commits: what changed of each kernel, then each family that has
+  families.py check TABLE ROWS...   fails if a kernel is worse than in the table: it spills or uses local memory anew, loses
+                                    occupancy, has over a tenth more instructions, or, on matrix units, waits for more groups of
+                                    loads or needs more instructions per matrix instruction; if kernels are new or missing; or if the
+                                    tile with the lower cost for each element needs more cycles than another tile
+  families.py compare OLD NEW       compares two folders of rows, of two commits: each changed kernel, then each family that has
                                     more instructions or cycles, or a lower occupancy
 
-ROWS may hold figures of the sampled kernels alone (column "sampled"). The table's columns:
+ROWS may have figures for the sampled kernels only (column "sampled"). The table's columns:
 
-  kernels                how many the family has
-  registers .. hot_loop  the worst of all of them: the least occupancy, the most of all others. hot_loop: instructions of the block
-                         that multiplies most, 0 where the compiler gives no listing
-  load_groups            of the sampled third, from the best: groups of loads that a step waits for one after the other (loops.py).
-                         1x8 9x2 are eight kernels with one group and two with nine
-  per_product            the most instructions of a step for each product of the matrix unit (loops.py)
-  spilling               how many spill or keep something in memory
-  occupancies            of the sampled third, from the best: 16x3 are three kernels at 16
-  instructions           of the sampled third, together
-"""
+  kernels                the number of kernels in the family
+  registers .. hot_loop  the worst value of all kernels: the least occupancy, the most of the others. hot_loop: instructions of the
+                         block that multiplies most, 0 if the compiler prints no listing
+  load_groups            for the sampled third, from the best: groups of loads that an iteration waits for one after the other
+                         (loops.py). 1x8 9x2 means eight kernels with one group and two with nine
+  per_product            the most instructions of an iteration for each matrix instruction (loops.py)
+  spilling               the number of kernels that spill or use local memory
+  occupancies            for the sampled third, from the best: 16x3 means three kernels at 16
+  instructions           the sum over the sampled third"""
 import collections
 import csv
 import math
@@ -31,8 +30,8 @@ COLUMNS = ["chip", "family", "kernels", "registers", "spills", "scratch", "spill
            "instructions", "load_groups", "per_product"]
 MORE_INSTRUCTIONS, SLOWER = 1.1, 1.05
 
-# Families on matrix units, with the number of the constant that has their flags and the flag of aligned operands. A step of theirs
-# waits for loads once, but in the exceptions: the most groups of a chip's kernels, which may only become fewer.
+# Families on matrix units, with the index of the constant that holds their flags, and the flag for aligned operands. An iteration of their
+# kernels waits for one group of loads. The exceptions list, for each chip, the most groups of a kernel; these numbers may only shrink.
 MASKS = 8 | 32 | 64 | 128  # flags of attention: masks, biases, fills, dropout
 WAIT_ONCE = {"matmul_matrix": (4, 32), "matmul_quantized_matrix": (4, 32), "matmul_quantized_bytes": (4, 32),
              "attention_matrix": (6, 1024)}
@@ -78,15 +77,16 @@ MORE_GROUPS = {
     ("mesa-26-navi31", "matmul_matrix", "unaligned"): 10,
 }
 
-# The most instructions of a step for each product, by kernel: of those whose constants are at least these, and of whose flags, a
-# constant of this number, all of the first are set and none of the second. Products of 128 rows and more whose neighbours lie along k,
-# attention of heads of 64 with 32 queries a subgroup, both for aligned operands.
+# The most instructions of an iteration for each matrix instruction, by kernel. An entry applies to kernels whose constants are at least
+# these, with all of the first flags set and none of the second; the number is the index of the constant with the flags. The entries are
+# matmul tiles of at least 128 rows with contiguous k, and attention with heads of 64 and 32 queries a subgroup, both for aligned operands.
 PRODUCTS, HEADS = (12, {8: 128}, 4, 8 | 16 | 32, 0), (15, {4: 64, 14: 32}, 6, 1024, MASKS)
 MOST_EACH = {"matmul_f16_matrix": PRODUCTS, "matmul_bf16_matrix": PRODUCTS,
              "attention_f16_matrix": HEADS, "attention_bf16_matrix": HEADS}
 
 
-# Of the rows of commits whose heed_pipelines named no columns. Their examples have other names, and their kernels no constant for types.
+# For rows of commits whose heed_pipelines did not name columns. Their examples have other names, and their kernels have no constant for
+# types.
 UNNAMED = ["chip", "kernel", "constants", "example", "registers", "scalar_registers", "spills", "scratch", "shared", "occupancy",
            "instructions", "cycles", "multiply_add_percent", "matrix_percent"]
 
@@ -102,7 +102,7 @@ def read_rows(path):
 
 
 def is_compiled(row):
-    return row["occupancy"] is not None  # lines of kernels that were not compiled end before the figures
+    return row["occupancy"] is not None  # lines of kernels that were not compiled have no figures
 
 
 def spills(row):
@@ -110,7 +110,7 @@ def spills(row):
 
 
 def unpack(levels):
-    """[16, 16, 12] of "16x2 12x1"."""
+    """Expands "16x2 12x1" to [16, 16, 12]."""
     pairs = [pair.split("x") for pair in levels.split()]
     return [int(level) for level, count in pairs for _ in range(int(count))]
 
@@ -159,7 +159,7 @@ def write(path, new):
 
 
 def worse(new, old):
-    """What is worse about a family than its row in the table says."""
+    """What is worse about a family than in its row of the table."""
     if int(new["kernels"]) != int(old["kernels"]):
         yield f"has {new['kernels']} kernels, had {old['kernels']}"
     for column, what in (("spills", "registers are spilled"), ("scratch", "bytes are kept in memory"),
@@ -184,7 +184,8 @@ def worse(new, old):
 
 
 def costly_tiles(rows):
-    """Pairs of tiles of one matmul of which the cheaper one by heed's costs takes more cycles, and how many were compared."""
+    """Pairs of tiles of one matmul in which the tile with the lower cost in heed needs more cycles, and the number of compared
+    pairs."""
     groups = {}
     for row in rows:
         if is_compiled(row) and row["tile"] and int(row["cycles"]) > 0:
@@ -205,7 +206,7 @@ def costly_tiles(rows):
 
 
 def kind_of(row):
-    """What of a family on matrix units a kernel is, as MORE_GROUPS calls it."""
+    """The name that MORE_GROUPS uses for a kernel of a family on matrix units."""
     constants = [int(word) for word in row["constants"].split()]
     number, flag = WAIT_ONCE[row["family"]]
     kind = "aligned" if constants[number] & flag else "unaligned"
@@ -215,7 +216,7 @@ def kind_of(row):
 
 
 def waiting(rows):
-    """Kernels on matrix units of which a step waits for more groups of loads than it may."""
+    """Kernels on matrix units whose iteration waits for more groups of loads than allowed."""
     for row in rows:
         if not is_compiled(row) or row["family"] not in WAIT_ONCE or not row["load_groups"]:
             continue
@@ -227,7 +228,7 @@ def waiting(rows):
 
 
 def busy(rows):
-    """Kernels on matrix units that take too many instructions for each product."""
+    """Kernels on matrix units with too many instructions for each matrix instruction."""
     for row in rows:
         if row["kernel"] not in MOST_EACH or not is_compiled(row) or not row["per_product"]:
             continue
@@ -266,8 +267,8 @@ def check(path, rows):
 
 
 def numbered(rows, by_constants):
-    """Rows by chip, kernel, example and their order within these, since constants may come and go. `by_constants`: one side has
-    unnamed columns, so that kernels are known by all constants but that of types."""
+    """Rows by chip, kernel, example and their order within these, since constants may be added and removed. With `by_constants`,
+    one side has unnamed columns, and kernels are identified by all constants but the one for types."""
     seen, result = collections.Counter(), {}
     for row in rows:
         what = row["example"]
@@ -281,7 +282,7 @@ def numbered(rows, by_constants):
 
 
 def mean_ratio(pairs, column):
-    """The geometric mean of what `column` grew by; 1 where the compiler does not tell."""
+    """The geometric mean of the growth of `column`; 1 if the compiler does not report it."""
     logs = [math.log(int(new[column]) / int(old[column])) for old, new in pairs if int(old[column]) > 0 < int(new[column])]
     return math.exp(sum(logs) / len(logs)) if logs else 1.0
 

@@ -5,9 +5,9 @@
 namespace heed::gpu_tests {
 namespace {
 
-// A driver's names for the figures; null: it does not tell.
+// A driver's names for the figures; null if it does not report one.
 struct Names {
-  std::string_view driver;  // as its name begins
+  std::string_view driver;  // the beginning of its name
   const char *registers, *scalar_registers, *spills, *more_spills, *scratch, *shared, *occupancy, *instructions,
       *cycles, *listing, *fills = nullptr, *messages = nullptr;
 };
@@ -23,7 +23,7 @@ constexpr Names kDrivers[] = {
      "Instruction Count", nullptr, "IR3 Assembly"},
     {"Intel open-source Mesa", "Max live registers", nullptr, "Spills", nullptr, "Scratch Memory Size",
      "Workgroup Memory Size", "Subgroup size", "Instructions", "Cycles", "GEN Assembly", "Fills", "SENDs"},
-    // "Local Memory Size" of NVIDIA's own driver is the same for all kernels.
+    // "Local Memory Size" of NVIDIA's own driver is the same for all kernels, so it is not read.
     {"NVIDIA", "Register Count", nullptr, nullptr, nullptr, "Stack Size", "Shared Memory Size", nullptr, nullptr,
      nullptr, nullptr}};
 

@@ -1,4 +1,4 @@
-// Figures of a kernel that the compilers of several drivers tell, by common names.
+// Figures of a kernel that compilers of several drivers report, under common names.
 #pragma once
 
 #include <string_view>
@@ -8,28 +8,28 @@
 
 namespace heed::gpu_tests {
 
-// 0 where a compiler does not tell.
+// A figure is 0 if a compiler does not report it.
 struct Figures {
   double registers = 0;         // of one invocation, in the compiler's own unit
   double scalar_registers = 0;  // of a subgroup
-  double spills = 0;            // registers that had to be kept in memory
-  double fills = 0;             // reads of them
-  double messages = 0;          // to memory, shared memory and barriers
+  double spills = 0;            // registers spilled to memory
+  double fills = 0;             // reads of spilled registers
+  double messages = 0;          // accesses to memory and shared memory, and barriers
   double scratch = 0;           // bytes of memory of one invocation: spilled registers, and arrays indexed at run time
   double shared = 0;            // bytes
   double occupancy =
-      0;  // subgroups that a core's registers have room for, in the compiler's own unit; Intel's core has always as
-          // many, and this is their size, which the compiler chooses
+      0;  // subgroups that fit a core's registers, in the compiler's own unit. An Intel core always holds as
+          // many; there this is the subgroup size, which the compiler chooses.
   double instructions = 0;
   double cycles = 0;                                    // the compiler's estimate
-  double fused = 0;                                     // multiply-adds that round once
-  double approximations = 0;                            // of exp, roots and the like by the hardware
-  double multiply_add_percent = 0, matrix_percent = 0;  // of the instructions
-  Mix hottest;                                          // of the inner loop; see mix.hpp
+  double fused = 0;                                     // multiply-adds with one rounding
+  double approximations = 0;                            // exp, roots and the like by the hardware
+  double multiply_add_percent = 0, matrix_percent = 0;  // bytes of the instructions
+  Mix hottest;                                          // instructions of the inner loop; see mix.hpp
 };
 
-// `driver` is a name and version. Mesa's RADV (AMD), NVK (NVIDIA), ANV (Intel), Honeykrisp (Apple), Turnip (Qualcomm) and NVIDIA's
-// own driver are known; others have 0 everywhere.
+// `driver` is a name and version. The function knows Mesa's RADV (AMD), NVK (NVIDIA), ANV (Intel), Honeykrisp (Apple) and Turnip
+// (Qualcomm), and NVIDIA's own driver. For others all figures are 0.
 Figures figures_of(std::string_view driver, const Compiled& compiled);
 
 }  // namespace heed::gpu_tests

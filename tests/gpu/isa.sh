@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # Compiles every kernel that heed would choose on GPUs of several makers with Mesa's compilers for them, which need no
-# such GPU, and compares registers, spills, occupancy and instructions with the table tests/gpu/families.csv; families.py says how.
+# such GPU, and compares registers, spills, occupancy and instructions with the table tests/gpu/families.csv; see families.py.
 #
-#   tests/gpu/isa.sh [amd] [nvidia] [intel] [apple] [qualcomm]   these makers, or all. A row for each kernel: build/isa/CHIP.csv
+#   tests/gpu/isa.sh [amd] [nvidia] [intel] [apple] [qualcomm]   these makers, or all. Writes a row for each kernel: build/isa/CHIP.csv
 #   tests/gpu/isa.sh ... --one        compiles a third of each family for one chip of each maker, instead of one of each
-#                                     generation; kernels that are missing are found all the same
-#                                     Of Intel's, whose compiler takes long, an eighteenth is compiled at all times
+#                                     generation; missing kernels are detected nevertheless.
+#                                     For Intel, whose compiler is slow, always compiles an eighteenth
 #   tests/gpu/isa.sh ... --update     writes the table
 #   tests/gpu/isa.sh ... --against COMMIT   builds that commit, and compares kernel by kernel and family by family
 #   tests/gpu/isa.sh ... --assembly FOLDER  also writes the assembly of every kernel there
 #
-# Needs a build (build/tests/heed_pipelines and heed_warm_start, or HEED_BUILD). Two versions of Mesa are fetched from
-# Debian into build/drivers: 25.0.7, whose RADV (AMD) does without hardware, and the newest with libraries that
-# play the part of a kernel's drivers: RADV, NVK (NVIDIA), ANV (Intel), Honeykrisp (Apple) and Turnip (Qualcomm). amd also times a
-# host's second start, which has the pipeline cache of the first. Exit code 3 where the drivers cannot be had.
+# Needs a build (build/tests/heed_pipelines and heed_warm_start, or HEED_BUILD). Fetches two versions of Mesa from
+# Debian into build/drivers: 25.0.7, whose RADV (AMD) works without hardware, and the newest, with shims for
+# kernel drivers: RADV, NVK (NVIDIA), ANV (Intel), Honeykrisp (Apple) and Turnip (Qualcomm). For amd it also times
+# a second start with the pipeline cache of the first. Exit code 3 if the drivers cannot be fetched.
 set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -42,7 +42,7 @@ done
 
 # --- Drivers ------------------------------------------------------------------------------------------------------------
 
-# The programs run with the system's C library and the unpacked rest.
+# The programs use the system's C library, and the unpacked root's other libraries.
 left_out="libc6 libgcc-s1 gcc-12-base libstdc++6"
 fetch() { "$root/tests/drivers/debian_root.sh" "$drivers/$1" "$2" "mesa-vulkan-drivers libvulkan1" "$left_out" || exit 3; }
 
@@ -64,7 +64,7 @@ run_on() {  # run_on MESA-CHIP COMMAND...
   esac 2> >(grep -v -e 'not a recognized processor' -e 'not a conformant' -e 'invalid pci' -e 'Unknown DRM_IOCTL' >&2)
 }
 
-# Compilers of one maker, as MESA-CHIP: a chip of each generation whose instructions differ.
+# Compilers of one maker, as MESA-CHIP: one chip of each generation with different instructions.
 compilers_of() {
   case $1 in
     amd)
@@ -81,7 +81,7 @@ compilers_of() {
 
 is_sampled() { [[ $one -eq 1 || $1 == *-bmg || $1 == *-dg2 || $1 == *-tgl ]]; }
 
-# compile PROGRAM FOLDER MESA-CHIP: FOLDER/MESA-CHIP.csv, with a row for each kernel; none where a kernel does not compile.
+# compile PROGRAM FOLDER MESA-CHIP: writes FOLDER/MESA-CHIP.csv, with a row for each kernel, or no file if a kernel does not compile.
 compile() {
   local file=$2/$3.csv part listings=${assembly:-$2/$3}
   mkdir -p "$listings"
@@ -115,7 +115,7 @@ compile_all() {  # compile_all PROGRAM FOLDER
   return $failed
 }
 
-# Builds a commit's heed_pipelines, into build/isa/COMMIT.
+# Builds a commit's heed_pipelines in build/isa/COMMIT.
 build_of() {
   local folder=$rows/$1
   mkdir -p "$folder/source"

@@ -53,7 +53,7 @@ void remember(const KernelUse& use, const std::string& example, std::vector<Chos
 }
 
 void sample(size_t each, std::vector<ChosenKernel>* chosen) {
-  std::map<std::string, size_t> groups;  // of each family, up to here
+  std::map<std::string, size_t> groups;  // index of each family's last group so far
   const ChosenKernel* before = nullptr;
   for (ChosenKernel& kernel : *chosen) {
     const bool begins = before == nullptr || before->key.id != kernel.key.id || before->example != kernel.example;
@@ -62,7 +62,7 @@ void sample(size_t each, std::vector<ChosenKernel>* chosen) {
   }
 }
 
-// Operations that no reproducible plan can have are left out among those.
+// Leaves out operations that reproducible plans do not support.
 bool choose(const Example& example, DType type, Plans plans, const Capabilities& device,
             std::vector<ChosenKernel>* chosen) {
   Schedule schedule;
@@ -89,7 +89,7 @@ std::vector<Example> examples() {
 
 bool choose_kernels(const Capabilities& device_alone, size_t each, std::vector<ChosenKernel>* chosen) {
   const auto all = std::make_shared<Tuning>();
-  all->lists_all = true;  // not only what plans keep, so that costs can be compared with what compilers make
+  all->lists_all = true;  // includes kernels that no plan keeps, so that costs can be compared with compilers' figures
   Capabilities device = device_alone;
   device.tuning = all;
   for (const Example& example : examples()) {
@@ -101,8 +101,7 @@ bool choose_kernels(const Capabilities& device_alone, size_t each, std::vector<C
         return false;
     if (example.of.one_type || !device.storage_16bit) continue;
     if (!choose(example, DType::F16, Plans::Usual, device, chosen)) return false;
-    // A kernel for bf16 differs from the one for f16 in loads and stores, and in the type of matrices, so that each is
-    // taken once.
+    // A kernel for bf16 differs from the one for f16 only in loads, stores and the type of matrices, so that one of both is compiled.
     std::vector<ChosenKernel> bf16;
     if (!choose(example, DType::BF16, Plans::Usual, device, &bf16)) return false;
     const auto is_known = [&](const ChosenKernel& one) {

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""The hot loop of each kernel, read from the listings that compilers made: RADV's assembly, NVK's and ANV's. Other compilers print none.
+"""Analyses the hot loop of each kernel in the listings of compilers: RADV's assembly, NVK's and ANV's. Other compilers print none.
 
-  loops.py add ROWS FOLDER     adds these columns to the rows of heed_pipelines or heed_profile, whose listings lie in FOLDER
+  loops.py add ROWS FOLDER     adds these columns to the rows of heed_pipelines or heed_profile, whose listings are in FOLDER
   loops.py show LISTING...     prints them for single files
 
-  load_groups   how many loads from memory a step waits for one after the other: 1 where all are under way together
-  per_product   instructions of a step for each product of the matrix unit, on the way through it that takes the fewest for each:
-                what is rare has a branch around it. Loops within it count once
+  load_groups   how many loads from memory an iteration waits for one after the other: 1 if all are issued together
+  per_product   instructions of an iteration for each matrix instruction, on the path with the lowest ratio, since rare work has a
+                branch around it. Inner loops count once
 
-A step is one turn of the innermost loop that both multiplies and loads from memory; empty where there is none, or no listing.
-Instructions take no time here and a load takes 1, until something waits for it: load_groups is what a turn takes, once turns
-repeat. Where paths meet, the later time counts. On NVIDIA six scoreboards are all that can be waited for; a load that shares one
-with reads from shared memory is waited for with them; Intel has 32. Loads of a subgroup's common values, and scalar loads, most of which a cache answers, are not counted.
-"""
+A step is one iteration of the innermost loop that both multiplies and loads from memory. The columns are empty without such a loop
+or a listing. In this model instructions take no time, and a load takes 1 until an instruction waits for it; load_groups is the time
+of an iteration once iterations repeat. Where paths meet, the later time counts. NVIDIA has six scoreboards to wait for; a load that
+shares one with reads from shared memory is waited for with them. Intel has 32. Uniform and scalar loads are not counted, since a
+cache answers most of them."""
 import csv
 import math
 import pathlib
@@ -20,16 +20,16 @@ import re
 import sys
 
 COLUMNS = ["load_groups", "per_product"]
-# Of the heaviest step, in rows of heed_profile: a turn's instructions, products and multiply-adds, and the instructions of the loop.
-# Those of a turn are of the loop within it that does most of the multiplying, if there is one.
+# Columns for the heaviest step, in rows of heed_profile: instructions, matrix instructions and multiply-adds of an iteration, and the
+# instructions of the loop. If an inner loop does most of the multiplying, the iteration is that loop's.
 STEP_COLUMNS = ["step_instructions", "step_products", "step_multiply_adds", "step_length"]
 PRODUCTS = ("v_wmma", "v_mfma", "v_swmmac", "hmma", "imma", "dpas")
 MULTIPLY_ADDS = ("v_fma", "v_pk_fma", "v_mac", "v_mad_f", "v_mad_mix", "v_dual_fmac", "v_dot", "ffma", "hfma2", "idp4", "mad", "dp4a")
-OF_A_PRODUCT = 32  # multiply-adds that weigh as much as a product: what an instruction of mix.cpp does
+OF_A_PRODUCT = 32  # multiply-adds that weigh as much as a matrix instruction, as in mix.cpp
 
 
 class Block:
-    """Instructions are (waits, loads): functions of a state, or None where there is nothing to do."""
+    """Instructions are (waits, loads), functions of a state, or None for no effect."""
 
     def __init__(self):
         self.preds, self.steps = [], []
@@ -43,7 +43,7 @@ class Block:
 
 
 class Boards:
-    """NVIDIA and Intel: when the last load of each scoreboard is there."""
+    """NVIDIA and Intel: the arrival time of the last load on each scoreboard."""
 
     def __init__(self):
         self.now, self.ready = 0, [0] * 32
@@ -67,7 +67,7 @@ class Boards:
 
 
 class Queue:
-    """AMD: loads arrive in order, and one waits until at most a number of them is left."""
+    """AMD: loads arrive in order, and an instruction waits until at most a given number is outstanding."""
 
     def __init__(self):
         self.now, self.arrivals = 0, []
@@ -116,7 +116,8 @@ def read_nvk(lines):
 
 
 def read_intel(lines):
-    """Of GPUs that have a unit for memory alone; before DG2 a listing does not tell its loads from those of shared memory."""
+    """For GPUs with a separate message unit for memory. Before DG2 a listing does not distinguish these loads from those of shared
+    memory."""
     blocks, labels, jumps, block = [], {}, [], None
     falls, ahead, word = False, [], None
 
@@ -163,7 +164,7 @@ def read_intel(lines):
         if target and word != "endif":
             jumps.append((target[1], len(blocks) - 1))
             begin()
-            if word == "else":  # what comes next is for others
+            if word == "else":  # the rest of the line is for other units
                 block.preds.clear()
         word = None
     for name, source in jumps:
@@ -173,7 +174,7 @@ def read_intel(lines):
 
 
 def waited_for_by_amd(word, line):
-    """How many loads may be left behind a wait, or None."""
+    """The number of loads that may stay outstanding after a wait, or None."""
     if word == "s_wait_loadcnt":
         return int(line.split()[1], 0)
     if word in ("s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt"):
@@ -215,7 +216,7 @@ def read_amd(lines):
 
 
 def order_of(blocks):
-    """Blocks from the first on, each behind those that lead to it, but for the ends of loops."""
+    """Blocks in topological order, ignoring back edges of loops."""
     succs = [[at for at, block in enumerate(blocks) if source in block.preds] for source in range(len(blocks))]
     order, seen, path = [], {0}, [(0, iter(succs[0]))]
     while path:
@@ -231,7 +232,7 @@ def order_of(blocks):
 
 
 def dominators_of(blocks, order):
-    """For each block those that every way to it comes by."""
+    """The dominators of each block."""
     dominators = {at: set(order) for at in order}
     dominators[order[0]] = {order[0]}
     changed = True
@@ -245,7 +246,7 @@ def dominators_of(blocks, order):
 
 
 def loops_of(blocks, order):
-    """Natural loops: the set of their blocks by the header."""
+    """Natural loops: the set of blocks by header."""
     loops, dominators = {}, dominators_of(blocks, order)
     for header in order:
         for source in blocks[header].preds:
@@ -262,7 +263,7 @@ def loops_of(blocks, order):
 
 
 def turns(blocks, body, state, count):
-    """The time after each turn of a loop, whose blocks are in order."""
+    """The time after each iteration of a loop, whose blocks are in order."""
     header = body[0]
     times = []
     for _ in range(count):
@@ -289,9 +290,10 @@ def turns(blocks, body, state, count):
 
 
 def least_each(blocks, body):
-    """Instructions for each product on the way through a loop, whose blocks are in order, that has the fewest; None without."""
+    """The least number of instructions for each matrix instruction over all paths through a loop, whose blocks are in order; None
+    without one."""
     header, place = body[0], {at: number for number, at in enumerate(body)}
-    ways = {}  # for each block: the fewest instructions up to its end, by the products on the way
+    ways = {}  # for each block: the fewest instructions up to its end, by the number of matrix instructions on the path
     for at in body:
         before = [ways[pred] for pred in blocks[at].preds if pred in ways and place[pred] < place[at]]
         least = {0: 0} if at == header else {}
@@ -304,10 +306,10 @@ def least_each(blocks, body):
 
 
 class Step:
-    """What a turn of a hot loop holds."""
+    """The contents of an iteration of a hot loop."""
 
     def __init__(self, blocks, body, new_state, inner):
-        """`inner`: blocks of the loop in it that does most of the multiplying, or its own."""
+        """`inner`: blocks of the nested loop that does most of the multiplying, or the loop's own."""
         times = turns(blocks, body, new_state(), 9)
         self.groups = math.ceil((times[8] - times[4]) / 4)
         self.length = sum(blocks[at].instructions for at in body)
@@ -319,8 +321,8 @@ class Step:
 
 
 def read_steps(text):
-    """The steps of a listing that multiply at least half as much as the one that multiplies most: such as a loop for aligned operands
-    and one for others. The heaviest comes first."""
+    """The steps of a listing that multiply at least half as much as the heaviest, such as a loop for aligned operands and one for
+    others. The heaviest comes first."""
     lines = text.splitlines()
     is_nvk = any(line.startswith("block") for line in lines)
     is_intel = not is_nvk and "{ align1 " in text
@@ -330,7 +332,7 @@ def read_steps(text):
     order = order_of(blocks)
     loops = loops_of(blocks, order)
     loading = {header: body for header, body in loops.items() if any(blocks[at].loads for at in body)}
-    weights = {}  # of blocks whose innermost loop that loads is this
+    weights = {}  # of blocks whose innermost loading loop is this one
     for at in order:
         block = blocks[at]
         around = [header for header, body in loading.items() if at in body]
@@ -349,7 +351,7 @@ def read_steps(text):
 
 
 def read_listing(text):
-    """load_groups and per_product, of several heavy steps the worse; None where there is none."""
+    """load_groups and per_product, the worse of several heavy steps; None without a step."""
     steps = read_steps(text)
     each = [step.per_product for step in steps if step.per_product is not None]
     return (max(step.groups for step in steps), max(each) if each else None) if steps else None
@@ -360,7 +362,7 @@ def add(rows_path, folder):
         reader = csv.DictReader(file)
         of_profile = "target" in reader.fieldnames
         columns, rows = reader.fieldnames + COLUMNS + (STEP_COLUMNS if of_profile else []), list(reader)
-    number = 0  # of those that were compiled, by which listings are named
+    number = 0  # counts compiled kernels only, since listings are numbered by these
     for row in rows:
         if row["occupancy"] is None:
             continue
@@ -373,7 +375,7 @@ def add(rows_path, folder):
         values = (first.instructions, first.products, first.multiply_adds, first.length) if first else [""] * 4
         row.update(zip(STEP_COLUMNS, values))
     with open(rows_path, "w", newline="") as file:
-        # Lines of kernels that were not compiled end before the figures.
+        # Lines of kernels that were not compiled have no figures.
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         for row in rows:

@@ -1,9 +1,9 @@
-"""What loops.py reads from short listings."""
+"""Tests of loops.py with short listings."""
 import unittest
 
 import loops
 
-# Blocks 1 to 3 are a step that loads twice, the second time behind a branch that waits for the first.
+# Blocks 1 to 3 are a step with two loads. The second load is behind a branch that waits for the first.
 NVK = """
 block.u 0 L2 [] -> {
       r9        = ld.global.a64.constant.b128 [r4..6]                // delay=1 wr:0
@@ -49,7 +49,7 @@ BB4:
 	s_endpgm                                                    ; bfb00000
 """
 
-# A step with two loads, the second on one way alone, and two products; a load of common values has no part in it.
+# A step with two loads, the second on one path only, and two matrix instructions. Its uniform load does not count.
 INTEL = """
 mov(16)         g3<1>D          0D                              { align1 1H };
 LABEL0:

@@ -17,7 +17,7 @@ bool starts_with_any(std::string_view word, std::initializer_list<std::string_vi
   return std::any_of(heads.begin(), heads.end(), [&](std::string_view head) { return word.starts_with(head); });
 }
 
-// Takes flags off an IR3 instruction; returns how many it stands for.
+// Removes flags of an IR3 instruction, and returns how many instructions it stands for.
 int take_flags(std::string_view* word) {
   int times = 1;
   while (word->starts_with("(")) {
@@ -29,7 +29,7 @@ int take_flags(std::string_view* word) {
   return times;
 }
 
-// Scalar, vector, memory and shared memory instructions of ACO; its other lines are labels, comments and copies to come.
+// Scalar, vector, memory and shared memory instructions of ACO. Other lines are labels, comments and pseudo-copies.
 bool is_of_aco(std::string_view word) {
   return starts_with_any(word, {"s_", "v_", "ds_", "global_", "buffer_", "flat_", "scratch_", "image_"});
 }
@@ -37,11 +37,11 @@ bool is_of_ir3(std::string_view line) {
   return !line.empty() && (line[0] == '(' || (line[0] >= 'a' && line[0] <= 'z')) && line.back() != ':';
 }
 
-// An instruction of GEN's begins at the left, and may have a second line.
+// A GEN instruction starts at the left margin, and may have a second line.
 bool is_of_gen(std::string_view line) {
   return !line.empty() && (line[0] == '(' || (line[0] >= 'a' && line[0] <= 'z')) && line.back() != ':';
 }
-// "(+f0.0) mad(16)" has its predicate in front.
+// "(+f0.0) mad(16)" starts with its predicate.
 std::string_view word_of_gen(std::string_view line) {
   if (line.starts_with("(")) line.remove_prefix(std::min(line.find(") ") + 2, line.size()));
   return line.substr(0, line.find('('));

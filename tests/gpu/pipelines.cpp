@@ -1,8 +1,8 @@
 // Compiles every kernel that heed would choose on the driver's device, and prints a line of CSV for each: see figures.hpp.
 //   heed_pipelines CHIP [FOLDER or -] [PART [sample]]
-// CHIP becomes the first column; FOLDER receives all statistics of the driver's, and the assembly. PART: only the P-th 256 of those
-// that are compiled, counted from 0; part 0 begins with the names of the columns. sample: compiles a third of each family (an eighteenth on Intel), see
-// kernel_keys.hpp, and lines of the others end where figures begin. Exit code 1 if a kernel does not compile.
+// CHIP becomes the first column. FOLDER receives the driver's statistics and the assembly. PART: only the P-th 256 of the
+// compiled kernels, counted from 0; part 0 begins with the names of the columns. sample: compiles a third of each family (an
+// eighteenth on Intel), see kernel_keys.hpp, and lines of other kernels have no figures. Exit code 1 if a kernel does not compile.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -31,17 +31,17 @@ constexpr const char* kColumns =
     "chip,family,kernel,constants,example,sampled,tile,flags,cost,registers,scalar_registers,spills,scratch,shared,"
     "occupancy,instructions,hot_loop,cycles,multiply_add_percent,matrix_percent,fills,messages";
 
-// The tile of a matmul, its flags, and what an element of it costs by the kernel's traits; nothing for other kernels.
+// The tile of a matmul, its flags, and the cost of an element by the kernel's traits. Empty for other kernels.
 std::string tile_of(const ChosenKernel& chosen) {
   using Spec = kernels::matmul::Spec;
   const Traits& traits = chosen.traits;
   const std::string_view name = kernel_info(chosen.key.id).name;
   if (!name.starts_with("matmul_") || traits.group <= 0) return ",,";
-  // Compilers count loops over blocks and terms once, so that their cycles do not follow the work of a tile.
+  // Compilers count loops over blocks and summands of emulated f32 once, so that their cycles do not follow the work of a tile.
   if (name.find("quantized") != name.npos || name == "matmul_f32_matrix") return ",,";
   const uint32_t flags = chosen.key.spec[Spec::FLAGS];
-  // Compilers count the loop over fragments most in kernels for aligned 16-bit operands on matrix units, and unroll it where
-  // a tile is small. The kernels for other operands have the same tiles and costs, and are compared.
+  // In kernels for aligned 16-bit operands on matrix units, most cycles are of the loop over fragments, which compilers unroll for small
+  // tiles. The kernels for unaligned operands have the same tiles and costs, and are compared instead.
   if (name.ends_with("16_matrix") && (flags & HEED_MATMUL_A_VEC4) != 0) return ",,";
   const double cost = traits.group / (double{1} * traits.rows * traits.columns);
   char text[64];
@@ -61,7 +61,7 @@ void print(const char* chip, const ChosenKernel& chosen, const Figures& of) {
               of.hottest.all, of.cycles, of.multiply_add_percent, of.matrix_percent, of.fills, of.messages);
 }
 
-// Kernels of reproducible plans round after each operation, and leave nothing to the hardware's functions.
+// Checks that kernels of reproducible plans round after each operation, and use no approximate functions of the hardware.
 bool keeps_canon(const char* chip, const ChosenKernel& chosen, const Figures& of) {
   const char* const name = kernel_info(chosen.key.id).name;
   if (!std::string_view(name).ends_with("_canon") || (of.fused == 0 && of.approximations == 0)) return true;
@@ -70,7 +70,7 @@ bool keeps_canon(const char* chip, const ChosenKernel& chosen, const Figures& of
   return false;
 }
 
-// A kernel on matrix units gets the subgroup size that it asks for, and multiplies there.
+// Checks that a kernel on matrix units gets the subgroup size that it asks for, and uses the units.
 bool keeps_units(const char* chip, const ChosenKernel& chosen, const Compiled& compiled, const Figures& of) {
   const double size = compiled.statistic("Subgroup size");
   if (chosen.key.subgroup == 0 || (size == chosen.key.subgroup && of.matrix_percent > 0)) return true;
@@ -82,13 +82,13 @@ bool keeps_units(const char* chip, const ChosenKernel& chosen, const Compiled& c
   return false;
 }
 
-// ANV takes a third of a second for a kernel, ten times as long as others.
+// ANV needs a third of a second for a kernel, ten times as long as others.
 size_t groups_of_a_sample(std::string_view driver) { return driver.starts_with("Intel") ? 18 : 3; }
 
-// Drivers keep what they compile, and the memory that Mesa's pretended GPUs give to a process ends at some 490 kernels.
+// Drivers keep compiled code, and the memory that Mesa's shims give to a process is used up after some 490 kernels.
 constexpr std::ptrdiff_t kKernelsOfAPart = 256;
 
-// `part`: -1 for all kernels.
+// `part` -1 means all kernels.
 int run(const char* chip, const char* folder, std::ptrdiff_t part, bool sample) {
   const std::unique_ptr<Compiler> compiler = Compiler::open();
   std::vector<ChosenKernel> chosen;
@@ -99,7 +99,7 @@ int run(const char* chip, const char* folder, std::ptrdiff_t part, bool sample) 
                compiler->physical().driver.c_str());
   bool good = !chosen.empty();
   if (part <= 0) std::puts(kColumns);
-  std::ptrdiff_t number = 0;  // of kernels to compile before this one
+  std::ptrdiff_t number = 0;  // compiled kernels before this one
   for (const ChosenKernel& kernel : chosen) {
     const bool compiles = kernel.sampled || !sample, in_part = part < 0 || number / kKernelsOfAPart == part;
     number += compiles;

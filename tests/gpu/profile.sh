@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # Counts what heed's kernels, and those of ggml's Vulkan backend, do for the same works on GPUs of four makers that are not here,
-# and prints tables with the least time that published figures of such GPUs allow: see tests/gpu/profile/README.md.
+# and prints tables with the least time by published figures of such GPUs: see tests/gpu/profile/README.md.
 #
 #   tests/gpu/profile.sh [--update] [--heed] [navi31] [ga102] [h100] [m1] [a740] [WORK...]
-#     WORK     as in tests/gpu/profile/works.cpp, or how some of them begin, "product f16"; default: all of them, on all five
-#     h100     the kernels that heed takes on an H100 with NVIDIA's driver, compiled for ga102; without ggml's
-#     --update writes tests/gpu/profile/TARGET.csv, of all works; with --heed it keeps ggml's rows
+#     WORK     a name in tests/gpu/profile/works.cpp, or the beginning of some, "product f16"; default: all of them, on all five
+#     h100     the kernels that heed chooses for an H100 with NVIDIA's driver, compiled for ga102; without ggml's
+#     --update writes tests/gpu/profile/TARGET.csv, for all works; with --heed it keeps ggml's rows
 #     --heed   leaves ggml out
 #
-# Needs a build (build/tests/heed_profile, or HEED_BUILD). Mesa and ggml are fetched from Debian sid into build/drivers/sid; nothing is
-# installed. ggml runs with a layer of ours that writes its dispatches down and lets nothing run. An hour of a processor for all;
-# a work takes a minute at most. Exit code 3 where they cannot be had.
+# Needs a build (build/tests/heed_profile, or HEED_BUILD). Fetches Mesa and ggml from Debian sid into build/drivers/sid; installs
+# nothing. A layer writes ggml's dispatches down and executes nothing. All works take an hour of a processor; one work takes
+# a minute at most. Exit code 3 if Mesa or ggml cannot be fetched.
 set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -45,7 +45,7 @@ if [[ $peer -eq 1 ]]; then
   cp "$here/layer.json" "$out"
 fi
 
-# count TARGET ROWS ENGINE...: writes what heed_profile counts, and what listings say of it.
+# count TARGET ROWS ENGINE...: writes the counts of heed_profile, with the columns of loops.py.
 count() {
   local target=$1 rows=$2 driver=$1 options=() listings=$out/listings-$1
   shift 2
@@ -56,10 +56,10 @@ count() {
     python3 "$root/tests/gpu/loops.py" add "$rows" "$listings"
 }
 
-# append FILE ROWS: rows with a head of their own.
+# append FILE ROWS: appends rows that have their own header.
 append() { if [[ -s $1 ]]; then tail -n +2 "$2" >>"$1"; else cp "$2" "$1"; fi; }
 
-# run_peer TARGET WORK FILE: lets ggml do the work with the layer in between, and counts what it dispatched.
+# run_peer TARGET WORK FILE: runs the work in ggml under the layer, and counts its dispatches.
 run_peer() {
   local trace=$out/trace-$1 status=0
   rm -rf "$trace"

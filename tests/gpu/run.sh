@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Judges heed on this machine's GPU. Part of the archive that nvidia.sh makes.
+# Tests and times heed on this machine's GPU. Part of the archive that nvidia.sh makes.
 #   run.sh [FOLDER [PART...]]  default: all parts, and heed-DATE here for logs and results
-#   HEED_GPU                   part of the device's name as `heed devices` tells it; default nvidia
-#   HEED_GPU_SECONDS           that all may take together, the tests two fifths of it at most; default 600
-#   HEED_GPU_ROWS=small        what a software driver can do, to try this script
-# PART, in this order, each as long as time is left:
-#   tests    whether heed is right
+#   HEED_GPU                   part of the device's name in `heed devices`; default nvidia
+#   HEED_GPU_SECONDS           seconds for everything, of which tests get two fifths at most; default 600
+#   HEED_GPU_ROWS=small        a share that a software driver can run, to try this script
+# PART, in this order, each while time is left:
+#   tests    whether heed's results are right
 #   sweep    every kernel and tile on the works of tests/gpu/profile, and probes of what kernels wait for (heed_sweep)
-#   frames   a renderer's frames while characters are silent, speak by heed and, where the archive has it, by ggml
-#   works    those works with inputs going in and outputs coming out, beside ggml and what the model foretells
-#   rows     beside PyTorch
-#   kernels  what the driver's compiler makes of every kernel
-# Exit code 1: something is wrong; it is timed all the same.
+#   frames   a renderer's frames while characters are silent, speak by heed and, if the archive has it, by ggml
+#   works    those works with uploads and downloads, beside ggml and the model's predictions
+#   rows     times beside PyTorch
+#   kernels  statistics of the driver's compiler for every kernel
+# Exit code 1: a test failed; times are measured nevertheless.
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -30,7 +30,7 @@ export LD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export HEED_VULKAN_LOADER=$here/lib/libvulkan.so.1
 export HEED_TEST_ROOT=$here
 if [[ -z ${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-} ]]; then
-  # Containers keep the driver's description where the loader does not look.
+  # Containers put the driver's manifest where the loader does not look.
   for icd in /usr/share/vulkan/icd.d/nvidia_icd.json /etc/vulkan/icd.d/nvidia_icd.json \
              /usr/local/nvidia/share/vulkan/icd.d/nvidia_icd.json; do
     if [[ -r $icd ]]; then export VK_DRIVER_FILES=$icd VK_ICD_FILENAMES=$icd; break; fi
@@ -39,7 +39,7 @@ fi
 "$here/bin/heed" devices -v >"$out/devices.txt" 2>&1
 "$here/bin/heed" devices
 nvidia-smi >"$out/smi.txt" 2>&1 || true
-# Its whole word, since tests take whatever has a part in its word: one of the interpreter's devices is called 'spirv:nvidia'.
+# Uses the whole name, since a part of it also selects one of the interpreter's devices, 'spirv:nvidia'.
 gpu=$("$here/bin/heed" devices | grep -i -- "${HEED_GPU:-nvidia}" | awk '$2 ~ /^vulkan:/ && !found++ { print $2 }')
 [[ -n $gpu ]] || { echo "FAIL no Vulkan device whose name has '${HEED_GPU:-nvidia}' in it"; exit 1; }
 
@@ -59,7 +59,7 @@ if is_part tests; then
   goldens=$here/tests/goldens
   share=$seconds
   [[ $parts == tests ]] || share=$((seconds * 2 / 5))
-  # Without the one that needs the validation layer.
+  # Leaves out the test that needs the validation layer.
   specs=("~[reproducible]*on every device=$gpu" "[random]~[reproducible]~[cpu]~\"compositions in a host*\"=$gpu"
          "[reproducible]~[language_model]=$gpu,cpu")
   if [[ $small == small ]]; then
@@ -102,7 +102,7 @@ if is_part frames; then
     layers=$(awk -F, '$1 == "silent" { print $2 }' "$out/frames.csv")
     ggml "$out/ggml_frames.csv" 12 "smollm2 q4_1" &
     beside=$!
-    sleep 3  # until it speaks
+    sleep 3  # waits until it speaks
     within "$here/bin/heed_frames" "$gpu" "${frames[@]}" --layers "${layers:-1}" beside 2>>"$out/frames.log" | tail -n 1 >>"$out/frames.csv"
     wait "$beside"
   fi
@@ -116,16 +116,16 @@ if is_part works; then
   within python3 "$here/times.py" "$out/heed.csv" 0.3 "$here/bin/heed_times" "$gpu" 0.3 "${works[@]}" || fail "heed_times: $out/heed.csv.log"
   files=("$out/heed.csv")
   if [[ -d $here/ggml ]]; then
-    # Products that emulate f32 and training are heed's alone.
+    # Only heed has matmuls that emulate f32, and training.
     mapfile -t works < <(tail -n +2 "$out/heed.csv" | cut -d, -f2 | grep -v -E '(emulated|rounded|rounded to bytes)$|^training')
     GGML_VK_PERF_LOGGER=1 ggml "$out/ggml.csv" 0.3 "${works[@]}"
-    # Without the logger, which waits for each kernel: of whole works the host's clock counts.
+    # Runs without the logger, which waits after each kernel. For whole works the host's clock counts.
     ggml "$out/ggml_wall.csv" 0.3 "${works[@]}"
     files+=("$out/ggml.csv" "$out/ggml_wall.csv")
   fi
   name=$("$here/bin/heed" devices | awk -v word="$gpu" '$2 == word')
   python3 "$here/measured.py" "$name" "${files[@]}" | tee "$out/table.md"
-  # Of GPUs that machines.json has no model of there is nothing to tell.
+  # There are no predictions for GPUs without a model in machines.json.
   python3 "$here/model.py" "$name" "$here/h100.csv" "$out/heed.csv" >"$out/model.md" 2>"$out/model.log" && cat "$out/model.md"
 fi
 

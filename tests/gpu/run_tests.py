@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Runs heed's tests on all processors, each test case in a process of its own.
+"""Runs heed's tests on all processors, each test case in its own process.
 
-  run_tests.py PROGRAM LOGS SECONDS SPEC=DEVICES...     SPEC: test cases as Catch2 names them; DEVICES: HEED_TEST_DEVICES for them
+  run_tests.py PROGRAM LOGS SECONDS SPEC=DEVICES...     SPEC: test cases in Catch2's syntax; DEVICES: their HEED_TEST_DEVICES
 
-SECONDS are for all of them together. Each leaves a log in the folder LOGS. Exit code 1 unless all have passed.
-"""
+SECONDS limits all of them together. Each writes a log into the folder LOGS. Exit code 1 unless all pass."""
 import concurrent.futures
 import os
 import pathlib
@@ -13,18 +12,18 @@ import sys
 import time
 
 PASSED, FAILED, LATE = "passed", "FAILED", "no time"
-# What takes longest begins first.
+# The longest tests start first.
 LONG = ("goldens", "decoders", "attention", "matmul", "quantized", "random", "reproducible")
 
 
 def names_of(program, spec):
-    """Catch2 tells their number as the exit code."""
+    """Catch2 returns the number of listed tests as its exit code."""
     listed = subprocess.run([program, spec, "--list-test-names-only"], stdout=subprocess.PIPE, text=True).stdout
     return [line.strip() for line in listed.splitlines() if line.strip()]
 
 
 def run(program, logs, number, name, devices, end):
-    """Of one test case: how it ended, its seconds, and its log."""
+    """How one test case ended, its seconds, and its log."""
     log = logs / ("%03d-%s.log" % (number, "".join(c if c.isalnum() else "_" for c in name)[:80]))
     start = time.monotonic()
     if start >= end:
@@ -36,7 +35,7 @@ def run(program, logs, number, name, devices, end):
                                   env=dict(os.environ, HEED_TEST_DEVICES=devices)).returncode
         except subprocess.TimeoutExpired:
             return LATE, time.monotonic() - start, log
-    ran = code == 0 and " passed" in log.read_text(errors="replace")  # some find nothing to assert on a device
+    ran = code == 0 and " passed" in log.read_text(errors="replace")  # some tests assert nothing on some devices
     return PASSED if ran else FAILED, time.monotonic() - start, log
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the programs in Python that read listings and foretell times."""
+"""Runs the tests of the Python programs that read listings and predict times."""
 import pathlib
 import sys
 import unittest

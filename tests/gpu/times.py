@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Runs heed_times or ggml_work, and writes their times as CSV with the clock of the GPU's cores beside each.
+"""Runs heed_times or ggml_work, and writes their times as CSV with the GPU's core clock beside each.
 
   times.py OUT.csv SECONDS COMMAND...     SECONDS: how long COMMAND measures each work
 
-Columns are those of heed_times (microseconds) and clock: the median of what nvidia-smi told of the first GPU in that time, MHz; empty
-without nvidia-smi. Of ggml us, least and most are empty without GGML_VK_PERF_LOGGER=1, and wall is with it. All that COMMAND prints goes to
-OUT.csv.log. Exit code: that of COMMAND.
-"""
+Columns are those of heed_times (microseconds) and clock: the median MHz of the first GPU during the work by nvidia-smi, empty
+without nvidia-smi. For ggml, us, least and most are empty without GGML_VK_PERF_LOGGER=1, and wall is empty with it. OUT.csv.log has
+all output of COMMAND. The exit code is that of COMMAND."""
 import re
 import statistics
 import subprocess
@@ -18,7 +17,7 @@ COLUMNS = "engine,work,us,least,most,wall,passes,kernels,clock"
 
 
 class Clock:
-    """Samples the clock as long as it is asked to."""
+    """Samples the clock until it is stopped."""
 
     def __init__(self):
         self.samples = []
@@ -48,7 +47,7 @@ class Clock:
 
 
 def row_of_ggml(line, totals):
-    """`totals`: microseconds of the GPU for each run so far."""
+    """`totals`: the GPU's microseconds of each run so far."""
     work, wall, _, _, runs, copies = re.fullmatch(r"wall,(.*),([\d.]+),([\d.]+),([\d.]+),(\d+),(\d+)", line).groups()
     if not totals:
         return "ggml,%s,,,,%s,," % (work, wall)

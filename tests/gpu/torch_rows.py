@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""PyTorch's times of the rows in tests/bench/rows.hpp through CUDA, by CUDA events.
+"""Times the rows of tests/bench/rows.hpp in PyTorch, by CUDA events.
 
   torch_rows.py SECONDS ROW...
 
-Prints "row <tab> median milliseconds <tab> note". Without PyTorch or a GPU it says so and prints nothing.
-"""
+Prints "row <tab> median milliseconds <tab> note". Without PyTorch or a GPU it says so and prints no row."""
 import statistics
 import sys
 import time
@@ -51,7 +50,7 @@ def build(row):
 
 
 def measure(run, seconds):
-    # A GPU lowers its clock while it has little to do, as between two rows, and takes a while to raise it again.
+    # A GPU lowers its clock while it has little to do, as between two rows, and raises it slowly.
     start = time.perf_counter()
     while time.perf_counter() - start < min(0.3, seconds / 2):
         run()
@@ -79,7 +78,7 @@ def main():
         for row in sys.argv[2:]:
             try:
                 print(row, "%.4f" % measure(build(row), float(sys.argv[1])), "", sep="\t", flush=True)
-            except RuntimeError as error:  # a row that fails, for want of memory say, must not end the others
+            except RuntimeError as error:  # a failed row, for example without enough memory, must not end the others
                 print(row, "-", str(error).splitlines()[0], sep="\t", flush=True)
 
 

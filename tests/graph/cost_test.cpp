@@ -45,8 +45,8 @@ TEST_CASE("inputs and weights count where they are read first, however often and
   double fewest = 0;
   const std::vector<Bytes> passes = bytes_of(g);
   for (const Bytes& pass : passes) fewest += pass.fewest;
-  // The products read two of the weight's three matrices, one of them twice. Three reads are no more than the whole
-  // weight, so that all of them may count.
+  // The matmuls read two of the weight's three matrices, one of them twice. Three reads are no more than the whole weight, so that all of
+  // them may count.
   CHECK(passes[0].fewest == 4.0 * (4 * 8 + 8 * 8 + 4 * 8));
   CHECK(passes[1].fewest == 4.0 * (8 * 8 + 4 * 8));
   CHECK(fewest <= 4.0 * (4 * 8 + 3 * 8 * 8 + 3 * 4 * 8));

@@ -240,7 +240,7 @@ TEST_CASE("graph: sums of sizes stay short, and tensors that no machine holds ar
   CHECK(s.status == Status::InvalidGraph);
   CHECK_THAT(s.messages, holds("add f32 [rows<=4194304, columns<=4194305] has more elements than can be addressed"));
 
-  // The bytes of these rows would wrap around, although the rows may be views of few elements.
+  // The byte count of these rows would overflow, although the rows may be views of few elements.
   for (const int64_t longest : {(int64_t{1} << 44) + 1, (int64_t{1} << 59) - 1}) {
     Graph lengthy;
     const Tensor x = lengthy.input("x", {1, longest});

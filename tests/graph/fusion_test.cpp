@@ -33,7 +33,7 @@ TEST_CASE("fusion: bias, activation, dropout and residual go into the matmul", "
   CHECK(node.as<MatmulAttrs>().activation == Activation::GeluErf);
   CHECK(node.as<MatmulAttrs>().dropout.p == 0.25f);
   CHECK(s.schedule.scratch_bytes == 0);
-  CHECK_THAT(node.label, !holds("linear"));  // the product's own call is matmul
+  CHECK_THAT(node.label, !holds("linear"));  // the matmul's own call
 }
 
 TEST_CASE("fusion: keeps the order of operations", "[graph]") {
@@ -116,7 +116,7 @@ TEST_CASE("fusion: activations that are spelled out go into the matmul", "[graph
   CHECK(activation_of(by_exp) == Activation::Silu);
   CHECK(activation_of(other_cube) == Activation::None);
   CHECK(activation_of(other_sigmoid) == Activation::None);
-  CHECK(activation_of(by_erf, true) == Activation::None);  // reproducible plans compute what is written
+  CHECK(activation_of(by_erf, true) == Activation::None);  // reproducible plans compute operations as written
 }
 
 TEST_CASE("fusion: a gate goes into the matmul that it multiplies", "[graph]") {
@@ -263,7 +263,7 @@ TEST_CASE("fusion: factors become one only where that is exact enough", "[graph]
     g.output("scaled", g.scale(g.scale(x, row.first), row.second));
     g.output("product", g.scale(g.matmul(x, x, {.scale = row.first}), row.second));
     const Scheduled s = schedule_of(g);
-    // Otherwise a product and a pass stay; the factors of the two other passes are steps of one.
+    // Otherwise a matmul and a pass remain; the factors of the two other passes become steps of that pass.
     CHECK(s.schedule.passes.size() == (row.fused ? 2 : 3));
     if (!row.fused)
       CHECK(s.schedule.passes[0].as<ElementwiseAttrs>().scalar_count == (row.first == row.second ? 1 : 2));
@@ -292,7 +292,7 @@ TEST_CASE("dropout of a strided view, seen through another view, survives evalua
 
 namespace {
 
-// The passes of a graph that makes y of an x and an r of f32 [4, 6].
+// The passes of a graph that computes y from an x and an r of f32 [4, 6].
 std::vector<Op> chain_of(const std::function<Tensor(Graph&, Tensor, Tensor)>& make) {
   Graph g;
   const Tensor x = g.input("x", {4, 6}), r = g.input("r", {4, 6});
@@ -316,20 +316,20 @@ TEST_CASE("chains of elementwise functions are one pass", "[graph]") {
   CHECK(chain_of([](Graph& g, Tensor x, Tensor r) {
           return g.cast(g.add(g.cast(x, DType::I32), g.cast(r, DType::I32)), DType::F16);
         }) == one);
-  // What two passes read stays, if both are not one.
+  // A result with two readers stays, unless both become one pass.
   CHECK(chain_of([](Graph& g, Tensor x, Tensor r) {
           const Tensor y = g.exp(x);
           g.output("kept", y);
           return g.mul(y, r);
         }) == two);
-  // A smaller tensor would be computed again and again.
+  // A smaller tensor would be recomputed for each element.
   CHECK(chain_of([](Graph& g, Tensor x, Tensor) { return g.mul(x, g.exp(g.input("row", {6}))); }) == two);
   // 16 steps, then 4.
   CHECK(chain_of([](Graph& g, Tensor x, Tensor) {
           for (int i = 0; i < 20; ++i) x = g.sin(x);
           return x;
         }) == two);
-  // Rounding to f16 in the middle stays.
+  // A rounding to f16 in the middle stays.
   CHECK(chain_of([](Graph& g, Tensor x, Tensor r) { return g.mul(g.cast(g.cast(x, DType::F16), DType::F32), r); }) ==
         two);
 }

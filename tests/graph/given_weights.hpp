@@ -1,4 +1,4 @@
-// The weights of a graph as a plan gets them from its device, without their bytes.
+// The weights of a graph as a device passes them to a plan, without their bytes.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace heed::test {
 
-// Each lies at a multiple of 256 bytes.
+// Each weight starts at a multiple of 256 bytes.
 class GivenWeights final : public detail::WeightsImpl {
  public:
   explicit GivenWeights(const Graph& graph) {

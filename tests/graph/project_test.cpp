@@ -1,4 +1,4 @@
-// Which products become one pass (engine/graph/rewrite/project.cpp), without a device: the schedule alone is looked at.
+// Which matmuls become one pass (engine/graph/rewrite/project.cpp). Needs no device: the tests read the schedule.
 #include <algorithm>
 #include <heed/nn.hpp>
 
@@ -89,7 +89,7 @@ TEST_CASE("projections: keys and values go to a place for each token, and to cac
         INFO(to_string(cache) << (turns ? ", turned" : "") << (one_place ? ", one place" : ""));
         CHECK(ops(cache, turns, one_place) == Ops{kScale, kOne});
       }
-  // Values go elsewhere than keys: theirs is a pass for itself.
+  // Values have another destination than keys, and so a separate pass.
   CHECK(ops(DType::F32, true, false, "other") == Ops{kScale, kOne, Op::Place});
 }
 
@@ -236,7 +236,7 @@ TEST_CASE("projections: what cannot be one pass stays apart", "[graph]") {
     CHECK(ops_with(g) == Ops{kScale, Op::RmsNorm, kOne, Op::Rotary, kAlone});
   }
   SECTION("heads of another width than those that turn") {
-    // Their product is a pass for itself, and writes head by head.
+    // Their matmul is a separate pass, and writes head by head.
     Layer layer;
     Graph& g = layer.g;
     g.output("q", g.rotary(layer.heads(layer.product("q", 64), 4)));
@@ -244,7 +244,7 @@ TEST_CASE("projections: what cannot be one pass stays apart", "[graph]") {
     CHECK(ops_with(g) == Ops{kScale, kOne, kScale});
   }
   SECTION("a state that is read between") {
-    // The second product would write the state before it is read, or the first be read before it is made.
+    // The second matmul would write the state before it is read, or the first be read before it is computed.
     Layer layer;
     Graph& g = layer.g;
     const Tensor state = g.state("s", {1, 1, 8});

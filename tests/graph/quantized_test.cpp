@@ -1,4 +1,4 @@
-// What a graph may do with quantized weights, and what it says of everything else.
+// What a graph may do with quantized weights, and the errors for everything else.
 #include "harness/catch.hpp"
 
 #include "support.hpp"

@@ -1,4 +1,4 @@
-// Operations that graphs spell out: which become one node, and that their results stay what they were.
+// Operations that graphs spell out: which of them become one node, with unchanged results.
 #include <cmath>
 #include <limits>
 
@@ -64,7 +64,7 @@ struct Turns {
   Tensor half(Tensor t, int64_t i) { return part(t, i * kWidth / 2, kWidth / 2); }
   Tensor second(Tensor t, int64_t i) { return g.stride(part(t, i, kWidth - i), 3, 2); }
   Tensor rotated(Tensor t) { return own = g.concat({g.neg(half(t, 1)), half(t, 0)}, 3); }
-  // Neighbours side by side.
+  // Pairs of neighbours.
   Tensor stacked(Tensor a, Tensor b) {
     const Shape one = {2, 3, tokens, kWidth / 2, 1};
     return g.reshape(g.concat({g.reshape(a, one), g.reshape(b, one)}, 4), {2, 3, tokens, kWidth});
@@ -120,7 +120,7 @@ constexpr TurnForm kTurnForms[] = {
      RotaryPairs::Adjacent},
 };
 
-// Each is nearly a rotary embedding.
+// Each of these differs from a rotary embedding in one detail.
 struct OtherTurn {
   const char* name;
   Tensor (*form)(Turns&);
@@ -168,7 +168,7 @@ struct NamedForm {
   Form form;
 };
 
-// Each gives the same values whether it is recognized or not. Every query sees a key.
+// Each gives the same values whether it is recognized or not. Every query has a visible key.
 constexpr NamedForm kForms[] = {
     {"plain", [](Heads& h) { return h.attend(h.scores()); }},
     {"queries are scaled",
@@ -215,7 +215,7 @@ constexpr NamedForm kForms[] = {
      }},
 };
 
-// Has somebody else read the weights, so that the graph is left as it is.
+// Adds another reader of the attention weights, so that the graph stays as it is.
 void give_weights(Heads& h) {
   const std::vector<Node>& nodes = h.g.data().nodes;
   const auto softmax =
@@ -224,7 +224,7 @@ void give_weights(Heads& h) {
   h.g.output("weights", softmax->outputs[0]);
 }
 
-// What a form gives. Where the host reads its rotated halves, too, it stays as it is.
+// The result of a form. If the host also reads its rotated halves, the form stays as it is.
 std::vector<float> run_turn(const Device& device, const TurnForm& form, bool reads_halves) {
   Turns t;
   const Tensor y = form.form(t);
@@ -321,7 +321,7 @@ TEST_CASE("recognition: norms that are spelled out", "[graph]") {
       CHECK(made.of_x);
       CHECK(made.gamma == c.gamma);
       CHECK(made.beta == c.beta);
-      CHECK(recognized(c.formula, true).ops.size() > 1);  // reproducible plans compute what is written
+      CHECK(recognized(c.formula, true).ops.size() > 1);  // reproducible plans compute operations as written
     }
   }
   SECTION("but not what is nearly one") {
@@ -393,7 +393,7 @@ TEST_CASE("recognition: rotary embedding that is spelled out", "[graph]") {
     CHECK(x.storage == t.x.id);
     CHECK(t.g.data().sizes.is_constant(x.dims[3], Turns::kWidth));
     CHECK(t.g.data().sizes.is_constant(cos.dims[static_cast<size_t>(cos.rank - 1)], form.cosines));
-    // Reproducible plans compute what is written.
+    // Reproducible plans compute operations as written.
     CHECK(count(ops_of(planned(same, form.form(same), true).schedule), Op::Rotary) == 0);
   }
   for (const auto& [name, form] : kOtherTurns) {
@@ -417,7 +417,7 @@ TEST_CASE("recognition: rotary embedding of rows that follow a product", "[graph
 TEST_CASE("recognition: copies in front of an attention are left out", "[graph]") {
   Graph g;
   const Dim batch = g.extent("batch", 3), tokens = g.extent("tokens", 5);
-  // As PyTorch exports nn.MultiheadAttention: tokens come first, and one product makes queries, keys and values.
+  // As PyTorch exports nn.MultiheadAttention: tokens are the first axis, and one matmul computes queries, keys and values.
   const Tensor x = g.input("x", {tokens, batch, 48});
   const auto heads = [&](int part) {
     return g.transpose(g.reshape(g.slice(x, 2, part * 16, 16), {tokens, g.dim_product(batch, 4), 4}), 0, 1);
@@ -504,7 +504,7 @@ TEST_CASE("recognition: what is computed twice is computed once", "[graph]") {
   };
   SECTION("through other views of the same, and steps before it") {
     const auto made = [&] { return g.exp(g.mul(g.reshape(g.abs(x), {24}), g.reshape(y, {24}))); };
-    CHECK(ops_with(g.reshape(made(), {4, 6}), g.reshape(made(), {4, 6})) == 3);  // abs, mul with exp, the product
+    CHECK(ops_with(g.reshape(made(), {4, 6}), g.reshape(made(), {4, 6})) == 3);  // abs, mul with exp, the matmul
   }
   SECTION("by equal constants") {
     const auto row = [&](const char* name) { return g.constant(name, {6}, std::vector<float>{1, 2, 3, 4, 5, 6}); };

@@ -1,4 +1,4 @@
-// The end of a shader's push constants, found from the types and the layout of their members.
+// The size of a shader's push constants, computed from the types and the layout of their members.
 #include "base/spirv.hpp"
 
 #include "harness/catch.hpp"
@@ -7,7 +7,7 @@ using namespace heed;
 
 namespace {
 
-// Ids of the types that all modules below have.
+// Ids of the types in all modules below.
 enum : uint32_t {
   kMain = 1,
   kHalf,

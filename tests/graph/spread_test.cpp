@@ -15,7 +15,7 @@ Schedule spread(const Graph& g) {
   return std::move(s.schedule);
 }
 
-// Elements from row to row of an input of a pass, at the extents' maxima.
+// Distance between rows of a pass's input in elements, at the extents' maxima.
 int64_t row_of(const Schedule& s, size_t pass, size_t input) {
   const TensorInfo& info = s.info(s.passes[pass].inputs[input]);
   return s.max_values[static_cast<size_t>(info.strides[static_cast<size_t>(info.rank - 2)])];
@@ -54,7 +54,7 @@ TEST_CASE("spread: through norms and residuals, not behind what writes whole ten
   std::vector<int64_t> rows;
   for (size_t i = 0; i < s.passes.size(); ++i)
     if (s.passes[i].op == Op::Matmul && i > 0) rows.push_back(row_of(s, i, in::kA));
-  // "b" reads a norm's result, which is spread. "c" and "d" read y, which a softmax reads too, and softmax's result.
+  // "b" reads a norm's result, whose rows are spread. "c" and "d" read y, which a softmax also reads, and softmax's result.
   CHECK(rows == std::vector<int64_t>{1024 + 32, 1024, 1024});
 }
 

@@ -1,4 +1,4 @@
-// Shared by the graph tests: a schedule straight from a graph, with the messages it logged.
+// Helpers for the graph tests: makes a schedule directly from a graph, with the messages it logged.
 #pragma once
 
 #include "graph/schedule/schedule.hpp"
@@ -12,10 +12,10 @@ struct Scheduled {
   std::string messages;
 };
 
-// A device that fuses and joins all it is asked about.
+// A device that fuses and joins everything.
 struct FusingDevice final : detail::PlanningDevice {
   using PlanningDevice::PlanningDevice;
-  bool narrows = true;  // projections may have results of another type than the rows
+  bool narrows = true;  // projections may write another type than the rows'
   bool fuses_attention(const detail::GraphData&, const Node&) const override { return true; }
   bool projects(DType rows, DType, DType results) const override { return narrows || rows == results; }
   bool binds_together(std::span<const detail::WeightEntry* const> weights) const override {

@@ -36,9 +36,9 @@ TEST_CASE("views: reshape splits and merges strided dims in place, and copies on
   Graph g;
   const Tensor x = g.input("x", {2, 5, 12});
   const Tensor middle = g.slice(x, 2, 4, 4);                       // rows of 4 within rows of 12
-  const Tensor split = g.reshape(middle, {2, 5, 2, 2});            // the last dim divides in place
+  const Tensor split = g.reshape(middle, {2, 5, 2, 2});            // the last dim splits in place
   const Tensor merged = g.reshape(middle, {10, 4});                // the leading dims are one run of rows
-  const Tensor copied = g.reshape(g.transpose(x, 1, 2), {2, 60});  // no strides can say this
+  const Tensor copied = g.reshape(g.transpose(x, 1, 2), {2, 60});  // no strides can express this
   CHECK(g.data().tensors[split.id].storage == x.id);
   CHECK(g.data().tensors[merged.id].storage == x.id);
   CHECK(g.data().tensors[copied.id].storage != x.id);

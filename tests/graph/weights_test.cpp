@@ -1,4 +1,4 @@
-// Weights that a graph declares, and those that were uploaded.
+// Weights that a graph declares, compared with the uploaded ones.
 #include "harness/devices.hpp"
 #include "harness/setup.hpp"
 
@@ -64,7 +64,7 @@ TEST_CASE("weights: one message names all that are missing, wrong or not used, o
     const auto run = [&] { return plan.run({{"x", x}, {"y", y}}); };
     CHECK(device.compile(two_layers(), more, &plan) == Status::Ok);
     CHECK(run() == Status::Ok);
-    CHECK(ops::take_messages().empty());  // they were named before
+    CHECK(ops::take_messages().empty());  // an earlier message has named them
 
     const Weights again = uploaded(device, tensors.list());
     CHECK(device.compile(two_layers(), again, &plan) == Status::Ok);
@@ -73,7 +73,7 @@ TEST_CASE("weights: one message names all that are missing, wrong or not used, o
     CHECK(ops::take_messages() == std::vector<std::string>{"run: no graph uses the uploaded 'a', 'b'"});
     CHECK(run() == Status::Ok);
     CHECK(ops::take_messages().empty());
-    Graph other;  // names one of them; what an earlier graph has named is used, too
+    Graph other;  // the message names one of them; weights of an earlier graph also count as used
     other.output("y", other.scale(other.weight("a", {1}), 2));
     CHECK(device.compile(other, again, &plan, {.strict = true}) == Status::InvalidArgument);
     CHECK(ops::take_messages() == std::vector<std::string>{"compile: no graph uses the uploaded 'b'"});
@@ -81,7 +81,7 @@ TEST_CASE("weights: one message names all that are missing, wrong or not used, o
     CHECK(device.compile(other, again, &plan, {.strict = true}) == Status::Ok);
     CHECK(ops::take_messages().empty());
 
-    // Two graphs that share what was uploaded, and a plan of each.
+    // Two graphs that share uploaded weights, with a plan of each.
     const Weights shared = uploaded(device, tensors.list());
     Plan second;
     CHECK(device.compile(two_layers(), shared, &plan) == Status::Ok);

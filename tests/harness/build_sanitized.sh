@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Builds heed with the sanitizers of addresses and of undefined behaviour, by Clang where that is installed, and the tests of another
-# build with it.
+# Builds heed with address and undefined-behaviour sanitizers, by Clang if it is installed, and with it the tests of another build folder.
 #   build_sanitized.sh FOLDER BUILD
 set -euo pipefail
 
@@ -10,7 +9,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 mkdir -p "$folder"
 if echo 'int main() {}' | clang++ -fsanitize=address,undefined -x c++ - -o "$folder/sanitized"; then
   compiler=(-DCMAKE_CXX_COMPILER=clang++ -DHEED_WERROR=ON)
-else  # sanitizers make GCC 12 warn of its own library
+else  # with sanitizers GCC 12 warns about its own library
   compiler=(-DHEED_WERROR=OFF)
   echo "SKIPPED: clang++ or its sanitizers are not installed, so nothing was compiled by Clang"
 fi

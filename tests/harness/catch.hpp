@@ -21,7 +21,7 @@
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
 using Catch::Approx;
-// For CHECK_THAT, which prints the text that does not hold it.
+// A matcher for CHECK_THAT, which prints the text if it does not match.
 inline auto holds(std::string_view part) { return Catch::Matchers::ContainsSubstring(std::string(part)); }
 #else
 #include <catch2/catch.hpp>

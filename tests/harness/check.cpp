@@ -8,9 +8,9 @@
 namespace heed::ops {
 namespace {
 
-constexpr size_t kGuardBytes = 64;  // behind every output, which nothing may touch
+constexpr size_t kGuardBytes = 64;  // bytes after every output, which nothing may write
 constexpr std::byte kGuard{0xA5};
-constexpr size_t kBf16Step = 7;  // of a table that has all types, every seventh case runs in bf16
+constexpr size_t kBf16Step = 7;  // in a table with all types, every seventh case runs in bf16
 
 double decode(std::span<const std::byte> bytes, DType dtype, size_t i) {
   const std::byte* at = bytes.data() + i * size_of(dtype);
@@ -31,7 +31,7 @@ struct Execution {
   std::vector<std::vector<std::byte>> outputs;
 };
 
-// The state, if there is any, is zero before the run.
+// A state is zero before the run.
 Execution execute(Plan& plan, Run& run, State state) {
   Execution execution;
   std::vector<HostBuffer> buffers;
@@ -49,7 +49,7 @@ Execution execute(Plan& plan, Run& run, State state) {
   return execution;
 }
 
-// Whether the outputs are those that the first device gave.
+// Whether the outputs equal those of the first device.
 bool repeats_bits(Run& run, const std::vector<std::vector<std::byte>>& outputs) {
   if (run.bits.empty()) run.bits = outputs;
   return run.bits == outputs;
@@ -76,11 +76,11 @@ std::string check_run(Plan& plan, Run& run, const State& state, bool reproducibl
 }
 
 std::string check_passes(const Plan& plan, const Trial& trial) {
-  // In reproducible plans there are casts beside the passes that read and write types of 16 bits.
+  // Reproducible plans have casts before and after passes with 16-bit types.
   const bool casts = trial.options.reproducible && (trial.dtype != DType::F32 || trial.keeps_narrow);
   if (trial.passes.empty() || casts) return "";
   std::string got, want;
-  // A fused attention stands for the passes that it replaces.
+  // A fused attention counts as the passes that it replaces.
   for (const PassInfo& pass : plan.passes()) got += pass.op == "attention" ? " matmul softmax matmul" : " " + pass.op;
   for (const std::string& op : trial.passes) want += " " + op;
   return got == want ? "" : "passes are" + got + "; expected" + want;
@@ -97,7 +97,7 @@ std::string difference(const Expectation& expected, std::span<const std::byte> b
     if (std::isnan(want) && std::isnan(got)) continue;
     const double error = std::abs(got - want);
     char text[160];
-    if (!(error <= bound)) {  // also NaN
+    if (!(error <= bound)) {  // also true for NaN
       std::snprintf(text, sizeof text, "%s[%lld] is %.9g; expected %.9g within %.3g", expected.name.c_str(),
                     static_cast<long long>(i), got, want, bound);
       return text;
@@ -163,7 +163,7 @@ void check(const Operation& operation, const std::vector<TestDevice>& devices) {
       if (dtype == DType::BF16 && left_out) continue;
       Trial trial(dtype);
       test.build(trial);
-      if (trial.runs.empty()) continue;  // the case has no meaning in this type
+      if (trial.runs.empty()) continue;  // the case does not apply to this type
       for (const TestDevice& device : devices) {
         if (device.interpreted && test.many_groups) continue;
         Tally& tally = tallies[device.word + " " + to_string(dtype)];

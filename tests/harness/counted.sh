@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs a command that says what it checked: lines "ok ..." and "FAIL ...", the report of Catch2 (versions 2 and 3), or that of pytest.
+# Runs a command that reports its checks: lines "ok ..." and "FAIL ...", the report of Catch2 (versions 2 and 3), or that of pytest.
 #   counted.sh COMMAND...
-# Exit code 0: it ended with 0, something passed and nothing failed. 3: it ended with 3 and checked nothing, since what it needs cannot
-# be had here. 1: else, also where it ended with 0 and no check was made or no report came to its end.
+# Exit code 0: the command ended with 0, something passed and nothing failed. 3: it ended with 3 and checked nothing, since something that
+# it needs is not available here. 1: all other cases, also if it ended with 0 but made no check or its report is incomplete.
 set -uo pipefail
 
 log=$(mktemp)

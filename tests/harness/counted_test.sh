@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Tests counted.sh, by which all other tests pass or fail. One line per case.
+# Tests counted.sh, which decides whether all other tests pass. Prints one line for each case.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 failed=0
 
-# expect CODE NAME SCRIPT: counted.sh ends with that code for a command.
+# expect CODE NAME SCRIPT: counted.sh must end with this code for a command.
 expect() {
   local out code
   out=$("$here/counted.sh" sh -c "$3" 2>&1)

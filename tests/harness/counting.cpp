@@ -20,7 +20,7 @@ void* get(size_t size, bool may_throw) {
   return count_one(size > limit ? nullptr : std::malloc(size > 0 ? size : 1), may_throw);
 }
 
-// Windows has no aligned memory that free() takes back.
+// Windows has no aligned memory that free() accepts.
 #if defined(_WIN32)
 void* allocate(size_t size, size_t alignment) { return _aligned_malloc(size, alignment); }
 void release(void* p) { _aligned_free(p); }

@@ -1,4 +1,4 @@
-// Counts what a call asks of the C++ heap: the program's operator new adds to a counter of its thread.
+// Counts a call's allocations on the C++ heap: the program's operator new adds to a counter of its thread.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace heed::test {
 // Calls of operator new by this thread while counting is not paused.
 uint64_t news();
 
-// While it lives, one call of operator new on this thread may ask for at most this many bytes.
+// While it exists, one call of operator new on this thread may request at most this many bytes.
 class LimitNews {
  public:
   explicit LimitNews(size_t bytes);
@@ -18,7 +18,7 @@ class LimitNews {
   LimitNews& operator=(const LimitNews&) = delete;
 };
 
-// Stops counting within a driver or a layer, which may use the same operator new.
+// Pauses counting inside a driver or a layer, which may use the same operator new.
 class PauseNews {
  public:
   PauseNews();

@@ -1,4 +1,4 @@
-#define CATCH_CONFIG_EXTERNAL_INTERFACES  // listeners, in Catch2 version 2
+#define CATCH_CONFIG_EXTERNAL_INTERFACES  // for listeners, in Catch2 version 2
 #include "harness/devices.hpp"
 
 #include <cstdlib>
@@ -65,7 +65,7 @@ bool is_driver(const char* name) {
   return driver != nullptr && driver == std::string_view(name);
 }
 
-// Adds the CPU once more for every lesser set of instructions that it has.
+// Adds the CPU again for every smaller instruction set that it supports.
 void add_lesser_targets(DeviceOptions options, std::vector<Opened>* all) {
   const std::span<const cpu::Kernels> kernels = cpu::supported_kernels();
   for (size_t i = 1; i < kernels.size() && std::getenv("HEED_CPU_TARGET") == nullptr; ++i) {
@@ -75,8 +75,8 @@ void add_lesser_targets(DeviceOptions options, std::vector<Opened>* all) {
   }
 }
 
-// Adds a software driver once more without subgroup operations, only on one width of lavapipe and on Mesa 26: compiling all kernels
-// takes minutes and gigabytes.
+// Adds a software driver again without subgroup operations, but only on one width of lavapipe and on Mesa 26: compiling all kernels takes
+// minutes and gigabytes.
 void add_without_subgroups(const DeviceInfo& info, const DeviceOptions& options, std::vector<Opened>* all) {
   if (info.kind != DeviceKind::SoftwareGpu || is_driver("lavapipe-128") || is_driver("lavapipe-512")) return;
   const test::SetVariable variable("HEED_SUBGROUPS", "never");
@@ -112,8 +112,8 @@ using Listener = Catch::EventListenerBase;
 
 std::map<Subgroups, std::vector<TestDevice>> lists;
 
-// Forgets before each test what earlier ones have logged, but for what validation says. Closes all devices before main returns: when
-// this program's globals are destroyed, a validation layer may have been unloaded or have destroyed its own.
+// Before each test, drops the earlier log except validation messages. Closes all devices before main returns: when globals are destroyed, a
+// validation layer may have been unloaded or have destroyed its own globals.
 struct CloseDevices : Listener {
   using Listener::Listener;
   void testCaseStarting(const Catch::TestCaseInfo&) override {
@@ -122,7 +122,7 @@ struct CloseDevices : Listener {
   }
   void testRunEnded(const Catch::TestRunStats&) override {
     lists.clear();
-    // The layer hears late of what shaders did, and may report it only now, when no test can fail any more.
+    // The layer analyses shader accesses late, and may report a fault only here, when no test can fail any more.
     bool spoke = false;
     for (const std::string& message : take_messages()) {
       if (!message.starts_with("validation")) continue;

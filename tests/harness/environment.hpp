@@ -1,4 +1,4 @@
-// Environment variables: numbers in them, and others for the length of a scope.
+// Environment variables: reads numbers, and sets variables for the length of a scope.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class SetVariable {
   SetVariable& operator=(const SetVariable&) = delete;
 
  private:
-  // A null value removes the variable.
+  // Null removes the variable.
   static void set(const char* name, const char* value) {
 #if defined(_WIN32)
     _putenv_s(name, value != nullptr ? value : "");

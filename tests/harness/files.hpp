@@ -25,7 +25,7 @@ inline void write_file(const std::filesystem::path& path, std::string_view bytes
   REQUIRE(file.good());
 }
 
-// A folder of its own for each object, also among processes that run at once. It is removed at the end.
+// A temporary folder, distinct for each object and process. The destructor removes it.
 class ScratchFolder {
  public:
   ScratchFolder() {

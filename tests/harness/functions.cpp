@@ -16,7 +16,7 @@ double clamped(double x, double low, double high) { return std::isnan(x) ? x : s
 
 #define HEED_ONE(name) [](Graph& g, Tensor a, Tensor) { return g.name(a); }
 #define HEED_TWO(name) [](Graph& g, Tensor a, Tensor b) { return g.name(a, b); }
-constexpr double kAlpha = 0.75, kSlope = 0.125;  // f32 has both
+constexpr double kAlpha = 0.75, kSlope = 0.125;  // f32 has NaN and infinities
 
 constexpr FunctionReference kFunctions[] = {
     {"sub", 2, HEED_TWO(sub), [](double a, double b) { return a - b; }, -3, 3, 4, 6},
@@ -61,7 +61,7 @@ constexpr FunctionReference kFunctions[] = {
 std::span<const FunctionReference> function_references() { return kFunctions; }
 
 Array apply(const FunctionReference& function, const Array& a, const Array& b, double slope) {
-  Array y = function.operands > 1 ? add(a, b) : a;  // for its shape
+  Array y = function.operands > 1 ? add(a, b) : a;  // only its shape is used
   const Array x0 = broadcast(a, y.shape), x1 = function.operands > 1 ? broadcast(b, y.shape) : x0;
   for (int64_t i = 0; i < y.size(); ++i) {
     const double exact = function.value(x0.at(i), x1.at(i));
@@ -69,7 +69,7 @@ Array apply(const FunctionReference& function, const Array& a, const Array& b, d
     const double passed = slope * (x0.err(i) + (function.operands > 1 ? x1.err(i) : 0.0));
     y.err(i) = passed + function.roundings * kUnit * (std::isfinite(y.at(i)) ? std::abs(y.at(i)) : 0.0) +
                function.roundings * kUnit * function.terms;
-    // What is below the least normal number may count as 0.
+    // A value below the smallest normal number may count as 0.
     y.err(i) += 0x1p-126;
   }
   return y;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs a command if a file is there, which another test makes that was skipped where it could not; exit code 3 if not.
+# Runs a command if a file exists that another test creates. Exit code 3 if the file is missing, since that test was skipped.
 #   if_there.sh FILE COMMAND...
 if [ ! -e "$1" ]; then
   echo "SKIPPED: there is no $1"

@@ -12,7 +12,7 @@
 
 namespace heed {
 
-// Each module is unpacked once and stays where it is until the process ends.
+// Each module is unpacked once and keeps its address until the process ends.
 inline std::span<const uint32_t> kernel_words(KernelId id) {
   static std::mutex mutex;
   static std::map<const PackedSpirv*, std::vector<uint32_t>> modules;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs a command that gets something which not every system has. Exit code 3 if it fails.
+# Runs a command that fetches something that not every system has. Exit code 3 if it fails.
 #   or_skip.sh COMMAND...
 "$@" </dev/null && exit 0
 echo "SKIPPED: it failed with exit code $?: $*"

@@ -18,7 +18,7 @@ uint64_t hash(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// How many elements lie between neighbours along each axis.
+// Distances between neighbours along each axis, in elements.
 Sizes steps_of(const Sizes& shape) {
   Sizes steps(shape.size(), 1);
   for (size_t a = shape.size(); a-- > 1;) steps[a - 1] = steps[a] * shape[a];
@@ -184,7 +184,7 @@ Array concat(const std::vector<Array>& parts, int axis) {
   shape[a] = 0;
   for (const Array& part : parts) shape[a] += part.shape[a];
   Array y(shape);
-  // All that a part has for one index of the axes before `axis` stays together.
+  // For one index of the axes before `axis`, all elements of a part are contiguous.
   const int64_t step = steps_of(shape)[a], row = shape[a] * step;
   int64_t begin = 0;
   for (const Array& part : parts) {
@@ -246,9 +246,8 @@ Array scale(const Array& x, double factor) {
 Array activation(const Array& x, Activation kind) {
   return map(x, [&](double* v, double* e) {
     const double t = *v;
-    // No slope exceeds 1.13. Own error: a few roundings of terms of the size of x, where a sum such as 1 +
-    // erf cancels, and the transcendental functions of a GPU (exp within 3 + 2|x| ulp by the Vulkan
-    // specification).
+    // No slope exceeds 1.13. Own error: a few roundings of summands as large as x, where a sum such as 1 + erf cancels, and the
+    // transcendental functions of a GPU (exp within 3 + 2|x| ulp by the Vulkan specification).
     double own = 0.0, slope = 1.13;
     switch (kind) {
       case Activation::None: return;
@@ -282,7 +281,7 @@ Array limit_values(const Sizes& shape) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const double list[] = {kInfinity, -kInfinity, kNan, -kNan, 3e38, -3e38, 1e30, -1e30, 5000.0, -5000.0, 0.0, -0.0};
   Array x(shape);
-  // Neighbours differ, and no value has the same place in every group of four.
+  // Neighbours differ, and no value is at the same place in every group of four.
   for (int64_t i = 0; i < x.size(); ++i) x.at(i) = list[static_cast<size_t>(i % 13) % std::size(list)];
   return x;
 }
@@ -306,8 +305,8 @@ Array transposed(const Array& x) {
 
 namespace {
 
-// One matrix of the product, at element offsets `ao`, `bo`, `yo`. A sum of K products in any order and with
-// or without fused multiply-add is within K u of the sum of the products' magnitudes, to first order.
+// One matrix of the batch, at element offsets `ao`, `bo`, `yo`. A sum of K products in any order and with or without fused multiply-add is
+// within K u of the sum of the products' magnitudes, to first order.
 void multiply(const Array& a, int64_t ao, const Array& b, int64_t bo, double factor, Array* y, int64_t yo) {
   const int64_t rows = a.dim(1), k = a.dim(0), columns = b.dim(0);
   std::vector<double> sum(static_cast<size_t>(columns)), size(sum.size()), error(sum.size());
@@ -354,7 +353,7 @@ Array matmul(const Array& a, const Array& b, double factor) {
 
 namespace {
 
-// Radians per position, written from the papers' formulas (Su et al. 2021; Llama 3's by wavelengths).
+// Radians per position, from the formulas in the papers (Su et al. 2021; Llama 3's by wavelengths).
 double radians_per_position(const RotaryOptions& options, int64_t pair, int64_t width) {
   const double plain =
       1.0 / std::pow(static_cast<double>(options.base), 2.0 * static_cast<double>(pair) / static_cast<double>(width));
@@ -407,7 +406,7 @@ Array rotary(const Array& x, RotaryPairs pairs, int64_t width, const Array& cos,
         const int64_t at = row * own + (whole ? element : i);
         const double a = x.at(row * n + element), b = x.at(row * n + other);
         y.at(row * n + element) = a * c.at(at) + sign * b * s.at(at);
-        // Two products and a sum, and what was before them.
+        // Two products, their sum, and the value before them.
         y.err(row * n + element) = 4.0 * kUnit * (std::abs(a * c.at(at)) + std::abs(b * s.at(at))) +
                                    x.err(row * n + element) * std::abs(c.at(at)) + std::abs(a) * c.err(at) +
                                    x.err(row * n + other) * std::abs(s.at(at)) + std::abs(b) * s.err(at);
@@ -449,7 +448,7 @@ Array mean(const Array& x, int axis, const Array* mask, bool mask_keeps) {
       }
       if (used == 0) continue;
       y.at(o * inner + c) = sum / static_cast<double>(used);
-      // All terms may be added one after the other.
+      // Summands may be added one after the other in any order.
       const auto terms = static_cast<double>(used);
       y.err(o * inner + c) = (error + (terms + 4.0) * kUnit * (size + error)) / terms;
     }
@@ -511,7 +510,7 @@ uint32_t random_word(uint32_t seed, uint32_t stream, uint64_t index) {
 }
 
 Array dropout(const Array& x, double p, uint32_t seed, uint32_t stream) {
-  // p is given as f32; an element goes when its word, as a fraction of 2^32, lies below it.
+  // p is given as f32. An element is dropped if its word, as a fraction of 2^32, is below p.
   const double exact = static_cast<double>(static_cast<float>(p));
   const double threshold = std::floor(exact * 4294967296.0 + 0.5);
   const double keep = static_cast<double>(static_cast<float>(1.0 / (1.0 - exact)));

@@ -1,4 +1,4 @@
-// Reductions over axes, running sums, and orders.
+// Reductions over axes, running sums, and sorting.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -12,7 +12,7 @@ struct Reduced {
   double value, bound;
 };
 
-// Terms may be added or multiplied in any order.
+// Operands may be added or multiplied in any order.
 Reduced reduce_row(Reduction kind, const double* x, const double* errors, int64_t n) {
   const auto terms = static_cast<double>(n) + 8.0;
   double sum = 0.0, size = 0.0, error = 0.0, squares = 0.0, error2 = 0.0, product = 1.0, most = 1.0, magnitude = 1.0;
@@ -39,7 +39,7 @@ Reduced reduce_row(Reduction kind, const double* x, const double* errors, int64_
   }
 }
 
-// Axes of x in another order: those that stay, then the others.
+// x with its axes permuted: first those that stay, then the others.
 std::vector<int> order_of(const Array& x, const std::vector<int>& axes) {
   std::vector<int> order;
   for (const bool reduced : {false, true})

@@ -1,4 +1,4 @@
-// Softmax, log-sum-exp, cross entropy and norms, which go over whole rows.
+// Softmax, log-sum-exp, cross entropy and norms, which work on whole rows.
 #include <algorithm>
 #include <cmath>
 
@@ -7,15 +7,14 @@
 namespace heed::ops {
 namespace {
 
-// One row of softmax from its logits; -infinity: left out. With d = x - max and E a bound of the error of d, the
-// relative error of e^d is at most e^E - 1 plus that of the device's exp (3 + 2|d| ulp). The quotient doubles the
-// error.
+// One row of softmax from its logits; -infinity: masked. With d = x - max and E a bound of the error of d, the relative error of e^d is at
+// most e^E - 1 plus that of the device's exp (3 + 2|d| ulp). The quotient doubles the error.
 void softmax_row(const std::vector<double>& logits, const std::vector<double>& errors, Array* y, int64_t first) {
   double max = -kInfinity, max_error = 0.0, total = 0.0;
   const size_t n = logits.size();
   for (size_t k = 0; k < n; ++k) max = std::max(max, logits[k]);
   for (size_t k = 0; k < n; ++k)
-    if (logits[k] > max - 20.0) max_error = std::max(max_error, errors[k]);  // the others' weights are next to nothing
+    if (logits[k] > max - 20.0) max_error = std::max(max_error, errors[k]);  // the other weights are nearly 0
   for (size_t k = 0; k < n; ++k)
     if (logits[k] != -kInfinity) total += std::exp(logits[k] - max);
   for (size_t k = 0; k < n; ++k) {
@@ -28,7 +27,7 @@ void softmax_row(const std::vector<double>& logits, const std::vector<double>& e
   }
 }
 
-// Calls f(row, logits, errors) for each row; -infinity: left out.
+// Calls f(row, logits, errors) for each row; -infinity: masked.
 template <class F>
 void for_logits(const Array& x, const SoftmaxReference& options, const F& f) {
   const int64_t keys = x.dim(0), queries = x.shape.size() > 1 ? x.dim(1) : 1;
@@ -59,7 +58,7 @@ void for_logits(const Array& x, const SoftmaxReference& options, const F& f) {
         hidden |= set != options.key_padding_keeps;
       }
       if (hidden) logit = options.masked_fill.value_or(-kInfinity);
-      if (k >= end) logit = -kInfinity;  // no such key
+      if (k >= end) logit = -kInfinity;  // no visible key
       logits[static_cast<size_t>(k)] = logit;
       errors[static_cast<size_t>(k)] = hidden || logit == -kInfinity ? 0.0 : error;
     }
@@ -86,7 +85,7 @@ Array logits(const Array& x, const SoftmaxReference& options) {
   return y;
 }
 
-// The relative error of the sum is an absolute error of its logarithm. Near 1 a GPU's log adds 2^-21.
+// The relative error of the sum becomes an absolute error of its logarithm. Near 1 a GPU's log adds 2^-21.
 Array log_sum_exp(const Array& x, const SoftmaxReference& options) {
   Array y(Sizes(x.shape.begin(), x.shape.end() - 1));
   for_logits(x, options, [&](int64_t row, const auto& logits, const auto& errors) {
@@ -103,8 +102,8 @@ Array log_sum_exp(const Array& x, const SoftmaxReference& options) {
   return y;
 }
 
-// Sums of a row run in at least 16 partial sums on every device, so that n / 16 additions follow one another;
-// 32 more cover their joining and the arithmetic after it.
+// Every device adds a row in at least 16 partial sums, so that n / 16 additions follow one another; 32 more cover combining them and later
+// arithmetic.
 static double row_roundings(int64_t n) { return (static_cast<double>(n) / 16.0 + 32.0) * kUnit; }
 
 Array cross_entropy(const Array& x, const Array& labels, double label_smoothing) {
@@ -118,7 +117,7 @@ Array cross_entropy(const Array& x, const Array& labels, double label_smoothing)
     }
     const auto first = x.value.begin() + row * n, end = first + n;
     const bool forbidden = std::find(first, end, -kInfinity) != end;
-    double strange = 0.0;  // NaN beside NaN and plus infinity
+    double strange = 0.0;  // NaN, or plus infinity with NaN
     for (auto value = first; value != end; ++value)
       if (*value != -kInfinity) strange += *value - *value;
     if (std::isnan(strange)) {
@@ -148,7 +147,7 @@ Array log_softmax(const Array& x) {
   const Array sums = log_sum_exp(x, {});
   Array y(x.shape);
   for (int64_t row = 0; row < sums.size(); ++row) {
-    double strange = 0.0, largest = -kInfinity;  // NaN beside NaN and plus infinity
+    double strange = 0.0, largest = -kInfinity;  // NaN, or plus infinity with NaN
     for (int64_t i = row * n; i < (row + 1) * n; ++i) {
       if (x.at(i) != -kInfinity) strange += x.at(i) - x.at(i);
       largest = std::max(largest, x.at(i));
@@ -163,7 +162,7 @@ Array log_softmax(const Array& x) {
   return y;
 }
 
-// If x and length are each off by at most `shift`, then t = x / length is off by at most the result times 1 + |t|.
+// If x and length are each off by at most `shift`, then t = x / length is off by at most 1 + |t| times the result.
 static double moved_by(double shift, double length) { return shift < length ? shift / (length - shift) : kInfinity; }
 
 Array layernorm(const Array& x, const Array* gamma, const Array* beta, double eps) {
@@ -181,9 +180,9 @@ Array layernorm(const Array& x, const Array* gamma, const Array* beta, double ep
       spread += std::abs(x.at(row * n + i) - mean) / static_cast<double>(n);
     }
     const double inverse = 1.0 / std::sqrt(variance + eps);
-    // A mean rounded to f32 is off by u |mean|, its last correction by half of that; and the sum of deviations rounds.
+    // Rounding the mean to f32 costs u |mean|, and its last correction half of that. The sum of deviations also rounds.
     const double shift = 2.0 * error + 1.5 * kUnit * std::abs(mean) + row_roundings(n) * spread;
-    // The shift moves the numerator, and the deviation by at most as much.
+    // The shift changes the numerator, and the deviation by at most as much.
     const double moved = moved_by(shift, 1.0 / inverse);
     for (int64_t i = 0; i < n; ++i) {
       const double t = (x.at(row * n + i) - mean) * inverse;

@@ -1,4 +1,4 @@
-// A program that is linked with this file takes heed's test settings from the environment; see base/test_setting.hpp.
+// Programs that are linked with this file read heed's test settings from the environment; see base/test_setting.hpp.
 #include <cstdlib>
 
 #include "base/test_setting.hpp"

@@ -7,7 +7,7 @@ namespace heed::test {
 Log Messages::log(LogLevel minimum) {
   return {[](void* user, LogLevel, const char* message) {
             std::string line = message;
-            std::replace(line.begin(), line.end(), '\n', ' ');  // names of tensors may have anything in them
+            std::replace(line.begin(), line.end(), '\n', ' ');  // tensor names may contain any characters
             static_cast<std::string*>(user)->append(line).append("\n");
           },
           &text, minimum};

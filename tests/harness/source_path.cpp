@@ -1,4 +1,4 @@
-// This file alone is compiled with the path of the checkout, so that ccache takes the others from another checkout.
+// Only this file is compiled with the path of the checkout, so that ccache can reuse the others for another checkout.
 #include "harness/source_path.hpp"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Finds files of this checkout, or of the folder that the variable HEED_TEST_ROOT names: tests may run where no checkout is.
+// Finds files of this checkout, or of the folder HEED_TEST_ROOT: tests may run without a checkout.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace heed::test {
 
-// The place of a file or folder, by its path from the root of the checkout.
+// The path of a file or folder, from its path relative to the checkout.
 std::string source_path(std::string_view path);
 
 }  // namespace heed::test

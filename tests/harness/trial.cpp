@@ -29,7 +29,7 @@ std::vector<std::byte> encode(const Array& x, DType dtype) {
   return bytes;
 }
 
-// Blocks of random bits, whose f16 numbers make values of up to about 1 of both signs; some are 0 or subnormal.
+// Blocks of random bits, whose f16 scales give values up to about 1 of both signs; some values are 0 or subnormal.
 std::vector<std::byte> random_blocks(DType type, int64_t elements, uint64_t seed) {
   const TypeBlock block = block_of(type);
   const int64_t count = elements / block.elements;
@@ -63,7 +63,7 @@ Array magnitudes(const Array& x) {
   return y;
 }
 
-// The largest finite magnitude, and at least what CompileOptions::emulate_f32 takes for it.
+// The largest finite magnitude, and at least the magnitude that CompileOptions::emulate_f32 assumes.
 double largest_of(const Array& x) {
   double largest = 0x1p-113;
   for (const double v : x.value)
@@ -71,7 +71,7 @@ double largest_of(const Array& x) {
   return largest;
 }
 
-// By how much CompileOptions::round_rows changes the elements of rows, with the share of the weights where these are rounded, too.
+// The error of each element of rows by CompileOptions::round_rows, plus that of the weights if these are rounded, too.
 Array rounding_errors(const Array& x, bool to_f16) {
   Array y = scale(magnitudes(x), 0x1p-9 * (1 + 0x1p-11));
   for (int64_t i = 0; !to_f16 && i < x.size(); ++i)

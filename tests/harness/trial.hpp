@@ -1,4 +1,4 @@
-// A case of the operation table: one graph with data and expectations, independent of the device it runs on.
+// A case of the operation table: one graph with data and expected results, independent of the device.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,8 @@
 
 namespace heed::ops {
 
-// An output that a run must give: |device - value| <= bound for every element, and the normalized mean square error
-// below `nmse`, since an average sees a drift that stays within a worst-case bound. Infinities must have the same sign,
-// and NaN must be NaN.
+// An output that a run must give: |device - value| <= bound for every element, and a normalized mean square error below `nmse`, since an
+// average shows a drift within the worst-case bound. Infinities must have the same sign, and NaN must be NaN.
 struct Expectation {
   std::string name;
   DType dtype = DType::F32;
@@ -29,8 +28,8 @@ struct Expectation {
 struct Run {
   std::vector<ExtentValue> extents;
   RunOptions options;
-  Status status = Status::Ok;  // run must return this
-  std::string message;         // the log must then mention this
+  Status status = Status::Ok;  // status that run must return
+  std::string message;         // the log must then contain this
   struct Input {
     std::string name;
     std::vector<std::byte> bytes;
@@ -38,16 +37,15 @@ struct Run {
   std::vector<Input> inputs;
   std::vector<Expectation> expectations;
   DType dtype = DType::F32;
-  bool rounds = false;  // elements have bounds for CompileOptions::round_rows, and no mean square error is expected
-  std::vector<std::vector<std::byte>> bits;  // outputs of a reproducible plan, of the first device that ran it
+  bool rounds = false;  // elements use the bounds of CompileOptions::round_rows, without a mean square error
+  std::vector<std::vector<std::byte>> bits;  // outputs of a reproducible plan on the first device that ran it
 
-  // Gives an input in the trial's dtype, and returns the values as stored.
+  // Adds an input in the trial's dtype, and returns the stored values.
   Array input(const std::string& name, const Array& values);
   Array input(const std::string& name, const Array& values, DType type);
 
-  // `terms` roundings of f32 pile up in an element, e.g. K of a matrix product. They are independent, so that the mean
-  // square error is near terms u^2 / 3 of the mean square value; 16 times that is allowed, and for each of `stores`
-  // trips through f16 storage 2 * 2^-22, through bf16 2 * 2^-16.
+  // An element has `terms` roundings of f32, e.g. K in a matmul. They are independent, so that the mean square error is near terms u^2 / 3
+  // of the mean square value. The limit is 16 times that, and each of `stores` roundings to f16 adds 2 * 2^-22, to bf16 2 * 2^-16.
   void expect(const std::string& name, const Array& reference, double terms = 16.0, int stores = 1);
   // Expects an output by its bound alone.
   void expect_within(const std::string& name, const Array& reference, DType type = DType::F32);
@@ -91,23 +89,22 @@ class Trial {
   Graph graph;
   CompileOptions options;
   std::list<Run> runs;
-  bool keeps_narrow = false;  // a state has f16 or bf16, which the device may lack
+  bool keeps_narrow = false;  // a state is f16 or bf16, which the device may not support
   bool rounds_to_f16 =
-      false;  // CompileOptions::round_rows has its bound for matrix units, else one that CPUs keep, too
-  // Multiplies as matmul of reference.hpp does, with the bound of CompileOptions::round_rows, where b is quantized, or emulate_f32 where
-  // the plan has that.
+      false;  // whether CompileOptions::round_rows has the bound of matrix units, or the tighter one that CPUs keep
+  // matmul of reference.hpp, with the bound of CompileOptions::round_rows if b is quantized, or of emulate_f32 if the plan has it.
   Array product(const Array& a, const Array& b, double factor = 1.0) const;
-  // Passes the plan must have, by operation in order; empty: any.
+  // Passes that the plan must have, by operation in order; empty: any.
   std::vector<std::string> passes;
 
   Tensor input(const char* name, const Shape& shape) { return graph.input(name, shape, dtype); }
-  // A weight of the trial's dtype; *values become what is stored.
+  // A weight of the trial's dtype. *values receives the stored values.
   Tensor weight(const std::string& name, Array* values);
   Tensor weight(const std::string& name, Array* values, DType type);
-  // A weight of random blocks of a quantized type; *values become what they stand for.
+  // A weight of random blocks of a quantized type. *values receives the dequantized values.
   Tensor blocks(const std::string& name, const Sizes& shape, DType type, uint64_t seed, Array* values);
   Run& run(std::vector<ExtentValue> extents = {});
-  // The reference after a trip through the trial's storage.
+  // The reference after rounding to the trial's storage type.
   Array stored(Array x) const { return ops::stored(dtype, std::move(x)); }
 
   struct Weight {
@@ -123,10 +120,10 @@ class Trial {
 struct Case {
   std::string name;
   std::function<void(Trial&)> build;
-  // Always runs in bf16. For other cases a sample is enough, since bf16 differs from f16 in loads and stores alone.
+  // Always runs in bf16. Other cases run in bf16 only by a sample, since bf16 differs from f16 only in loads and stores.
   bool in_bf16 = false;
   bool many_groups =
-      false;  // more workgroups than fit one axis of a dispatch, or long rows: minutes for an interpreter
+      false;  // more workgroups than one axis of a dispatch allows, or long rows: minutes for an interpreter
 };
 
 // One row of the table.
@@ -136,8 +133,7 @@ struct Operation {
   std::vector<DType> dtypes = {DType::F32, DType::F16, DType::BF16};
 };
 
-// Runs every case on every device and dtype, fails the current Catch test on any difference and prints how
-// many cases ran where.
+// Runs every case on every device and dtype, fails the current Catch test on any difference, and prints how many cases ran on each device.
 void check(const Operation& operation);
 void check(const Operation& operation, const std::vector<TestDevice>& devices);
 
@@ -147,20 +143,19 @@ struct Tally {
   double worst = 0.0;  // largest error relative to its bound
 };
 
-// Says where the output of a run is wrong; empty if nowhere.
+// Describes where the output of a run is wrong; empty if it is right.
 std::string difference(const Expectation& expected, std::span<const std::byte> bytes, Tally* tally);
 
 // The result of a trial on a device.
 struct Verdict {
   std::string difference;    // empty: all is right
-  size_t run = 0;            // the number of the run that went wrong
-  bool unsupported = false;  // the device has no storage of a type that the trial has
+  size_t run = 0;            // index of the run that failed
+  bool unsupported = false;  // the device has no storage of one of the trial's types
 };
-// Compiles the graph and does the runs for which wanted[number] is set, each twice, until one goes wrong. Empty: all.
+// Compiles the graph and executes the runs with wanted[number], each twice, until one fails. An empty `wanted` means all.
 Verdict check_trial(Device device, Trial& trial, Tally* tally, const std::vector<bool>& wanted = {});
 
-// HEED_TEST_EVERY=N takes every Nth case of each table, where a driver makes them slow; N+K begins with case K, so that
-// drivers can share a table.
+// HEED_TEST_EVERY=N runs every Nth case of each table, for slow drivers; N+K begins with case K, so that drivers can share a table.
 struct CaseSteps {
   size_t first = 0, step = 1;
 };

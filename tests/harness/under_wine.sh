@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs a program of Windows, and prints its lines as those of other systems.
+# Runs a Windows program, and prints its output with Unix line ends.
 #   under_wine.sh PREFIX PROGRAM...    PREFIX: Wine's folder
 set -uo pipefail
 prefix=${1:?usage: under_wine.sh PREFIX PROGRAM...}

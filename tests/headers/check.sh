@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles every public header alone, twice included, without exceptions and RTTI and with all warnings; those of the C interface
-# also as C99. One line per header, language and compiler.
+# Compiles every public header alone, included twice, without exceptions and RTTI and with all warnings; those of the C interface
+# also as C99. Prints one line for each header, language and compiler.
 #   check.sh COMPILER    exit code 3: it is not installed
 set -uo pipefail
 
@@ -26,7 +26,7 @@ for header in "$include"/heed/*.hpp "$include"/heed/c/*.h; do
   [[ $name != *.h ]] || compiles "$name" c -std=c99
 done
 
-# A function or class that lacks HEED_API cannot be called in a shared library.
+# A function or class without HEED_API cannot be called in a shared library.
 is_marked() {  # NAME LINES
   if [[ -z $2 ]]; then
     echo "ok $1 is marked for export"

@@ -1,4 +1,4 @@
-// Calls outside the graph that are wrong in one way each, as tables.
+// Tables of calls outside of graphs, each of which is wrong in one way.
 
 #include "search/support.hpp"
 

@@ -1,4 +1,4 @@
-// Sound files that were changed at random: every reader of files and blobs takes them or refuses them with messages.
+// Valid files with random changes: every reader of files and blobs either reads them or refuses them with a message.
 #include <iterator>
 #include <sstream>
 
@@ -25,7 +25,7 @@ const char* const kWords[] = {
     ":",   "null", "true",    "\n",           "",     "\"\"",     "[]",           "{}", "##", "[UNK]", "[SEP]", "F32",
     "F16", "I64",  "BOOL",    "\xef\xbb\xbf", "//"};
 
-// A run of digits becomes another number.
+// Replaces a run of digits by another number.
 void edit_number(Random& r, std::string* text) {
   const size_t begin = text->find_first_of("0123456789", place(r, text->size()));
   if (begin == std::string::npos) return;
@@ -33,7 +33,7 @@ void edit_number(Random& r, std::string* text) {
   text->replace(begin, end - begin, kNumbers[r.below(kNumbers.size())]);
 }
 
-// Exchanges two stretches of text between quotes, brackets or lines, or doubles one.
+// Swaps two ranges of text between quotes, brackets or line breaks, or duplicates one.
 void move_piece(Random& r, std::string* text) {
   const auto piece = [&](size_t from) {
     const size_t begin = std::min(text->find_first_of("\"[]{},:\n", from), text->size());
@@ -76,7 +76,7 @@ std::string mutated(Random& r, std::string text) {
   return text;
 }
 
-// Changes the header of a safetensors file apart from the data, and mostly keeps the header's length right.
+// Changes the header of a safetensors file or the data, and mostly keeps the header's length right.
 std::string mutated_safetensors(Random& r, const std::string& file) {
   uint64_t length = 0;
   std::memcpy(&length, file.data(), sizeof length);
@@ -89,7 +89,7 @@ std::string mutated_safetensors(Random& r, const std::string& file) {
   return out;
 }
 
-// Changes a GGUF file where its numbers and names are, which is before the tensors.
+// Changes a GGUF file in its header and metadata, which come before the tensors.
 std::string mutated_gguf(Random& r, std::string bytes) {
   constexpr size_t kHeader = 4096;
   const auto spot = [&] { return place(r, std::min(bytes.size(), kHeader)); };
@@ -109,14 +109,14 @@ std::string mutated_gguf(Random& r, std::string bytes) {
       case 2: bytes.resize(r.coin() ? place(r, bytes.size()) : at); break;
       case 3: bytes.erase(at, static_cast<size_t>(r.below(20))); break;
       case 4: bytes.insert(at, static_cast<size_t>(r.below(40)), static_cast<char>(r.next())); break;
-      default:  // a bit, as a fault of memory would change it
+      default:  // one bit, like a memory fault
         if (at < bytes.size()) bytes[at] = static_cast<char>(bytes[at] ^ (1 << r.below(8)));
     }
   }
   return bytes;
 }
 
-// A copy on the heap that has no byte to spare, so that a sanitizer sees every read behind it.
+// A heap copy of exact size, so that a sanitizer detects every read past the end.
 std::vector<std::byte> exact(const std::string& text) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
@@ -140,7 +140,7 @@ struct Sound {
 };
 Sound tiny(const char* name) { return {name, read_file(data_folder() / "tiny" / name)}; }
 
-// Checks what a reader logged: a failure must say something, a success nothing above a warning.
+// Checks what a reader logged: a failure must have a message, and a success nothing above a warning.
 void check_told(Status status, const Messages& messages) {
   INFO(messages.text.substr(0, 300));
   if (status != Status::Ok) {
@@ -233,7 +233,7 @@ TEST_CASE("hostile: changed configurations of decoders", "[hostile][io]") {
     check_told(status, messages);
     if (status != Status::Ok) return;
     ++taken;
-    // Numbers that nobody could hold are refused by the graph, or come to nothing without weights.
+    // The graph refuses impossible sizes, or they have no effect without weights.
     if (config.layers > 4) config.layers = 4;
     Graph g;
     g.output("logits", nn::decoder(g, g.input("ids", {1, 3}, DType::I32), config).logits);

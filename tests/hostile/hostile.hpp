@@ -1,5 +1,5 @@
-// Wrong and absurd input, drawn at random, the same for the same seed everywhere. HEED_HOSTILE_CASES=N makes N cases of
-// each area instead of the few that always run; HEED_HOSTILE_SEED draws others. A case is drawn from its number alone.
+// Random wrong and absurd input, the same for the same seed on every machine. HEED_HOSTILE_CASES=N makes N cases of each area instead of
+// the few that always run; HEED_HOSTILE_SEED changes them. A case depends only on its number.
 #pragma once
 
 #include "harness/environment.hpp"
@@ -8,8 +8,8 @@
 
 namespace heed::test {
 
-// Calls each(random) for every case and returns how many there were. With HEED_HOSTILE_CASES each number is told before
-// it begins, so that the last line names the case that ended the process; HEED_HOSTILE_CASE=N runs that one alone.
+// Calls each(random) for every case and returns how many there were. With HEED_HOSTILE_CASES it prints each number before the case, so that
+// the last line names a case that ended the process. HEED_HOSTILE_CASE=N runs only that one.
 template <class Each>
 int64_t hostile_cases(const std::string& area, int64_t usual, Each&& each) {
   const int64_t only = number_from("HEED_HOSTILE_CASE", -1), cases = number_from("HEED_HOSTILE_CASES", usual);
@@ -27,8 +27,8 @@ int64_t hostile_cases(const std::string& area, int64_t usual, Each&& each) {
   return last - first;
 }
 
-// Tells how many cases of an area were taken. If none were, nothing behind the first check was tried; if all were,
-// nothing was wrong with them.
+// Prints how many cases of an area were accepted. If none were, nothing after the first check was tested; if all were, nothing was wrong
+// with them.
 inline void tell_sound(int64_t sound, int64_t cases) {
   std::printf("%lld of %lld were taken\n", static_cast<long long>(sound), static_cast<long long>(cases));
   if (cases >= 50) CHECK((0 < sound && sound < cases));

@@ -1,4 +1,4 @@
-// The calls that programs are made of. Each draws arguments that mostly fit together.
+// The calls of random programs. Each draws arguments that mostly fit together.
 #include "hostile/program.hpp"
 
 #include <list>
@@ -47,7 +47,7 @@ const Call kCalls[] = {
       const Tensor w = p.graph.weight(p.name(), {out, p.last_dim(x)}, p.r.one_in(4) ? p.dtype() : p.graph.dtype(x));
       (void)p.graph.linear(x, w, p.r.coin() ? p.graph.weight(p.name(), {out}, p.graph.dtype(x)) : Tensor{});
     },
-    [](Program& p) {  // blocks, where they may be and where not
+    [](Program& p) {  // quantized blocks, also where they are not allowed
       const int64_t k = p.r.pick({32, 64, 256, 512, 48, 0});
       const Tensor w = p.graph.weight(p.name(), {p.dim(), k}, static_cast<DType>(p.r.below(kDTypes + 1)));
       const Tensor part = p.r.coin() ? w : p.graph.slice(w, p.axis(), p.number(p.r.below(40)), p.dim());
@@ -137,7 +137,7 @@ const Call kCalls[] = {
     },
     [](Program& p) { (void)p.graph.mul(p.tensor(), p.tensor()); },
     [](Program& p) {
-      // Rows of a tensor that is there, behind each other.
+      // Existing tensors, concatenated along their rows.
       const Tensor rows = p.remember(p.tensor());
       Shape whole = p.graph.shape(rows);
       if (whole.rank < 1 || whole.rank > kMaxRank) return;

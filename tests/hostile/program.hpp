@@ -1,4 +1,4 @@
-// A program against the public API, drawn at random: calls with a mixture of right and wrong arguments.
+// A random program that uses the public API: calls with a mixture of right and wrong arguments.
 #pragma once
 
 #include "graph/graph_data.hpp"
@@ -8,7 +8,7 @@ namespace heed::test {
 
 using ops::Random;
 
-// One graph that grows by calls; a call that makes it fail is taken back, so that the next one has a chance.
+// One graph that grows by calls. A call that fails is undone, so that the next one can succeed.
 class Program {
  public:
   explicit Program(Random& random) : r(random) {
@@ -62,7 +62,7 @@ class Program {
     for (int64_t i = 0; i < rank; ++i) shape.push_back(dim());
     return shape;
   }
-  Shape fitting(Shape like) {  // of other dims, or some of them 1
+  Shape fitting(Shape like) {  // with other dims, or some of them 1
     if (r.one_in(6)) return shape();
     for (int i = 0; i < like.rank; ++i)
       if (r.one_in(4)) like[i] = 1;
@@ -78,7 +78,7 @@ class Program {
     if (r.one_in(60)) return foreign_;
     const size_t count = graph.data().tensors.size();
     if (count == 0) return {};
-    // Draws late ones more often.
+    // Prefers late ones.
     const int64_t back = std::min(r.below(static_cast<int64_t>(count)), r.below(static_cast<int64_t>(count)));
     return {static_cast<uint32_t>(static_cast<int64_t>(count) - 1 - back)};
   }
@@ -157,7 +157,7 @@ class Program {
   }
 
   void call();
-  // Makes a call on a copy, which becomes the graph if the call succeeded, and sometimes if it did not.
+  // Makes a call on a copy. The copy becomes the graph if the call succeeded, and sometimes if it did not.
   bool step() {
     Graph before = graph;
     call();
@@ -171,7 +171,7 @@ class Program {
     CHECK(graph.error() == first);
     if (r.one_in(50)) return false;
     graph = r.coin() ? std::move(before) : before;
-    if (r.coin()) (void)before.scale(tensor(), 2);  // perhaps moved from
+    if (r.coin()) (void)before.scale(tensor(), 2);  // possibly moved-from
     return true;
   }
 
@@ -183,7 +183,7 @@ class Program {
   DType last_type_ = DType::F32;
 };
 
-// Draws calls, checks their results, and gives the graph outputs.
+// Draws calls, checks their results, and adds outputs.
 inline Program random_program(Random& random) {
   Program program(random);
   const int64_t steps = 2 + random.below(16);
@@ -193,9 +193,9 @@ inline Program random_program(Random& random) {
   return program;
 }
 
-// Random values, now and then wild ones.
+// Random values, sometimes extreme ones.
 void fill(Random& r, DType dtype, std::vector<std::byte>* bytes);
-// Uploads the weights that the graph asks for, now and then with something wrong.
+// Uploads the graph's weights, sometimes with a mistake.
 Status upload_weights(Random& r, Device& device, const Graph& graph, Weights* weights);
 
 }  // namespace heed::test

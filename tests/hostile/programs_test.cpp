@@ -1,5 +1,5 @@
-// Programs of right and wrong calls on the CPU device. A wrong call gives a Status and one message; a plan that
-// compiles runs twice to the same bits, and refuses wrong buffers and extents.
+// Programs of right and wrong calls on the CPU device. A wrong call returns a Status and gives one message. A plan that compiles runs twice
+// with the same bits, and refuses wrong buffers and extents.
 
 #include "hostile/program.hpp"
 
@@ -43,7 +43,7 @@ std::vector<HostBuffer> buffers_of(std::vector<Bound>& bound) {
   return buffers;
 }
 
-// Makes one thing wrong; false if there was nothing to spoil.
+// Makes one thing wrong; returns false if nothing can be.
 bool spoil(Random& r, std::vector<HostBuffer>* buffers, std::vector<ExtentValue>* extents) {
   HostBuffer& b = (*buffers)[static_cast<size_t>(r.below(static_cast<int64_t>(buffers->size())))];
   switch (r.below(7)) {
@@ -89,7 +89,7 @@ void run_program(Program& p, Device& device, Messages& messages, int64_t* compil
   (void)plan.timings(&times);
   std::vector<ExtentValue> extents;
   for (const detail::ExtentInfo& extent : p.graph.data().extents)
-    if (r.coin() || extent.least > 0)  // a position may be left out
+    if (r.coin() || extent.least > 0)  // a position may be omitted
       extents.push_back({extent.name, 1 + r.below(std::min<int64_t>(extent.max, 20))});
   State state;
   if (plan.state_bytes() > kMemoryLimit) return;
@@ -144,7 +144,7 @@ TEST_CASE("hostile: programs of right and wrong calls on the CPU device", "[host
     run_program(program, device, messages, &compiled, &ran);
   });
   tell_sound(compiled, cases);
-  if (compiled > 50) CHECK(ran > compiled);  // twice each, unless a size was none
+  if (compiled > 50) CHECK(ran > compiled);  // twice each, unless a size was 0
 }
 
 }  // namespace heed::test

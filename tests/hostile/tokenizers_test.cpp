@@ -1,5 +1,5 @@
-// Vocabularies, files and chat templates drawn or damaged at random: tokenizers take them or refuse them with messages, and give
-// ids of the vocabulary for any bytes.
+// Random or damaged vocabularies, files and chat templates: tokenizers either read them or refuse them with a message, and give ids of the
+// vocabulary for any bytes.
 #include <iterator>
 
 #include "hostile/hostile.hpp"
@@ -51,7 +51,7 @@ BpeVocabulary odd_vocabulary(Random& r) {
   const float odd[] = {0, -0.0f, -1, 1, -1e30f, 1e-40f, -2, std::numeric_limits<float>::max(), NAN, -INFINITY};
   if (r.coin())
     for (int64_t i = 0; i < count; ++i) vocabulary.scores.push_back(odd[r.below(r.one_in(100) ? 10 : 8)]);
-  // Mostly pairs whose concatenation is made a token, too.
+  // Mostly pairs whose concatenation becomes a token, too.
   for (int64_t i = r.coin() && count > 0 ? r.below(20) : 0; i > 0; --i) {
     const auto drawn = [&] { return vocabulary.tokens[static_cast<size_t>(r.below(count))]; };
     const std::string left = drawn(), right = drawn();
@@ -68,15 +68,15 @@ BpeVocabulary odd_vocabulary(Random& r) {
   return vocabulary;
 }
 
-// Whatever the vocabulary: ids are tokens, and streams give the text in whole characters.
+// For any vocabulary ids are valid, and streams return the text in whole characters.
 void use(Random& r, const Bpe& bpe) {
   for (int i = 0; i < 4; ++i) {
     const std::string text = odd_text(r, i == 0 ? 200 : 12);
     std::vector<int32_t> ids;
     size_t lost = 0;
     REQUIRE(bpe.encode(text, {.read_special = r.coin(), .add_special = r.coin()}, &ids, &lost) == Status::Ok);
-    CHECK(lost <=
-          20 * text.size());  // a space is three bytes of SentencePiece, one may be put in front, composing lengthens
+    // A space becomes three bytes in SentencePiece, one may be added in front, and composing lengthens.
+    CHECK(lost <= 20 * text.size());
     BpeStream stream(bpe);
     std::string whole, streamed;
     REQUIRE(bpe.decode(ids, {}, &whole) == Status::Ok);

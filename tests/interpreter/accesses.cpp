@@ -1,5 +1,5 @@
-// Pointers, loads, stores and atomics. A pointer is an offset from its variable: in bytes where others can see the
-// memory, in slots where it is an invocation's own.
+// Pointers, loads, stores and atomics. A pointer is an offset from its variable: in bytes for shared and bound memory, in slots for an
+// invocation's private memory.
 #include <algorithm>
 
 #include "interpreter/workgroup.hpp"
@@ -87,7 +87,7 @@ void Workgroup::make_pointer(const Instruction& i, const Lanes& at) {
     const uint32_t step = in_memory ? now.stride : module_.type(now.element).slots;
     const Slot indices = slot(index);
     each(at, [&](uint32_t l) {
-      // A pointer outside is reported when it is used: compilers may make pointers that they do not use.
+      // A pointer out of range is reported when it is used: compilers may create pointers that they do not use.
       const uint64_t to = result[l] + uint64_t{indices[l]} * step;
       const bool outside = (now.count != 0 && indices[l] >= now.count) || to > UINT32_MAX;
       result[l] = outside ? UINT32_MAX : static_cast<uint32_t>(to);
@@ -118,7 +118,7 @@ void Workgroup::load(const Instruction& i, const Lanes& at) {
   count(place, offsets, bytes.back() + widths.back() / 8, at);
   for (uint32_t s = 0; s < slots; ++s) {
     const Slot result = slot(i.result, s);
-    if (place.memory == nullptr) {  // push constants: the same for all
+    if (place.memory == nullptr) {  // push constants: uniform
       each(at, [&](uint32_t l) {
         if (offsets[l] != offsets[at.list[0]]) throw Unknown("an index into the push constants");
       });
@@ -175,12 +175,12 @@ void Workgroup::do_atomic(const Instruction& i, const Lanes& at) {
     if (!is_within(i, place, offsets[l], 32, l)) return;
     if (!place.writable) wrong(i, "writes a buffer that the dispatch is not said to write", l);
     const uint64_t where = place.offset + offsets[l];
-    // A half of the word that AtomicAnd or AtomicOr leaves as it is may be another's.
+    // If AtomicAnd or AtomicOr leaves a half of the word unchanged, that half may belong to another invocation.
     for (uint32_t half = 0; half < 2; ++half) {
       const uint32_t bits = operand[l] >> (16 * half) & 0xffff;
       if ((i.op == Op::AtomicAnd && bits == 0xffff) || (i.op == Op::AtomicOr && bits == 0)) continue;
       Access by = access(place, l, true);
-      by.clears = i.op == Op::AtomicAnd && ((bits & 0xff) == 0 || bits >> 8 == 0);  // marks are of two bytes
+      by.clears = i.op == Op::AtomicAnd && ((bits & 0xff) == 0 || bits >> 8 == 0);  // marks cover two bytes each
       const char* said = place.memory->write(where + 2 * half, 2, by);
       if (said != nullptr) wrong(i, said, l);
     }

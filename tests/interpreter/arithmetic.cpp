@@ -1,4 +1,4 @@
-// Instructions that every invocation does on its own.
+// Instructions that every invocation executes independently.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,7 +10,7 @@ namespace heed::interpreter {
 namespace {
 
 uint32_t mask_of(uint32_t width) { return width >= 32 ? UINT32_MAX : (1u << width) - 1; }
-// A number of so many bits with a sign, as one of 32.
+// Sign-extends a number of so many bits to 32.
 uint32_t extended(uint32_t bits, uint32_t width) {
   const uint32_t sign = 1u << (width - 1);
   return (bits ^ sign) - sign;
@@ -70,7 +70,7 @@ void Workgroup::compare(const Instruction& i, const Lanes& at, const F& f) {
   binary(i, at, [&](uint32_t a, uint32_t b) { return f(float_of(a, width), float_of(b, width)) ? 1u : 0u; });
 }
 
-// Adds up the products of two vectors of four bytes, which are a word or four slots. The second operand of SUDot has no sign.
+// The dot product of two vectors of four bytes, packed in a word or in four slots. The second operand of SUDot is unsigned.
 void Workgroup::do_integer_dot(const Instruction& i, const Lanes& at) {
   const bool packed = module_.type_of(i.operands[0]).slots == 1;
   const bool signs[2] = {i.op != Op::UDot, i.op == Op::SDot};
@@ -89,7 +89,7 @@ void Workgroup::do_integer_dot(const Instruction& i, const Lanes& at) {
 }
 
 bool Workgroup::do_arithmetic(const Instruction& i, const Lanes& at) {
-  // In a slot of 8 or 16 bits the others are kept 0.
+  // In a slot with an 8- or 16-bit value the upper bits stay 0.
   const Type& scalar = module_.type(i.type).slots != 0 ? module_.scalar_of(i.type) : module_.type(i.type);
   const uint32_t mask = scalar.kind == Type::Kind::Int ? mask_of(scalar.width) : UINT32_MAX;
   const auto each_pair = [&](const auto& f) {
@@ -153,8 +153,8 @@ float Workgroup::value_of(uint32_t value, uint32_t s, uint32_t l) {
   return as_float(slot(value, module_.type_of(value).slots == 1 ? 0 : s)[l]);
 }
 
-// A product as its first factor and the product of the others, or as one value. Two of the former have the product of the first
-// factors, and that of the others. What would be subnormal becomes 0.
+// A product as its first factor and the product of the others, or as a single value. Two products multiply part by part. Subnormal results
+// become 0.
 Workgroup::Factors Workgroup::multiplied(Factors x, Factors y) {
   const auto times = [](float a, float b) {
     return std::fabs(a * b) < std::numeric_limits<float>::min() ? 0.0f : a * b;
@@ -236,7 +236,7 @@ bool Workgroup::do_floats(const Instruction& i, const Lanes& at) {
   }
 }
 
-// The same bits as another type, with components of another width.
+// Bitcast, also between components of different width.
 void Workgroup::convert_bits(const Instruction& i, const Lanes& at) {
   const uint32_t from_type = module_.type_id_of(i.operands[0]);
   const uint32_t from = module_.scalar_of(from_type).width, to = module_.scalar_of(i.type).width;
@@ -380,10 +380,10 @@ bool Workgroup::do_composite(const Instruction& i, const Lanes& at) {
   }
 }
 
-// Vectors and small matrices of one invocation. A matrix holds its columns one after the other.
+// Vectors and small matrices of one invocation. A matrix is stored column by column.
 bool Workgroup::do_matrix(const Instruction& i, const Lanes& at) {
   const uint32_t slots = module_.type(i.type).slots;
-  // Slot s of the result is the sum of the products of left(s, k) of the first operand and right(s, k) of the second.
+  // Slot s of the result is the sum of left(s, k) of the first operand times right(s, k) of the second.
   const auto sum = [&](uint32_t count, const auto& left, const auto& right) {
     for (uint32_t s = 0; s < slots; ++s)
       each(at, [&](uint32_t l) {

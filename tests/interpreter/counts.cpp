@@ -9,8 +9,8 @@ namespace heed::interpreter {
 namespace {
 
 // Shared memory has 32 banks of 4 bytes on NVIDIA ("CUDA C++ Programming Guide", Shared Memory: 32 banks, a word of 32 bits each per
-// clock), and on AMD and Qualcomm, as far as told ("RDNA3 Instruction Set Architecture", chapter 12: 32 banks for each half of the
-// 128 KiB). Accesses of 8 and 16 bytes go by halves and quarters of 32 invocations there, so that each has one turn at best.
+// clock), and on AMD and Qualcomm as far as is published ("RDNA3 Instruction Set Architecture", chapter 12: 32 banks for each half of the
+// 128 KiB). Accesses of 8 and 16 bytes are split into halves and quarters of 32 invocations, each of which takes at least one cycle.
 constexpr uint64_t kBanks = 32, kWord = 4;
 
 void sort_once(std::vector<uint64_t>& list) {
@@ -64,7 +64,7 @@ void Counts::scale(uint64_t all, uint64_t some) {
 
 // --- Memory -------------------------------------------------------------------------------------------------------------
 
-// As many invocations go at a time as all banks have bytes for. Each bank gives one word at a time.
+// One cycle serves as many invocations as all banks have bytes for. Each bank returns one word in a cycle.
 void Workgroup::count_turns(std::span<const uint64_t> addresses, uint32_t bytes) {
   const size_t at_a_time = std::max<size_t>(1, kBanks * kWord / std::max<uint32_t>(bytes, kWord));
   std::vector<uint64_t> words;
@@ -95,7 +95,7 @@ void Workgroup::count_segments(const Place& place, std::span<const uint64_t> add
       if (segment == last) continue;
       last = segment;
       ++counts.segments[i];
-      // A segment is known by where its first byte lies, which no other buffer has, wherever the buffers begin.
+      // A segment is identified by the address of its first byte, which is unique, wherever buffers begin.
       const uintptr_t first = std::bit_cast<uintptr_t>(place.memory->data()) + segment * kSegments[i];
       if (!touched_[i].insert(first).second) continue;
       ++counts.touched[i];
@@ -125,9 +125,8 @@ void Workgroup::count(const Place& place, const uint32_t* offsets, uint32_t byte
   count_issues(1, at);
 }
 
-// Matrix units take eight lines of 16 bytes at a time ("PTX ISA", ldmatrix). Of buffers, a matrix is one request. Lines that are one and
-// the same are read by invocations, of which each holds elements of the same line in a few numbers of it: eight at a time ("PTX ISA",
-// fragments of mma), as NVK does.
+// Matrix units load eight lines of 16 bytes at a time ("PTX ISA", ldmatrix). A matrix from a buffer is one request. If all lines are equal,
+// invocations read them, and each holds elements of one line in a few registers: eight at a time ("PTX ISA", fragments of mma), as in NVK.
 void Workgroup::count_matrix(const Place& place, uint32_t base, uint32_t stride, uint32_t lines, uint32_t bytes) {
   if (report_->counts == nullptr) return;
   Counts& counts = *report_->counts;
@@ -191,7 +190,7 @@ void Workgroup::count_integers(uint64_t each, uint32_t value, const Lanes& at) {
   count_issues(each, at);
 }
 
-// Pointers: an index that no constant tells takes a multiply-add of integers, and into an invocation's own array it is worse.
+// Pointers: an index that is not constant costs an integer multiply-add. It costs more in an invocation's private array.
 void Workgroup::count_pointer(const Instruction& i, const Lanes& at) {
   const bool in_memory = is_in_memory(pointees_[i.result]->storage);
   for (const uint32_t index : i.operands.subspan(1)) {
@@ -203,7 +202,7 @@ void Workgroup::count_pointer(const Instruction& i, const Lanes& at) {
   }
 }
 
-// Called behind each instruction.
+// Called after each instruction.
 void Workgroup::count_arithmetic(const Instruction& i, const Lanes& at) {
   Counts& counts = *report_->counts;
   const uint64_t slots = i.type == 0 ? 0 : module_.type(i.type).slots, lanes = at.list.size();
@@ -280,7 +279,7 @@ void Workgroup::count_arithmetic(const Instruction& i, const Lanes& at) {
     case Op::SGreaterThanEqual:
     case Op::LogicalAnd:
     case Op::LogicalOr: return count_integers(slots, i.result, at);
-    // A quotient of integers by a number that is not known takes some twenty instructions (a shift, where it is a constant).
+    // An integer division by a value that is not constant takes about twenty instructions; by a constant it is a shift.
     case Op::UDiv:
     case Op::SDiv:
     case Op::UMod:
@@ -292,7 +291,7 @@ void Workgroup::count_arithmetic(const Instruction& i, const Lanes& at) {
     case Op::GroupNonUniformBroadcast:
     case Op::GroupNonUniformShuffle:
     case Op::GroupNonUniformShuffleXor: return issue(&Counts::exchanges, slots);
-    // Sums over a subgroup are a tree: an exchange and an operation for each doubling.
+    // Sums over a subgroup form a tree: an exchange and an operation for each doubling.
     case Op::GroupNonUniformIAdd:
     case Op::GroupNonUniformFAdd:
     case Op::GroupNonUniformFMin:

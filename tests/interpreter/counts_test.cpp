@@ -1,5 +1,4 @@
-// Counts of kernels are what their problems need. A hidden test prints how their accesses fit the memory of GPUs, which is neither right
-// nor wrong:
+// Counts of kernels equal what their problems need. A hidden test prints how well their accesses fit the memory of GPUs:
 //   build/tests/heed_tests "[traffic]"
 #include "graph/graph_data.hpp"
 #include "harness/catch.hpp"
@@ -8,7 +7,7 @@
 namespace heed::interpreter {
 namespace {
 
-constexpr size_t kMostBytes = 4 << 20;  // of a tensor
+constexpr size_t kMostBytes = 4 << 20;  // bytes of a tensor
 
 struct Work {
   const char* name;
@@ -44,7 +43,7 @@ const Work kWorks[] = {
 
 using AllCounts = std::map<std::string, Counts>;
 
-// The counts of a run on a machine, by kernel; empty where the machine does not take the type.
+// The counts of a run on a machine, by kernel; empty if the machine does not support the type.
 AllCounts counts_of(const Machine& machine, void (*build)(Graph& g, DType type), DType type) {
   AllCounts counts;
   Device device = open(machine, {});
@@ -85,7 +84,7 @@ TEST_CASE("interpreter: counts of a product", "[interpreter]") {
   CHECK(plain.matrix_multiply_adds == 0);
   CHECK(plain.lanes <= 32 * plain.issues);
   CHECK(plain.shared_turns >= plain.fewest_turns);
-  // Each tile reads its rows and columns once, and the result is stored once.
+  // Each tile reads its rows and columns once, and stores the result once.
   CHECK(plain.touched[0] * 32 >= 3 * 128 * 96 * 4);
   CHECK(plain.segments[2] * 128 >= plain.bytes);
   const Counts matrix = sum_of(counts_of(machine_of("spirv:nvidia"), product, DType::F16));

@@ -1,6 +1,5 @@
-// A device that runs the plans of Vulkan devices on the interpreter, with the capabilities of any GPU: the same
-// schedule, kernels, dispatches and bindings, and no driver. A kernel that does something wrong fails the run, with a
-// line in the log.
+// A device that runs the plans of Vulkan devices on the interpreter, with the capabilities of any GPU: the same schedule, kernels,
+// dispatches and bindings, without a driver. A kernel that breaks a rule fails the run, with a line in the log.
 #pragma once
 
 #include <heed/heed.hpp>
@@ -15,16 +14,16 @@
 namespace heed::interpreter {
 
 Device open(const Machine& machine, const Log& log);
-// The capabilities of a Vulkan device or of one that open made; null for others.
+// The capabilities of a Vulkan device or of one that `open` created; null for other devices.
 Capabilities* capabilities_of(const Device& device);
 
-// Faults for tests of what is noticed, in a device that open made.
+// Planted faults for a device that `open` created, to test what is detected.
 struct Trials {
-  std::map<KernelId, std::vector<uint32_t>> replaced;  // kernels that run as other SPIR-V
-  uint32_t cut_bytes = 0;                              // at the end of every range that is bound
-  bool without_barriers = false;                       // between dispatches
+  std::map<KernelId, std::vector<uint32_t>> replaced;  // kernels that are replaced by other SPIR-V
+  uint32_t cut_bytes = 0;                              // bytes missing at the end of every binding
+  bool without_barriers = false;                       // leaves out barriers between dispatches
   std::set<KernelId> ran;                              // since it was last cleared
-  std::map<std::string, Counts>* counts = nullptr;     // by variant, if they are to be counted
+  std::map<std::string, Counts>* counts = nullptr;     // counts by variant, if not null
 };
 Trials& trials_of(const Device& device);
 

@@ -6,7 +6,7 @@
 namespace heed::interpreter {
 namespace {
 
-// One from each of `some` equal parts of all, at places in them that no period of the grid has.
+// One workgroup from each of `some` equal parts, at places that avoid periods of the grid.
 uint64_t spread(uint64_t i, uint64_t all, uint64_t some) {
   constexpr double kGolden = 0.6180339887498949;
   const double place = (static_cast<double>(i) + 0.5) * kGolden;
@@ -14,9 +14,9 @@ uint64_t spread(uint64_t i, uint64_t all, uint64_t some) {
                                static_cast<double>(some));
 }
 
-// Grids often repeat after a power of two, such as the blocks of queries of a head, and under causality work grows from the first to
-// the last of them. So the last bits of the numbers are those of i, again and again: each bit is set in half of the sample if `some`
-// is a power of two, and the mean over the sample, modulo any power of two from `some` on, is that over all.
+// Grids often repeat after a power of two, such as the blocks of queries of a head, and under a causal mask work grows from the first to
+// the last of them. So the digits of i, to the base `some`, are repeated in the last digits of the sampled number. If `some` is a power of
+// two, each of these bits is then set in half of the sample, so that its mean, modulo such a power of two, equals that over all workgroups.
 uint64_t sampled(uint64_t i, uint64_t all, uint64_t some) {
   const uint64_t period = all & (~all + 1);
   uint64_t digits = i;

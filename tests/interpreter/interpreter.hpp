@@ -1,7 +1,6 @@
-// Runs compute kernels without a driver: takes SPIR-V, constants, buffers and push constants; gives results, and
-// reports everything that no kernel may do: leave the ranges that are bound, read memory that nobody has written, touch
-// memory that others touch with no barrier between, come to a barrier without others, use a value of an invocation that
-// is not there.
+// Runs compute kernels without a driver, from SPIR-V, constants, buffers and push constants. Computes results and reports everything that
+// no kernel may do: access memory outside of its bindings, read unwritten memory, race with another invocation, reach a barrier without the
+// others, or use a value of an inactive invocation.
 //
 //   Interpreter interpreter;
 //   Report report;
@@ -22,20 +21,20 @@
 namespace heed::interpreter {
 
 struct Launch {
-  std::span<const uint32_t> words = {};      // SPIR-V; must live as long as the interpreter
+  std::span<const uint32_t> words = {};      // SPIR-V; must outlive the interpreter
   std::span<const uint32_t> constants = {};  // by SpecId
-  uint32_t subgroup = 32;                    // invocations of a subgroup
+  uint32_t subgroup = 32;                    // size of a subgroup
   bool regroups = false;                     // see Module::Parts
-  std::span<const Binding> bindings = {};    // by number
+  std::span<const Binding> bindings = {};    // by binding number
   std::span<const std::byte> push = {};
   std::array<uint32_t, 3> groups = {1, 1, 1};
-  uint32_t sample = 0;        // so many of the workgroups, evenly spread, are run; 0: all
-  bool after_barrier = true;  // between this and the launch before; otherwise both may run at the same time
+  uint32_t sample = 0;        // runs so many of the workgroups, evenly spread; 0: all
+  bool after_barrier = true;  // a barrier before this launch; otherwise it may overlap with the previous one
 };
 
 class Interpreter {
  public:
-  // Throws Unknown for a module that it cannot run, and Stopped where a workgroup does not end.
+  // Throws Unknown for a module that it cannot run, and Stopped if a workgroup does not end.
   void run(const Launch& launch, Report* report);
   const Module& module(const Launch& launch);
 

@@ -1,4 +1,4 @@
-// Tests what the interpreter computes and notices, by kernels of a few instructions.
+// Results and reports of the interpreter, for kernels of a few instructions.
 #include "interpreter/interpreter.hpp"
 
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace heed::interpreter {
 namespace {
 
-// A kernel of 64 invocations with buffers of words at bindings 0 and 1 and 64 shared words. Tests give only the body.
+// A kernel of 64 invocations with buffers of words at bindings 0 and 1, and 64 shared words. Tests write only the body.
 class Kernel {
  public:
   Kernel() {
@@ -60,7 +60,7 @@ class Kernel {
   uint32_t add_up(uint32_t a, uint32_t b) { return value(Op::IAdd, kUint, {a, b}); }
   uint32_t times(uint32_t a, uint32_t b) { return value(Op::IMul, kUint, {a, b}); }
   uint32_t either(uint32_t a, uint32_t b) { return value(Op::BitwiseXor, kUint, {a, b}); }  // xor
-  // a op b of f32 in words; `exact`: with NoContraction.
+  // a op b on f32 bits. `exact`: with NoContraction.
   uint32_t calculated(Op op, uint32_t a, uint32_t b, bool exact = false) {
     const uint32_t result = value(op, kFloat, {a, b});
     if (exact) add(Op::Decorate, {result, 42});
@@ -106,7 +106,7 @@ class Kernel {
     add(Op::Label, {end});
   }
 
-  // Returns what was wrong, or nothing. The buffer has as many words as `words`, which count as written if `written`.
+  // Returns the report, or an empty string. The buffer has as many words as `words`; `written` says whether they count as written.
   std::string run(std::vector<uint32_t>* words, uint32_t groups = 1, uint32_t subgroup = 16, bool written = true) {
     Memory memory(words->size() * 4, true);
     std::memcpy(memory.data(), words->data(), words->size() * 4);
@@ -133,7 +133,7 @@ class Kernel {
   }
 
  private:
-  // Ids. Behind kZero are seven more numbers.
+  // Ids. Seven more constants follow kZero.
   static constexpr uint32_t kMain = 1, kVoid = 2, kFunctionType = 3, kBool = 4, kUint = 5, kUint3 = 6, kCount = 7,
                             kSharedOrder = 8, kSharedType = 9, kWordsType = 10, kBlock = 11, kLocalPointer = 12,
                             kBufferPointer = 13, kWordPointer = 14, kSharedPointer = 15, kSharedWordPointer = 16,
@@ -183,7 +183,7 @@ TEST_CASE("interpreter: neighbours exchange words, with a barrier between", "[in
 }
 
 TEST_CASE("interpreter: a barrier of subgroups orders a subgroup, and not others", "[interpreter]") {
-  // Neighbours are in one subgroup; invocations 4 apart are not where a subgroup has 4.
+  // Neighbours are in one subgroup. With subgroups of 4, invocations 4 apart are not.
   for (const uint32_t apart : {1u, 4u}) {
     Kernel kernel;
     kernel.set_shared(kernel.local, kernel.local);
@@ -262,7 +262,7 @@ TEST_CASE("interpreter: segments of two buffers never count as one", "[interpret
   Kernel kernel;
   kernel.set_word(kernel.local, kernel.word_of_other(kernel.local));
   constexpr uint64_t kBytes = 64 * 4;
-  // These objects lie whole segments apart, which says nothing of their bytes. Those begin at any multiple of 16.
+  // These objects are whole segments apart, whatever their addresses. Those begin at any multiple of 16.
   struct alignas(kSegments[2]) Buffer {
     explicit Buffer(uint64_t bytes) : memory(bytes, true, false) {}
     Memory memory;
@@ -286,7 +286,7 @@ TEST_CASE("interpreter: segments of two buffers never count as one", "[interpret
     }
 }
 
-// (a op b) op c, with a of the invocation's word and b and c of the last one.
+// (a op b) op c, with a from the invocation's word, and b and c from the last one.
 float result_of(Op op, float a, float b, bool regroups, bool exact) {
   Kernel kernel;
   kernel.regroups = regroups;

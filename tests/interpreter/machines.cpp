@@ -9,7 +9,7 @@
 namespace heed::interpreter {
 namespace {
 
-// A machine with any capabilities that a driver may report.
+// A machine with random capabilities, any of which a driver may report.
 Machine drawn_machine(int64_t number) {
   ops::Random random(ops::random_seed() * 1000 + static_cast<uint64_t>(number));
   const auto one_of = [&](std::initializer_list<int64_t> list) { return static_cast<uint32_t>(random.pick(list)); };

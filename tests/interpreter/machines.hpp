@@ -1,4 +1,4 @@
-// GPUs that are not here, as far as kernels are chosen by them.
+// Descriptions of GPUs that are not here, as far as the choice of kernels depends on them.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace heed::interpreter {
 struct Machine {
   std::string word;  // "spirv:nvidia"
   Capabilities capabilities;
-  uint32_t subgroup = 32;    // where a kernel does not ask for another
-  uint32_t host_offset = 0;  // bytes of the buffers of inputs and outputs before their first element; a multiple of 4
-  bool regroups = false;     // its driver makes a * (b * c) of (a * b) * c, and likewise of sums, where it may
+  uint32_t subgroup = 32;    // the subgroup size, unless a kernel asks for another
+  uint32_t host_offset = 0;  // bytes before the first element of input and output buffers; a multiple of 4
+  bool regroups = false;     // its driver turns (a * b) * c into a * (b * c) where it may, and reassociates sums
 };
 
-// Kinds of GPUs that differ in the kernels they get; and HEED_DRAWN_MACHINES of them, by default a few, with
-// capabilities drawn at random by HEED_RANDOM_SEED ("drawn:0").
+// Kinds of GPUs that get different kernels; and HEED_DRAWN_MACHINES machines, by default a few, with random capabilities by
+// HEED_RANDOM_SEED ("drawn:0").
 const std::vector<Machine>& machines();
 
-// The machine of this name, which must be there.
+// The machine of this name, which must exist.
 const Machine& machine_of(std::string_view word);
 
 }  // namespace heed::interpreter

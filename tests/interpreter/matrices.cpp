@@ -1,4 +1,4 @@
-// Cooperative matrices: values that the invocations of a subgroup hold together.
+// Cooperative matrices, whose elements are spread over the invocations of a subgroup.
 #include <algorithm>
 
 #include "interpreter/workgroup.hpp"
@@ -31,7 +31,7 @@ std::vector<uint32_t> Workgroup::sharers(const Instruction& i, const Shape& shap
   return result;
 }
 
-// Calls f(place, offset, first of the invocations that share the matrix, index) for each element of a matrix in memory.
+// Calls f(place, offset, first invocation of the group that shares the matrix, index) for each element of a matrix in memory.
 template <class F>
 void Workgroup::walk_matrix(const Instruction& i, const Lanes& at, const MatrixAccess& access, const F& f) {
   const Shape shape = shape_of(access.type);
@@ -89,9 +89,9 @@ void Workgroup::multiply(const Instruction& i, const Lanes& at) {
   }
 }
 
-// Signed bytes with sums of 32 bits.
+// Signed bytes with 32-bit sums.
 void Workgroup::multiply_whole(const Instruction& i, const Lanes& at) {
-  constexpr uint32_t kAllSigned = 0xf;  // of the operands A, B, C and the result
+  constexpr uint32_t kAllSigned = 0xf;  // signedness of A, B, C and the result
   const uint32_t ids[3] = {i.operands[0], i.operands[1], i.operands[2]};
   const Shape a = shape_of(module_.type_id_of(ids[0])), b = shape_of(module_.type_id_of(ids[1])), c = shape_of(i.type);
   if (a.width != 8 || b.width != 8 || c.width != 32 || i.operands.size() < 4 || i.operands[3] != kAllSigned)

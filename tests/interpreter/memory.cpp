@@ -5,13 +5,13 @@
 namespace heed::interpreter {
 namespace {
 
-constexpr uint32_t kByHost = 1;  // intervals of kernels begin behind it
+constexpr uint32_t kByHost = 1;  // a kernel's intervals begin after it
 
 }  // namespace
 
 Memory::Memory(uint64_t bytes, bool written, bool checked) : data_(bytes), marks_(checked ? (bytes + 1) / 2 : 0) {
   if (!checked) return;
-  // Memory that nobody wrote holds neither 0 nor a small number.
+  // Unwritten memory has a value that is neither 0 nor a small number.
   std::fill(data_.begin(), data_.end(), std::byte{0xfd});
   if (written) mark_written(0, bytes);
 }
@@ -37,7 +37,7 @@ const char* Memory::check_read(Mark& mark, const Access& by) {
       wrong = "reads what another invocation has written since the last barrier";
   }
   if (mark.read >= by.dispatch && mark.read < by.workgroup) mark.shared_read = by.dispatch;
-  // An earlier read before a barrier of the same subgroup need not be kept: this read stands for it to all others.
+  // An earlier read before a barrier of the same subgroup need not be recorded: this read replaces it for all others.
   const bool first = mark.read != by.interval || ordered(mark.read_subgroup, mark.read_phase, by);
   mark.reader = first || mark.reader == by.invocation ? by.invocation : kMany;
   mark.read_subgroup = first || mark.read_subgroup == by.subgroup ? by.subgroup : kMany;

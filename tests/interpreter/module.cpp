@@ -69,7 +69,7 @@ void Module::fuse() {
   std::vector<Op> made_by(types_.size());
   const auto is_exact = [&](uint32_t id) { return own_decoration(id, Decoration::NoContraction, 0) != 0; };
   each_instruction([&](const Instruction& i) {
-    // Some operands are numbers, which are small, and not ids of products.
+    // Some operands are literals, which are small, and not ids of products.
     for (const uint32_t operand : i.operands)
       if (operand < uses.size()) ++uses[operand];
     made_by[i.result] = i.op;
@@ -186,7 +186,7 @@ bool Module::decode_type(Op op, Operands o) {
       Type& type = fresh(o[0], Kind::Array, types_[o[1]].slots * count);
       type.element = o[1];
       type.count = count;
-      // Matrices of several invocations have no place in memory.
+      // Cooperative matrices have no layout in memory.
       const bool in_memory = scalar_of(o[1]).kind != Type::Kind::CooperativeMatrix;
       type.stride = in_memory ? own_decoration(o[0], Decoration::ArrayStride, bytes(o[1])) : 0;
       return true;
@@ -244,13 +244,13 @@ bool Module::decode_constant(Op op, Operands o, std::span<const uint32_t> given)
         const Words& part = constants_.at(id);
         words.insert(words.end(), part.begin(), part.end());
       }
-      // A cooperative matrix has one value for all of its elements.
+      // A constant cooperative matrix has one value for all elements.
       if (types_[o[0]].kind == Type::Kind::CooperativeMatrix) words.assign(types_[o[0]].slots, words.at(0));
       return set(std::move(words));
     }
     case Op::SpecConstantOp: return set(evaluate(static_cast<Op>(o[2]), o.subspan(3)));
     case Op::Undef:
-      // A value that is hardly right by chance.
+      // A value that is unlikely to be right by chance.
       if (open_ != nullptr) return false;
       return set(Words(types_[o[0]].slots, 0xffffdeadu));
     default: return false;

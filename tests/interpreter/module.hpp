@@ -12,7 +12,7 @@
 
 namespace heed::interpreter {
 
-// Thrown where the interpreter cannot go on: a defect of it or of the module.
+// Thrown if the interpreter cannot continue, because of its own limits or a defect of the module.
 struct Unknown : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -33,18 +33,18 @@ struct Type {
   };
   Kind kind = Kind::Void;
   uint32_t width = 32;            // bits of a scalar
-  bool bfloat = false;            // a float of 16 bits is bf16
-  uint32_t element = 0;           // type of what a vector, matrix, array, pointer has
-  uint32_t count = 0;             // of elements; 0: as many as the buffer holds
-  uint32_t stride = 0;            // bytes from element to element
-  Storage storage{};              // of a pointer
-  std::vector<uint32_t> members;  // types
-  std::vector<uint32_t> offsets;  // bytes of a member from the start
-  // Words of a value in each invocation. A matrix of several invocations is spread over them; see matrices.cpp.
+  bool bfloat = false;            // a 16-bit float is bf16
+  uint32_t element = 0;           // the element type of a vector, matrix or array, or the pointee
+  uint32_t count = 0;             // number of elements; 0: as many as the buffer has
+  uint32_t stride = 0;            // stride of elements in bytes
+  Storage storage{};              // storage class of a pointer
+  std::vector<uint32_t> members;  // types of members
+  std::vector<uint32_t> offsets;  // offsets of members in bytes
+  // Words of a value in each invocation. A cooperative matrix is spread over invocations; see matrices.cpp.
   uint32_t slots = 0;
   // For cooperative matrices.
   uint32_t rows = 0, columns = 0;
-  uint32_t sharers = 0;  // invocations it is spread over
+  uint32_t sharers = 0;  // invocations that share it
 
   bool scalar() const { return kind <= Kind::Float && kind != Kind::Void; }
 };
@@ -52,26 +52,26 @@ struct Type {
 struct Instruction {
   Op op{};
   uint32_t type = 0, result = 0;
-  std::span<const uint32_t> operands;  // what follows type and result
+  std::span<const uint32_t> operands;  // operands after type and result
 };
 
 struct Block {
   uint32_t label = 0;
   std::vector<Instruction> phis, instructions;  // the last is the terminator
-  bool loops = false;                           // a loop begins here that is not marked to be unrolled
+  bool loops = false;                           // the header of a loop that is not marked to be unrolled
 };
 
 struct Function {
   uint32_t id = 0;
   std::vector<uint32_t> parameters;
-  std::vector<Block> blocks;  // each behind those that dominate it
+  std::vector<Block> blocks;  // each block after its dominators
 };
 
 // The words of a value that is the same for all invocations, by slot.
 using Words = std::vector<uint32_t>;
 
 struct Variable {
-  uint32_t id = 0, type = 0;  // of what it holds
+  uint32_t id = 0, type = 0;  // type of its contents
   Storage storage{};
   uint32_t binding = UINT32_MAX;
   uint32_t built_in = UINT32_MAX;
@@ -80,7 +80,7 @@ struct Variable {
 
 class Module {
  public:
-  // `words` must live as long as the module. constants[i] is for SpecId i. `regroups`: see Parts. Throws Unknown.
+  // `words` must outlive the module. constants[i] is for SpecId i. `regroups`: see Parts. Throws Unknown.
   Module(std::span<const uint32_t> words, std::span<const uint32_t> constants, uint32_t subgroup,
          bool regroups = false);
 
@@ -94,31 +94,31 @@ class Module {
   uint32_t shared_bytes() const { return shared_bytes_; }
 
   const std::map<uint32_t, Words>& constants() const { return constants_; }
-  uint32_t constant(uint32_t id) const;                                  // of a scalar
-  const std::vector<Variable>& variables() const { return variables_; }  // of the module, not of functions
+  uint32_t constant(uint32_t id) const;                                  // bytes of a scalar
+  const std::vector<Variable>& variables() const { return variables_; }  // variables of the module, not of functions
   const Function& main() const { return functions_.at(entry_); }
   const Function& function(uint32_t id) const { return functions_.at(id); }
   const std::map<uint32_t, Function>& functions() const { return functions_; }
   uint32_t block_of(uint32_t label) const { return blocks_[label]; }
 
-  // Products that only a sum takes become a part of it, and the sum of a dot product a part of that.
+  // Products that only a sum uses, which become part of a multiply-add, and sums of dot products.
   enum class Fused : uint8_t { No, IntoSum, Product, IntoDot };
   Fused fused(uint32_t value) const { return fused_[value]; }
-  // Its driver takes products and sums apart, and makes a root of x and 1 / sqrt(x), which is NaN for 0.
+  // Whether the driver reassociates products and sums, and computes sqrt(x) as x times 1 / sqrt(x), which is NaN for 0.
   bool regroups() const { return regroups_; }
-  // A product or sum of f32 without NoContraction, which a driver that regroups may take apart where another takes it. No parts: it
-  // is none, or this module's driver does not regroup.
+  // The parts of an f32 product or sum without NoContraction, which a reassociating driver may combine differently in another product or
+  // sum. Empty for other values, or if this module's driver does not reassociate.
   struct Parts {
     Op op{};
     uint32_t a = 0, b = 0;  // values
     explicit operator bool() const { return a != 0; }
   };
   const Parts& parts(uint32_t value) const { return parts_[value]; }
-  // Bytes from the start of a value of this type in memory, by slot.
+  // Byte offset of each slot of a value of this type in memory.
   const std::vector<uint32_t>& bytes_of_slots(uint32_t type) const;
-  const std::vector<uint32_t>& widths_of_slots(uint32_t type) const;  // bits
+  const std::vector<uint32_t>& widths_of_slots(uint32_t type) const;  // bits of a scalar
   uint32_t bytes(uint32_t type) const;
-  const Type& scalar_of(uint32_t type) const;  // of the elements of its elements
+  const Type& scalar_of(uint32_t type) const;  // type of the innermost elements
 
  private:
   struct Decorated {
@@ -132,7 +132,7 @@ class Module {
   bool decode_constant(Op op, Operands o, std::span<const uint32_t> given);
   void decode_in_function(Op op, Operands o);
   Words evaluate(Op op, Operands o) const;
-  Type& matrix_of(uint32_t id);  // of an array of them, or itself
+  Type& matrix_of(uint32_t id);  // element type of an array, or itself
   void place_members(Type* type, const Decorated& decorated);
   Type& fresh(uint32_t id, Type::Kind kind, uint32_t slots);
   void fuse();

@@ -1,7 +1,6 @@
-// Tests that the interpreter notices mistakes in heed's own kernels: each barrier is taken out in turn, and ranges are
-// bound a little too short.
+// The interpreter detects mistakes in heed's own kernels: each barrier is removed in turn, and bindings are a little too short.
 //
-//   HEED_MUTATIONS=N   tries the kernels of N random graphs; prints the barriers that nobody missed
+//   HEED_MUTATIONS=N   tries the kernels of N random graphs; prints the barriers whose removal no run reported
 
 #include "harness/environment.hpp"
 #include "harness/kernel_words.hpp"
@@ -29,7 +28,7 @@ std::vector<uint32_t> words_of(KernelId id) {
   return {words.begin(), words.end()};
 }
 
-// Notes for each barrier of each kernel, by name and number, whether a run without it was reported.
+// Records for each barrier of each kernel, by name and index, whether a run without it was reported.
 class Barriers {
  public:
   explicit Barriers(const Machine& machine) : device_(open(machine, {})), trials_(trials_of(device_)) {}
@@ -45,7 +44,7 @@ class Barriers {
         const std::string name = std::string(kernel_info(id).name) + " barrier " + std::to_string(b);
         if (missed[name]) continue;
         std::vector<uint32_t> changed = words;
-        changed[barriers[b]] = kBarrierWords << 16 | 0xfff0u;  // no instruction: refused where it is reached
+        changed[barriers[b]] = kBarrierWords << 16 | 0xfff0u;  // no instruction: an error if it is reached
         trials_.replaced[id] = changed;
         if (!is_right(trial)) {
           reached.insert(name);
@@ -94,7 +93,7 @@ TEST_CASE("interpreter: kernels without one of their barriers are noticed", "[.]
   }
   std::printf("barriers taken out: %zu of %zu were missed\n", missed, reached);
   CHECK(missed > 20);
-  CHECK(missed * 5 >= reached * 4);  // some would be missed only with more keys or columns than these graphs have
+  CHECK(missed * 5 >= reached * 4);  // some barriers matter only with more keys or columns than these graphs have
 }
 
 TEST_CASE("interpreter: emulated products without one of their three terms are noticed", "[.][interpreter]") {
@@ -115,14 +114,14 @@ TEST_CASE("interpreter: emulated products without one of their three terms are n
     if ((words[at] & 0xffffu) != static_cast<uint32_t>(Op::CooperativeMatrixMulAdd)) continue;
     ++products;
     std::vector<uint32_t> changed = words;
-    // The sum alone, in the place of the product added to it.
+    // Replaces the addition of a product by the sum alone.
     changed[at] = 4u << 16 | static_cast<uint32_t>(Op::CopyObject);
     changed[at + 3] = words[at + 5];
     for (size_t k = 4; k < words[at] >> 16; ++k) changed[at + k] = 1u << 16;  // OpNop
     trials_of(device).replaced[id] = changed;
     CHECK_FALSE(check_trial(device, trial, &tally).difference.empty());
   }
-  CHECK(products == 3);  // in the function that the loop over k calls, and the last block behind it
+  CHECK(products == 3);  // in the function that the loop over k calls, and in the last block after the loop
 }
 
 TEST_CASE("interpreter: dispatches without the barriers between them are noticed", "[.][interpreter]") {

@@ -1,11 +1,11 @@
-// Numbers of the SPIR-V specification and of SPV_KHR_cooperative_matrix, as far as heed's kernels use them.
+// Numbers of the SPIR-V specification and of SPV_KHR_cooperative_matrix that heed's kernels use.
 #pragma once
 
 #include <cstdint>
 
 namespace heed::interpreter {
 
-// clang-format off: it would give each number a line.
+// clang-format off: it would put each number on its own line.
 
 enum class Op : uint16_t {
   Nop = 0, Undef, ExtInst = 12, MemoryModel = 14, EntryPoint, ExecutionMode, Capability, TypeVoid = 19, TypeBool,

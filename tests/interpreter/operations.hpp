@@ -1,4 +1,4 @@
-// The instructions on two words that are integers or booleans, for constants and for invocations alike.
+// Instructions on two integer or boolean words, shared by constants and invocations.
 #pragma once
 
 #include "interpreter/opcodes.hpp"
@@ -16,7 +16,7 @@ bool use_operation(Op op, uint32_t mask, const Use& use) {
     case Op::ISub: return use([=](U a, U b) { return (a - b) & mask; });
     case Op::IMul: return use([=](U a, U b) { return (a * b) & mask; });
     case Op::UDiv: return use([](U a, U b) { return b == 0 ? UINT32_MAX : a / b; });
-    // SPIR-V leaves the quotient open where b is 0, and where it is 2^31, which no signed word holds.
+    // SPIR-V leaves the quotient undefined if b is 0, and if it is 2^31, which no signed word holds.
     case Op::SDiv:
       return use([=](U a, U b) {
         const bool none = b == 0 || (as_signed(a) == INT32_MIN && as_signed(b) == -1);

@@ -116,7 +116,7 @@ Status InterpretedPlan::run(std::span<const HostBuffer> buffers, std::span<const
   if (status != Status::Ok) return status;
   if (!states.tensors.empty()) {
     Memory& memory = static_cast<InterpretedState&>(*options.state.impl()).memory;
-    memory.mark_written(0, memory.bytes());  // not by this interpreter, perhaps
+    memory.mark_written(0, memory.bytes());  // may be unsupported by this interpreter only
     for (size_t i = 0; i < states.tensors.size(); ++i) {
       const detail::StateTensor& tensor = *states.tensors[i];
       storages_[schedule_.states[i].tensor] = {&memory, tensor.offset, align_up<uint64_t>(tensor.bytes, 4)};
@@ -139,13 +139,13 @@ Status InterpretedPlan::run(std::span<const HostBuffer> buffers, std::span<const
   return status;
 }
 
-// The buffer of an input or output, in whole words as a host must give it.
+// The buffer of an input or output, in whole words as a host must provide it.
 std::unique_ptr<Memory> InterpretedPlan::take(size_t index, const HostBuffer& host, std::span<const int64_t> sizes,
                                               std::vector<int64_t>& storage_offsets) {
   const TensorInfo& info = schedule_.tensors[schedule_.buffer(index).tensor];
   const bool is_input = index < schedule_.inputs.size();
   const uint64_t bytes = schedule_.buffer_bytes(index, sizes);
-  // Kernels write a byte by writing the word, whose other bytes stay what they were.
+  // Kernels write a byte by writing its word, whose other bytes must not change.
   auto memory = std::make_unique<Memory>(align_up<uint64_t>(machine_.host_offset + bytes, 4),
                                          is_input || info.dtype == DType::U8);
   if (is_input) std::memcpy(memory->data() + machine_.host_offset, host.data, bytes);
@@ -161,7 +161,7 @@ Binding InterpretedPlan::bind(const Node& pass, const KernelUse& use, uint32_t b
     const auto [begin, end] = span_of_weights(schedule_, pass);
     return {&weights_->memory, begin, end - begin - trials_->cut_bytes, false};
   }
-  // As in the plans of Vulkan devices, the binding of an absent operand gets the first one, and is only read.
+  // As in plans of Vulkan devices, an absent operand is bound to the first operand's memory, and is only read.
   const bool absent = !wanted.tensor.valid();
   const Tensor tensor = absent ? use.buffers[0].tensor : wanted.tensor;
   const Range& storage = storages_[schedule_.info(tensor).storage];
@@ -189,8 +189,8 @@ Status InterpretedPlan::run_passes(const RunValues& values) {
   return status;
 }
 
-// Kernels that read elements of 8 and 16 bits by words read the whole word that the last of them lies in. What is behind it belongs
-// to no tensor, since memory is handed out in whole words, and takes part in nothing.
+// Kernels that read 8- and 16-bit elements by words read the whole last word. Its other bytes belong to no tensor, since memory is
+// allocated in whole words, and do not affect results.
 void InterpretedPlan::fill_last_words(const Node& pass, const RunValues& values) {
   for (const Tensor out : pass.outputs) {
     if (!out.valid()) continue;
@@ -224,7 +224,7 @@ void InterpretedPlan::run_dispatch(const Node& pass, const KernelList& kernels, 
   report_.counts = trials_->counts == nullptr ? nullptr : &(*trials_->counts)[variant_name(use.key)];
   report_.rounds = 0;
   interpreter_.run(launch, &report_);
-  // Of kernels for matrix units it leaves out what infinite values and NaN take, which is multiplied plainly.
+  // Kernels for matrix units leave out infinities and NaN, which they multiply by plain arithmetic.
   const bool is_known = std::string_view(kernel_name(use.key)).find("_matrix") == std::string_view::npos &&
                         std::string_view(kernel_name(use.key)).find("_bytes") == std::string_view::npos;
   if (const int64_t known = kernels::rounds_of(use.key, dispatch); is_known && std::cmp_greater(report_.rounds, known))
@@ -233,14 +233,14 @@ void InterpretedPlan::run_dispatch(const Node& pass, const KernelList& kernels, 
                report_.where.c_str(), static_cast<unsigned long long>(report_.rounds), static_cast<long long>(known)));
 }
 
-// Weights and constants: never written, hence never a hazard.
+// Weights and constants are never written, and so never a hazard.
 bool InterpretedPlan::is_constant(const Memory* memory) const {
   return (weights_ != nullptr && memory == &weights_->memory) ||
          std::any_of(constants_.begin(), constants_.end(),
                      [&](const std::unique_ptr<Memory>& constant) { return memory == constant.get(); });
 }
 
-// Decides as the recorder of Vulkan plans does.
+// Decides like the recorder of Vulkan plans.
 bool InterpretedPlan::needs_barrier(std::span<const Binding> bindings) {
   std::array<vulkan::Access, kMaxBindings> accesses;
   size_t count = 0;

@@ -1,4 +1,4 @@
-// A plan of an interpreted device runs at once what plans of Vulkan devices record.
+// A plan of an interpreted device executes at once what plans of Vulkan devices record.
 #pragma once
 
 #include <memory>
@@ -45,7 +45,7 @@ class InterpretedPlan final : public detail::PlanImpl {
                   Schedule&& schedule, std::shared_ptr<InterpretedWeights> weights);
   Status build(const std::vector<const detail::WeightsImpl::Entry*>& entries);
 
-  // No object of Vulkan is behind it.
+  // There is no Vulkan object behind it.
   detail::Backend backend() const override { return detail::Backend::Cpu; }
   const Log& host_log() const override { return device_->log(); }
   const Schedule& schedule() const override { return schedule_; }
@@ -59,7 +59,7 @@ class InterpretedPlan final : public detail::PlanImpl {
              const RunOptions& options) override;
 
  private:
-  // Where a tensor's memory is during a run.
+  // The memory of a tensor during a run.
   struct Range {
     Memory* memory = nullptr;
     uint64_t offset = 0, bytes = 0;

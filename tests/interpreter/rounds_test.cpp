@@ -1,5 +1,5 @@
-// Kernels go through their loops as often as kernels/loops.cpp says, and no more: a run on an interpreted device fails where that is
-// not so. These are sizes at which loops over data are long.
+// Kernels run their loops as often as kernels/loops.cpp says, and not more: otherwise a run on an interpreted device fails. The sizes here
+// make loops over data long.
 #include <heed/train.hpp>
 
 #include "graph/graph_data.hpp"

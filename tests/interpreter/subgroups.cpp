@@ -1,4 +1,4 @@
-// Instructions that invocations of a subgroup, or of the workgroup, do together.
+// Instructions that invocations of a subgroup, or of the workgroup, execute together.
 #include <algorithm>
 
 #include "interpreter/workgroup.hpp"
@@ -26,7 +26,7 @@ void Workgroup::do_barrier(const Instruction& i, const Lanes& at) {
   }
 }
 
-// Takes the value of another invocation of the subgroup, which must be at the same place.
+// Reads the value of another invocation of the subgroup, which must be at the same instruction.
 void Workgroup::do_shuffle(const Instruction& i, const Lanes& at) {
   const uint32_t size = module_.subgroup();
   std::vector<bool> here(n_, false);

@@ -8,7 +8,7 @@
 namespace heed::interpreter {
 namespace {
 
-constexpr uint64_t kMostSteps = 20'000'000;  // blocks of one workgroup
+constexpr uint64_t kMostSteps = 20'000'000;  // blocks executed by one workgroup
 constexpr uint32_t kGarbage = 0xffffdead;
 
 void merge(std::vector<uint16_t>* into, const std::vector<uint16_t>& more) {
@@ -192,7 +192,7 @@ void Workgroup::count_rounds(const Block& block, uint32_t index, const Lanes& at
   });
 }
 
-// Rounds of all loops, of the invocation that has most. Loops that always have the same small number are taken to be unrolled.
+// Iterations of all loops, for the invocation with the most. Loops with a constant small number count as unrolled.
 uint64_t Workgroup::most_rounds() {
   constexpr uint32_t kUnrolled = 33;
   std::vector<uint64_t> rounds(n_);
@@ -209,7 +209,7 @@ uint64_t Workgroup::most_rounds() {
   return *std::max_element(rounds.begin(), rounds.end());
 }
 
-// The block to which all invocations go; null if they part.
+// The block to which all invocations branch; null if they diverge.
 const uint32_t* Workgroup::common_target(const Instruction& last, const Lanes& at) {
   if (last.op == Op::Branch) return &last.operands[0];
   if (last.op != Op::BranchConditional) return nullptr;
@@ -220,7 +220,7 @@ const uint32_t* Workgroup::common_target(const Instruction& last, const Lanes& a
 }
 
 void Workgroup::call(const Function& function, Lanes start) {
-  std::map<uint32_t, std::vector<uint16_t>> waiting;  // by block: those that come to it
+  std::map<uint32_t, std::vector<uint16_t>> waiting;  // by block: the invocations that branch to it
   uint32_t current = 0;
   Lanes at = std::move(start);
   const auto go = [&](const Block& from, uint32_t label, const std::vector<uint16_t>& those) {
@@ -286,7 +286,7 @@ void Workgroup::part(const Function& function, const Instruction& last, const La
   }
 }
 
-// Values of a function that is called have places of their own, since none calls itself.
+// Values of a called function have their own slots, since no function is recursive.
 void Workgroup::do_call(const Instruction& i, const Lanes& at) {
   const Function& function = module_.function(i.operands[0]);
   for (size_t p = 0; p < function.parameters.size(); ++p) {

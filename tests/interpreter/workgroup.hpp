@@ -1,9 +1,9 @@
-// Executes a workgroup of a SPIR-V module, all invocations side by side: an instruction is done for all that have
-// reached it before the next one begins. Of those at different places the ones that are furthest behind go on, so that
-// they meet again where the module's control flow does.
+// Executes a workgroup of a SPIR-V module, all invocations side by side: each instruction executes for all invocations that have reached it
+// before the next one begins. Of diverged invocations those furthest behind continue, so that they reconverge where the module's control
+// flow does.
 //
-// arithmetic.cpp has the instructions that invocations do on their own, accesses.cpp loads, stores, atomics and
-// pointers, subgroups.cpp what invocations do together, matrices.cpp matrices that are spread over them.
+// arithmetic.cpp has the instructions that invocations execute independently, accesses.cpp loads, stores, atomics and pointers,
+// subgroups.cpp collective instructions, matrices.cpp cooperative matrices.
 #pragma once
 
 #include <array>
@@ -24,20 +24,20 @@
 
 namespace heed::interpreter {
 
-// A storage buffer as it is bound.
+// A storage buffer, as bound.
 struct Binding {
   Memory* memory = nullptr;
   uint64_t offset = 0, range = 0;
-  bool written = false;  // whether the dispatch is said to write it
+  bool written = false;  // whether the dispatch declares that it writes it
 };
 
-// Everything that kernels did and no kernel may do, once per instruction.
+// Rule violations of kernels, once for each instruction.
 struct Report {
   std::vector<std::string> wrongs;
   std::set<std::pair<const void*, const char*>> told;
   std::string where;         // the kernel
-  Counts* counts = nullptr;  // filled if it is there
-  uint64_t rounds = 0;       // of all loops of the invocation that went through them most often
+  Counts* counts = nullptr;  // filled if not null
+  uint64_t rounds = 0;       // iterations of all loops, of the invocation with the most
 };
 
 // The intervals of memory.hpp, over all dispatches.
@@ -48,12 +48,12 @@ struct Clock {
 // Some invocations, in order.
 struct Lanes {
   std::vector<uint16_t> list;
-  bool all = false;  // of the workgroup
+  bool all = false;  // number of invocations in the workgroup
 };
 
 class Workgroup {
  public:
-  // All arguments must live as long as this object. Throws Unknown, and Stopped where a kernel does not end.
+  // All arguments must outlive this object. Throws Unknown, and Stopped if a kernel does not end.
   Workgroup(const Module& module, std::span<const Binding> bindings, std::span<const std::byte> push,
             const std::array<uint32_t, 3>& groups, Clock* clock, Report* report);
   void run(const std::array<uint32_t, 3>& id);
@@ -74,10 +74,10 @@ class Workgroup {
   void perform(const Instruction& i, const Lanes& at);
   void set_built_ins(const std::array<uint32_t, 3>& id);
   void wrong(const Instruction& i, const char* what, uint32_t invocation);
-  // The one value that all invocations have; reports if they differ.
+  // The value that all invocations must have in common; reports if they differ.
   uint32_t uniform(const Instruction& i, uint32_t value, const Lanes& at, uint32_t slot = 0);
 
-  // arithmetic.cpp; false: not of its kind
+  // In arithmetic.cpp. Returns false for other instructions.
   bool do_arithmetic(const Instruction& i, const Lanes& at);
   bool do_floats(const Instruction& i, const Lanes& at);
   bool do_conversion(const Instruction& i, const Lanes& at);
@@ -98,7 +98,7 @@ class Workgroup {
   void convert_bits(const Instruction& i, const Lanes& at);
   uint32_t slot_offset(uint32_t type, std::span<const uint32_t> indices) const;
 
-  // accesses.cpp
+  // In accesses.cpp.
   bool do_access(const Instruction& i, const Lanes& at);
   void make_pointer(const Instruction& i, const Lanes& at);
   void load(const Instruction& i, const Lanes& at);
@@ -117,7 +117,7 @@ class Workgroup {
   bool is_within(const Instruction& i, const Place& place, uint32_t offset, uint32_t width, uint32_t invocation);
   Access access(const Place& place, uint32_t invocation, bool atomic) const;
 
-  // counts.cpp
+  // In counts.cpp.
   void count(const Place& place, const uint32_t* offsets, uint32_t bytes, const Lanes& at);
   void count_matrix(const Place& place, uint32_t base, uint32_t stride, uint32_t lines, uint32_t bytes);
   void count_turns(std::span<const uint64_t> addresses, uint32_t bytes);
@@ -129,26 +129,25 @@ class Workgroup {
   uint64_t subgroups_at(const Lanes& at) const;
   bool is_scalar(uint32_t value, const Lanes& at);
 
-  // subgroups.cpp
+  // In subgroups.cpp.
   bool do_group(const Instruction& i, const Lanes& at);
   void do_barrier(const Instruction& i, const Lanes& at);
   void do_shuffle(const Instruction& i, const Lanes& at);
   template <class Combine>
   bool reduce(const Instruction& i, const Lanes& at, const Combine& combine, size_t operand = 2);
 
-  // matrices.cpp
+  // In matrices.cpp.
   struct Shape {
     uint32_t rows, columns, sharers, width;
     bool bfloat;
     uint32_t elements() const { return rows * columns; }
-    // The invocation that holds an element. Drivers choose it as they like, so that this is not the one that comes to
-    // mind.
+    // The invocation that holds an element. Drivers choose this freely, so it is deliberately not the obvious one.
     uint32_t holder(uint32_t index) const { return sharers - 1 - index % sharers; }
   };
   Shape shape_of(uint32_t type) const;
-  uint32_t number_width(uint32_t type) const;  // of its numbers, also of a matrix
+  uint32_t number_width(uint32_t type) const;  // words of a value, also of a matrix
   uint32_t& element(uint32_t value, const Shape& shape, uint32_t first, uint32_t index);
-  // Invocations that share a matrix begin at these; reports if some of them are not here.
+  // The first invocations of the groups that share a matrix; reports if some invocations are inactive.
   std::vector<uint32_t> sharers(const Instruction& i, const Shape& shape, const Lanes& at);
   bool do_cooperative(const Instruction& i, const Lanes& at);
   struct MatrixAccess {
@@ -187,22 +186,22 @@ class Workgroup {
   Clock* clock_;
   Report* report_;
   uint32_t n_;                                 // invocations
-  std::vector<std::vector<uint32_t>> values_;  // by id: slots, each of all invocations; of a variable what it holds
+  std::vector<std::vector<uint32_t>> values_;  // by id: slots of all invocations; for a variable its contents
   std::vector<const Variable*> pointees_;      // by id of a pointer
   std::vector<Variable> local_;                // of functions
   std::vector<uint32_t> zero_;
-  std::map<uint32_t, uint32_t> returns_;  // by function: the value that holds what it returns
-  std::vector<uint32_t> from_;            // by invocation: the block it comes from
+  std::map<uint32_t, uint32_t> returns_;  // by function: the id of its return value
+  std::vector<uint32_t> from_;            // by invocation: the previous block
   Memory shared_;
   std::map<uint32_t, uint32_t> shared_at_;  // by variable
   std::vector<uint16_t> phases_;            // of the interval, by subgroup
   uint32_t begun_ = 0;                      // the first interval
   uint32_t shared_now_ = 0, buffers_now_ = 0;
-  std::vector<uint32_t> taken_;  // by phis
+  std::vector<uint32_t> taken_;  // temporary values of phis
   uint64_t steps_ = 0;
   struct Loop {
-    std::vector<uint32_t> now, all;         // rounds by invocation: since it came to the loop, and of all times
-    uint32_t least = UINT32_MAX, most = 0;  // of a time, over all invocations
+    std::vector<uint32_t> now, all;         // loop iterations by invocation: since it entered the loop, and in total
+    uint32_t least = UINT32_MAX, most = 0;  // iterations of one execution of the loop, over all invocations
   };
   std::map<const Block*, Loop> loops_;
   std::unordered_set<uint64_t> touched_[kSegments.size()];  // segments of buffers, by address

@@ -1,4 +1,4 @@
-// The GGUF reader on sound, damaged and hostile files.
+// The GGUF reader with valid, damaged and hostile files.
 #include "io/gguf_writer.hpp"
 
 #include "base/half.hpp"
@@ -16,7 +16,7 @@ namespace {
 using ValueType = Gguf::ValueType;
 
 struct GgufRead {
-  std::vector<std::byte> bytes;  // kept alive for `file`; no byte to spare, so that a sanitizer sees reads behind them
+  std::vector<std::byte> bytes;  // kept alive for `file`; its size is exact, so that sanitizers detect overruns
   Gguf file;
   Status status = Status::Ok;
   std::vector<std::string> messages;
@@ -62,7 +62,7 @@ GgufWriter sound_gguf(uint32_t version = 3) {
 struct BadGguf {
   const char* what;
   std::string bytes;
-  std::vector<const char*> words;  // all of them are in the message
+  std::vector<const char*> words;  // texts that the message must contain
   Status status = Status::InvalidFile;
 };
 
@@ -191,7 +191,7 @@ TEST_CASE("gguf: arrays", "[io][gguf]") {
   REQUIRE(tokens.read(&texts));
   CHECK(texts == std::vector<std::string_view>{"<s>", "", "\xff\xfe", std::string_view("a\0b", 3)});
   const auto* begin = reinterpret_cast<const std::byte*>(texts[0].data());
-  CHECK((begin > r.bytes.data() && begin < r.bytes.data() + r.bytes.size()));  // no copy
+  CHECK((begin > r.bytes.data() && begin < r.bytes.data() + r.bytes.size()));  // mapped, not copied
   CHECK(r.file.value("none").read(&texts));
   CHECK(texts.empty());
   REQUIRE(r.file.value("kinds").read(&narrow));
@@ -229,7 +229,7 @@ TEST_CASE("gguf: tensors", "[io][gguf]") {
   CHECK(r.file.find("a.scalar")->elements() == 1);
   CHECK(r.file.find("t.none")->elements() == 0);
   CHECK(r.file.find("t") == nullptr);
-  // What heed cannot store is there, and left out of what a device is given.
+  // A tensor of an unsupported type is listed, and left out of the tensors for a device.
   CHECK(r.file.find("t.q2_k")->data.size() == 84);
   DType dtype;
   CHECK_FALSE(Gguf::storage_type(10, &dtype));
@@ -285,7 +285,7 @@ TEST_CASE("gguf: quantized tensors are widened at the upload as PyPI's gguf does
       CHECK(values == wanted);
       Plan plan;
       const Status status = Device(on.device).compile(h, halves, &plan);
-      if (status == Status::Unsupported) {  // a device without storage of 16 bits
+      if (status == Status::Unsupported) {  // a device without 16-bit storage
         ops::take_messages();
         continue;
       }
@@ -377,7 +377,7 @@ TEST_CASE("gguf: data that was released is read again, and other memory stays", 
   REQUIRE(Gguf::open(path.string(), stderr_log(), &mapped) == Status::Ok);
   REQUIRE(Gguf::parse(std::as_bytes(std::span(bytes)), "bytes", stderr_log(), &parsed) == Status::Ok);
   const std::string before = bytes;
-  std::vector<std::byte> own(3 << 14, std::byte{7});  // some whole pages, which are no file's
+  std::vector<std::byte> own(3 << 14, std::byte{7});  // whole pages that belong to no file
   for (const Gguf* file : {&mapped, &parsed}) {
     for (const Gguf::Entry& entry : file->entries()) file->release(entry.data);
     file->release(own);

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes witness.gguf of this folder with PyPI's `gguf`, which is what the tests of heed's reader take for right.
+"""Makes witness.gguf of this folder with PyPI's `gguf`, which is the reference for the tests of heed's reader.
 
     python3 tests/io/gguf_witness.py [FILE]     needs numpy and gguf (0.19.0 made the committed file)
 
-It has a value of each type, and a tensor of each type that heed stores, [2, 256] of random blocks, beside it its values by
+It has a value of each type, and a tensor of each type that heed supports, [2, 256] of random blocks, with its values by
 gguf.quants.dequantize as NAME.values in F32.
 """
 import sys
@@ -14,7 +14,7 @@ from gguf import GGMLQuantizationType as Type, GGUFValueType as Value, GGUFWrite
 from gguf.quants import GGML_QUANT_SIZES, dequantize
 
 ROWS, COLUMNS = 2, 256
-# Where f16 numbers lie in a block: its scale and, of some types, its offset.
+# Byte offsets of f16 numbers in a block: its scale and, for some types, its offset.
 SCALES = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208]}
 
 rng = np.random.default_rng(20)

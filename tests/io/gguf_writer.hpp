@@ -1,4 +1,4 @@
-// Writes GGUF files, sound and unsound ones: each number is written as it is given.
+// Writes GGUF files, valid and invalid: each number is written as given.
 #pragma once
 
 #include <cstring>
@@ -16,7 +16,7 @@ class GgufWriter {
 
   uint32_t version = 3;
   uint64_t alignment = 32;
-  // Instead of the right counts, if they are set.
+  // Replace the right counts, if they are set.
   std::optional<uint64_t> tensor_count, field_count;
 
   template <class T>
@@ -56,7 +56,7 @@ class GgufWriter {
     return raw(key, static_cast<uint32_t>(Type::Array), bytes);
   }
 
-  // `shape` is outermost first. The offset is the next one that is free, unless it is given.
+  // `shape` is outermost first. The default offset is the next free one.
   GgufWriter& tensor(std::string_view name, uint32_t type, const std::vector<uint64_t>& shape, std::string_view data,
                      std::optional<uint64_t> offset = {}) {
     data_.resize((data_.size() + alignment - 1) / alignment * alignment);

@@ -1,4 +1,4 @@
-// The safetensors reader on sound, damaged and hostile files.
+// The safetensors reader with valid, damaged and hostile files.
 #include "harness/files.hpp"
 #include "harness/setup.hpp"
 #include "models/support.hpp"
@@ -56,7 +56,7 @@ struct Bad {
   const char* what;
   std::string header;
   size_t data_bytes;
-  std::vector<const char*> words;  // all of them are in the message
+  std::vector<const char*> words;  // texts that the message must contain
 };
 
 std::string object(std::initializer_list<std::string> members) {
@@ -160,7 +160,7 @@ TEST_CASE("safetensors: every prefix of a file is refused", "[io]") {
   const std::vector<std::byte> whole = file_of(kSound, kSoundBytes);
   for (size_t n = 0; n < whole.size(); ++n) {
     INFO(n << " bytes");
-    // A copy of exactly n bytes, so that a sanitizer sees any read behind them.
+    // A copy of exactly n bytes, so that a sanitizer detects any read past the end.
     const Reader r = read(std::vector<std::byte>(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n)));
     CHECK(r.status == Status::InvalidFile);
     CHECK(r.messages.size() == 1);

@@ -1,4 +1,4 @@
-// Tests which attention runs on matrix units, and how it is cut there.
+// Which attention runs on matrix units, and how it is split there.
 
 #include "kernels/attention/attention.hpp"
 #include "kernels/lowered.hpp"
@@ -21,7 +21,7 @@ Capabilities device_with(const Units& units) {
   return device;
 }
 
-// Constants of a kernel, by the names that attention_matrix.comp gives them.
+// Constants of a kernel, under the names in attention_matrix.comp.
 struct Constants {
   uint32_t d_k, d_v, waves_m, waves_n, wm, bk, ms, ns, ks, lanes, hold_q;
   explicit Constants(const KernelKey& key)
@@ -88,7 +88,7 @@ TEST_CASE("attention on matrix units fits the device at every head size", "[kern
           const auto& groups = dispatches.dispatches[0].groups;
           REQUIRE(int64_t{groups[0]} * groups[1] * groups[2] >= 6 * ((queries + per_group - 1) / per_group));
         }
-    // A device with 64 KiB of shared memory takes all heads.
+    // A device with 64 KiB of shared memory supports all head sizes.
     CHECK(fitting > (units.shared_bytes == 65536 ? 1535u : 0u));
   }
 }

@@ -1,4 +1,4 @@
-// Tests which attention is fused, and how its kernels are cut.
+// Which attention is fused, and how its kernels are split.
 
 #include "kernels/attention/attention.hpp"
 #include "kernels/lowered.hpp"
@@ -79,7 +79,7 @@ TEST_CASE("an invocation of attention keeps less where it has few registers") {
     Graph g;
     const auto input = [&](const char* name) { return g.input(name, {1, 2, 300, d}); };
     g.output("y", g.attention(input("q"), input("k"), input("v")).output);
-    // Counts the elements of queries and outputs, and the logits, that an invocation keeps.
+    // Counts the elements of queries and outputs, and the logits, that an invocation holds.
     const auto kept = [&](uint32_t registers) {
       device.registers = registers;
       Lowered lowered(g, false, device);
@@ -111,15 +111,15 @@ TEST_CASE("an invocation of attention has two queries where workgroups fill a de
     REQUIRE(spec[TileSpec::BK] % spec[TileSpec::TK] == 0);
     if (d % 8 < 2) REQUIRE(shared_bytes(key) <= device.shared_bytes);
     if (spec[TileSpec::LANES] > 1) REQUIRE(spec[TileSpec::PARTIALS] == spec[0] * 2 * spec[TileSpec::TK]);
-    // Elements of two queries and two outputs, and the logits, that an invocation keeps.
+    // Elements of two queries and two outputs, and the logits, that an invocation holds.
     const int64_t elements = 4 * ((d + 4 * spec[TileSpec::LANES] - 1) / (4 * spec[TileSpec::LANES]));
     REQUIRE(4 * elements + 2 * spec[TileSpec::TK] <= 144);
   }
   CHECK(kernel_of(64, 512, 64).spec[TileSpec::LANES] == kernel_of(1, 512, 64).spec[TileSpec::LANES]);
-  // 2 x 32 cores of the default device: 16 heads have 64 workgroups of 128 queries, 15 have 60.
+  // The default device has 2 x 32 cores: 16 heads have 64 workgroups of 128 queries, 15 have 60.
   CHECK(kernel_of(16, 512, 64).spec[TileSpec::TQ] == 2);
   CHECK(kernel_of(15, 512, 64).spec[TileSpec::TQ] == 1);
-  // By its flops a workgroup of a slow GPU takes too long for more keys, and would be split.
+  // By its flops a workgroup of a slow GPU would take too long for more keys, and would be split.
   CHECK(kernel_of(16, 4096, 64).spec[TileSpec::TQ] == 2);
   CHECK(kernel_of(16, 4104, 64).spec[TileSpec::TQ] == 1);
   device.invocation_work *= 2;
@@ -128,7 +128,7 @@ TEST_CASE("an invocation of attention has two queries where workgroups fill a de
   CHECK(kernel_of(16, 512, 64).spec[TileSpec::TQ] == 1);
   device.registers = kManyRegisters - 1;
   CHECK(kernel_of(64, 512, 64).spec[TileSpec::TQ] == 1);
-  // A driver that keeps registers in memory gets smaller workgroups, and a lane for a whole head of 64.
+  // For a driver that keeps arrays in registers workgroups are smaller, and one invocation holds a whole head of 64.
   device.registers = kRegistersInMemory;
   const KernelKey in_memory = kernel_of(64, 512, 64);
   CHECK(in_memory.spec[TileSpec::TQ] == 2);
@@ -165,8 +165,8 @@ uint32_t keys_each(const AttentionParams& p, const KernelKey& key) {
   return std::min(keys, p.s_kv);
 }
 
-// The dispatches come in pairs. Together they do all blocks, what each leaves fits the workspace, every split has keys, and
-// the combination reads what was written.
+// The dispatches come in pairs. Together they cover all blocks, partial results fit the workspace, every split has keys, and the combining
+// dispatch reads what was written.
 void check_split(Lowered& lowered, const DispatchList& dispatches, const KernelList& kernels) {
   const Tensor workspace = lowered.pass(Op::Attention).workspace;
   REQUIRE(workspace.valid());
@@ -220,8 +220,7 @@ TEST_CASE("attention splits its keys where queries and heads do not fill a devic
   }
 }
 
-// Milliseconds of a workgroup on a slow GPU, where 128 invocations have 10 GFLOP/s. No workgroup on matrix units is slower
-// than that.
+// Milliseconds of a workgroup on a slow GPU, on which 128 invocations have 10 GFLOP/s. No workgroup on matrix units is slower.
 double milliseconds_of_group(const Dispatch& dispatch, const KernelKey& key) {
   const double invocations = is_matrix(key) ? std::max(key.spec[0], 128u) : key.spec[0];
   const double keys = keys_each(push_of<AttentionParams>(dispatch), key);
@@ -308,7 +307,7 @@ TEST_CASE("lengths and positions take the bindings of masks that are absent") {
   CHECK(bindings(false, false, false).positions == 4);
   CHECK(bindings(true, false, false).lengths == 4);
   CHECK(bindings(false, true, false).positions == 5);
-  // Both are joined where they would not fit otherwise, and take the binding of the log-sum-exp that nobody wants.
+  // Both are joined if they would not fit otherwise, and use the binding of the unused log-sum-exp.
   CHECK(bindings(true, false, true).lengths == 4);
   CHECK(bindings(true, false, true).positions == 4);
   CHECK(bindings(true, true, true).lengths == 7);

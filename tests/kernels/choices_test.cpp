@@ -1,7 +1,7 @@
-// choices.csv is a table of the kernels that passes of many sizes get on many devices. A change of a cost or of a rule
-// shows as a difference there, and is committed with it.
+// choices.csv lists the kernels that heed chooses for passes of many sizes on many devices. A change of a cost or of a rule shows as a
+// difference there, and is committed with it.
 //
-//   HEED_WRITE_CHOICES=FILE   writes the table anew instead of comparing
+//   HEED_WRITE_CHOICES=FILE   writes the table again instead of comparing
 #include <fstream>
 #include <sstream>
 
@@ -54,7 +54,7 @@ std::vector<Machine> machines() {
           {"swiftshader", swiftshader}};
 }
 
-// The kernel of a run and its tile, and "/n" where a run takes n dispatches.
+// The kernel of a run and its tile, and "/n" if a run has n dispatches.
 std::string chosen(const KernelList& kernels, const DispatchList& list) {
   const KernelKey& key = kernels.uses[list.dispatches[0].kernel].key;
   std::string name = variant_name(key);
@@ -64,7 +64,7 @@ std::string chosen(const KernelList& kernels, const DispatchList& list) {
 
 class Table {
  public:
-  // Writes a line: the kernels that are chosen as `extent` goes through `sizes`, and how many kernels the plan keeps.
+  // Writes a line: the kernels chosen while `extent` takes all `sizes`, and the number of kernels in the plan.
   void line(const Machine& machine, const std::string& what, const Graph& graph, Op op, const char* extent,
             const std::vector<int64_t>& sizes, const CompileOptions& options = {}) {
     Lowered lowered(graph, false, machine.device);
@@ -94,7 +94,7 @@ class Table {
   uint32_t kept_ = 0;  // kernels of all plans
 };
 
-// x [m, k] by a weight [n, k], or [k, n].
+// x [m, k] times a weight [n, k], or [k, n].
 struct Product {
   DType dtype;
   int64_t n, k;
@@ -146,7 +146,7 @@ void add_quantized(const Machine& machine, Table* table) {
 void add_attentions(const Machine& machine, Table* table) {
   for (const DType dtype : {DType::F32, DType::F16, DType::BF16}) {
     if (dtype != DType::F32 && !machine.device.storage_16bit) continue;
-    if (dtype == DType::BF16 && machine.device.bfloat_matrix.m == 0) continue;  // as f16 without matrix units
+    if (dtype == DType::BF16 && machine.device.bfloat_matrix.m == 0) continue;  // as for f16 without matrix units
     for (const int64_t head : {32, 64, 256})
       for (const int64_t keys : {70, 4096})
         for (const int64_t queries : {0, 1, 40}) {

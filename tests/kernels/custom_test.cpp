@@ -1,4 +1,4 @@
-// A device takes workgroups of a host's shader up to its limits. No device is needed.
+// A device accepts workgroups of a host's shader up to its limits. Needs no device.
 #include <fstream>
 
 #include "harness/source_path.hpp"
@@ -8,8 +8,8 @@ using namespace heed;
 
 namespace {
 
-// volume.comp, whose size is in specialization constants 0, 1 and 2 by way of WorkgroupSize, or, if `by_mode`, in an
-// OpExecutionModeId with LocalSizeId, as newer compilers write it.
+// volume.comp. Its size is in specialization constants 0, 1 and 2 through WorkgroupSize, or with `by_mode` in an OpExecutionModeId with
+// LocalSizeId, as newer compilers write it.
 std::vector<uint32_t> volume(bool by_mode) {
   std::ifstream file(test::source_path("tests/custom/volume.spv"), std::ios::binary);
   const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
@@ -20,7 +20,7 @@ std::vector<uint32_t> volume(bool by_mode) {
   for (size_t at = 5; by_mode && at < words.size(); at += words[at] >> 16) {
     const uint32_t op = words[at] & 0xffffu;
     if (op == 16) mode = at;                                                           // OpExecutionMode
-    if (op == 71 && words[at + 2] == 11 && words[at + 3] == 25) words[at + 3] = 5000;  // of WorkgroupSize no more
+    if (op == 71 && words[at + 2] == 11 && words[at + 3] == 25) words[at + 3] = 5000;  // no longer WorkgroupSize
     if (op == 71 && words[at + 2] == 1) ids[words[at + 3]] = words[at + 1];            // SpecId
   }
   if (by_mode) {
@@ -47,7 +47,7 @@ Graph graph_of_volume(bool by_mode, const std::array<uint32_t, 3>& size) {
 TEST_CASE("custom: a box may hold more invocations than a row", "[kernels][custom]") {
   struct Row {
     std::array<uint32_t, 3> size;
-    const char* says;  // null: the device takes it
+    const char* says;  // null: the device accepts it
   };
   const Row rows[] = {{{8, 8, 8}, nullptr},
                       {{128, 4, 1}, nullptr},

@@ -1,4 +1,4 @@
-// Tables and matrices that are larger than what a device binds as one tensor. Devices are said to bind little, so that small ones are.
+// Tables and matrices larger than a device's limit for one binding. The devices here report a low limit, so that small weights exceed it.
 #include <algorithm>
 #include <optional>
 
@@ -12,7 +12,7 @@ using namespace heed::test;
 
 namespace {
 
-// A device that binds little memory, while this lives.
+// While this object exists, devices report a low binding limit.
 class Small {
  public:
   Small(Capabilities* device, uint64_t bytes) : device_(*device), before_(device->max_storage_range) {
@@ -28,7 +28,7 @@ class Small {
 
 constexpr int64_t kRows = 300, kColumns = 32;
 
-// The table is read by rows, and gives a column of the result by each.
+// The graph reads the table by rows, and also multiplies by it.
 Graph tied(DType type) {
   Graph g;
   const Tensor table = g.weight("table", {kRows, kColumns}, type), bias = g.weight("bias", {kRows});
@@ -89,7 +89,7 @@ TEST_CASE("weights: tables larger than a binding lie in parts, on every device",
       CHECK(divided.x == whole.x);
       CHECK(difference(divided.y.data(), whole.y) == "");
       if (whole_bits) CHECK(run_tied(compiled_now(true), ids).y == whole_bits->y);
-      // What is no id is one fault and a row of zeros, whatever the parts.
+      // An invalid id is one fault and a row of zeros, however the table is divided.
       const TiedRun faulty = run_tied(plan, wrong);
       CHECK(faulty.status == Status::IndexOutOfRange);
       ops::take_messages();

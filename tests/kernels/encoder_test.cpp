@@ -1,11 +1,11 @@
-// Counts the dispatches of a transformer: an operation that is fused into its neighbour needs none.
+// Counts the dispatches of a transformer. An operation that is fused into its neighbour needs none.
 
 #include "kernels/lowered.hpp"
 
 namespace heed::kernel_tests {
 namespace {
 
-// 12 layers, 768 wide, 12 heads, GELU of 3,072: normalized after each block.
+// 12 layers, 768 wide, 12 heads, feed-forward of 3,072 with GELU, post-norm.
 Graph encoder(int64_t tokens) {
   Graph g;
   const nn::EncoderLayerOptions layer = {.attention = {.heads = 12},
@@ -33,7 +33,7 @@ TEST_CASE("an encoder of 12 layers takes fewer than 90 dispatches") {
     const uint32_t count = dispatches_of(512, device);
     std::printf("encoder of 12 layers, 512 tokens: %u dispatches\n", count);
     CHECK(count < 90);
-    // Fewer tokens leave a GPU idle, so that some passes are split and combined.
+    // With fewer tokens a GPU would idle, so that some passes are split and combined.
     CHECK(dispatches_of(128, device) < 120);
   }
 }

@@ -1,4 +1,4 @@
-// How many invocations divide k among them, and how many columns a workgroup of a projection has.
+// How many invocations share a sum over k, and how many columns a workgroup of a projection has.
 #include "kernels/matmul/few_rows.hpp"
 #include "kernels/lowered.hpp"
 

@@ -1,4 +1,4 @@
-// Reads from the embedded SPIR-V what each kernel asks of a device.
+// Reads from the embedded SPIR-V what each kernel requires of a device.
 
 #include "harness/catch.hpp"
 #include "harness/kernel_words.hpp"
@@ -11,17 +11,17 @@ namespace {
 constexpr uint32_t kMagic = 0x07230203, kVersion13 = 0x00010300;
 constexpr uint32_t kOpSource = 3, kOpCapability = 17, kOpTypePointer = 32, kOpVariable = 59;
 constexpr uint32_t kCapabilityShader = 1, kCapabilityStorageBuffer16 = 4433;
-// GroupNonUniform, VulkanMemoryModel, CooperativeMatrixKHR and Float16: what engine/vulkan/matrix_units asks a device for.
-// For bf16 instead of Float16, BFloat16TypeKHR and BFloat16CooperativeMatrixKHR.
+// GroupNonUniform, VulkanMemoryModel, CooperativeMatrixKHR and Float16, which engine/vulkan/matrix_units requires. For bf16 the last is
+// replaced by BFloat16TypeKHR and BFloat16CooperativeMatrixKHR.
 constexpr std::array<uint32_t, 3> kMatrixCapabilities = {61, 5345, 6022};
 constexpr uint32_t kCapabilityFloat16 = 9;
-// DotProductInput4x8BitPacked and DotProduct, for which devices have shaderIntegerDotProduct.
+// DotProductInput4x8BitPacked and DotProduct, which need shaderIntegerDotProduct.
 constexpr std::array<uint32_t, 2> kDotCapabilities = {6018, 6019};
 constexpr std::array<uint32_t, 2> kBfloatCapabilities = {5116, 5118};
 constexpr uint32_t kCapabilityInt8 = 39;
 constexpr uint32_t kCapabilitySubgroup = 61, kCapabilityArithmetic = 63, kCapabilityBallot = 64,
                    kCapabilityShuffle = 65;
-// RoundingModeRTE and SignedZeroInfNanPreserve, which devices of reproducible plans promise.
+// RoundingModeRTE and SignedZeroInfNanPreserve, which devices of reproducible plans must support.
 constexpr std::array<uint32_t, 2> kFloatControls = {4466, 4467};
 constexpr uint32_t kStorageClassWorkgroup = 4;
 
@@ -44,7 +44,7 @@ struct Module {
   }
 };
 
-// Subgroup operations of the variants that select_kernels takes only where the device has them.
+// Subgroup operations of the variants that select_kernels chooses only on devices that support them.
 std::set<uint32_t> subgroup_capabilities(const std::string& name) {
   if (name.starts_with("attention") && (name.ends_with("_matrix") || name.ends_with("_vector")))
     return {kCapabilitySubgroup, kCapabilityShuffle};
@@ -55,7 +55,7 @@ std::set<uint32_t> subgroup_capabilities(const std::string& name) {
   return {};
 }
 
-// All others read and write words, so that devices without 16-bit storage have them. Casts from two bytes are among those.
+// All others read and write words, so that they run without 16-bit storage, including casts from 16-bit types.
 bool stores_16_bits(std::string_view name) {
   if (name.starts_with("attention")) return name.ends_with("_matrix");
   if (name.ends_with("_canon")) return false;
@@ -130,11 +130,11 @@ TEST_CASE("kernels share modules, and know their twins") {
       CHECK(kernel_info(twin).module != info.module);
     }
   }
-  // Storage types and functions are constants: a new operation adds modules, a new type or function none.
+  // Storage types and functions are constants: a new operation adds modules, a new type or function adds none.
   CHECK(modules.size() <= 90);
   CHECK(digests.size() == modules.size());
   CHECK(bytes <= 3 << 20);
-  // A type that is read, that of results, and that of weights.
+  // The type of inputs, of results, and of weights.
   CHECK(kernel_info(KernelId::LayernormBf16).module == kernel_info(KernelId::LayernormF32).module);
   CHECK(kernel_info(KernelId::LayernormBf16).types == 0x020202);
   CHECK(kernel_info(KernelId::RmsnormF16).module == kernel_info(KernelId::LayernormF16).module);

@@ -1,5 +1,5 @@
-// llvmpipe ends all loops of an invocation after 65,535 rounds, and says nothing: what would need more is cut among dispatches, and has
-// the right results, or is refused at compile, and what is just below gives the right results.
+// llvmpipe ends all loops of an invocation after 65,535 iterations without an error. Work beyond that is split among dispatches and has the
+// right results, or is refused at compile. Work just below the limit has the right results.
 #include "kernels/loops.hpp"
 
 #include <heed/train.hpp>
@@ -29,7 +29,7 @@ void attention_backward(Graph& g, int64_t size) {
   const train::Upstream upstream{g.attention(q, kv, kv).output, g.input("up", {1, 4, queries, 64})};
   g.output("y", train::gradients(g, std::span(&upstream, 1), std::span(kManyKeys ? &q : &kv, 1))[0]);
 }
-// As embedding_backward, of F16.
+// As embedding_backward does, of F16.
 void narrow_embedding_backward(Graph& g, int64_t size) {
   const Tensor table = g.cast(g.input("table", {3, 5}), DType::F16);
   const Tensor up = g.cast(g.input("up", {size, 5}), DType::F16);
@@ -41,7 +41,7 @@ void norm_backward(Graph& g, int64_t size) {
   const train::Upstream upstream{g.rmsnorm(x, gamma, 1.0f), g.input("up", {size, 1})};
   g.output("y", train::gradients(g, std::span(&upstream, 1), std::span(&gamma, 1))[0]);
 }
-// That of a bias: what a layer adds to all of its rows.
+// The gradient of a bias that a layer adds to all of its rows.
 void bias_backward(Graph& g, int64_t size) {
   const Tensor bias = g.input("bias", {3});
   const train::Upstream upstream{g.add(g.input("x", {size, 3}), bias), g.input("up", {size, 3})};
@@ -59,7 +59,7 @@ void of_row(Graph& g, int64_t size) {
   g.output("y", kCall(g, g.input("x", {1, size})));
 }
 
-// llvmpipe's rows have as many lanes as those of the portability floor.
+// llvmpipe's rows have as many invocations as those of the portability floor.
 const Row kRows[] = {
     {"cross_entropy", 4'180'000, 4'195'000,
      [](Graph& g, int64_t size) {
@@ -76,12 +76,12 @@ const Row kRows[] = {
     {"argmax", 8'350'000, 8'390'000, of_row<[](Graph& g, Tensor x) { return g.argmax(x); }>},
 };
 
-// Cut among dispatches, beyond what one of them could do.
+// Work beyond the limit of one dispatch, split among several.
 struct Cut {
   const char* name;
   int64_t size;
   void (*build)(Graph& g, int64_t size);
-  float error = 1e-4f;  // beside the largest result
+  float error = 1e-4f;  // relative to the largest result
 };
 const Cut kCut[] = {
     {"embedding_backward", 200'003, embedding_backward},
@@ -119,7 +119,7 @@ Status selected(const Graph& g, std::string* messages) {
   return Status::Ok;
 }
 
-// Numbers near 1, whose sums tell whether some are missing.
+// Values near 1, whose sums show whether some are missing.
 std::vector<std::byte> values_of(const detail::GraphData& data, const detail::NamedTensor& named) {
   const TensorInfo& info = data.tensors[named.tensor];
   size_t count = 1;
@@ -197,7 +197,7 @@ TEST_CASE("loops: what llvmpipe would cut off is refused, and no more", "[kernel
       CHECK(selected(g, &message) == Status::Ok);
       CHECK(message == "");
     }
-  // Long sums are cut among workgroups, so that they stay far below.
+  // Long sums are split among workgroups, so that loops stay far below the limit.
   Graph g;
   g.output("product", g.matmul(g.input("a", {1, 1 << 22}), g.input("b", {1 << 22, 1})));
   const Tensor keys = g.input("keys", {1, 1, 1 << 19, 32});

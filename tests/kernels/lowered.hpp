@@ -1,4 +1,4 @@
-// A graph lowered without a device: schedule, kernels and dispatches of each pass.
+// Lowers a graph without a device: schedule, kernels and dispatches of each pass.
 #pragma once
 
 #include "graph/schedule/schedule.hpp"
@@ -10,7 +10,7 @@
 
 namespace heed::kernel_tests {
 
-// A GPU with room for every tile, f16 and matrix units of 16x16x16.
+// A GPU with memory for every tile, with f16 and matrix units of 16x16x16.
 inline Capabilities device_with_units() {
   Capabilities device;
   device.storage_16bit = device.subgroup_shuffle = true;
@@ -81,7 +81,7 @@ struct Lowered {
   }
   KernelList selected(Op op) { return selected(pass(op)); }
 
-  // One pass at the current sizes.
+  // One pass with the current sizes.
   LoweredPass lower(const Node& node) {
     LoweredPass lowered = {selected(node), {}};
     emit_dispatches(schedule, node, device, lowered.kernels, values(), &lowered.dispatches);

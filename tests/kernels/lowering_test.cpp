@@ -14,7 +14,7 @@ const Node& pass_of(const Lowered& lowered, std::string_view op) {
   return lowered.schedule.passes[0];
 }
 
-// Elements or rows of the result, each of which some workgroup makes; 0 where a workgroup makes what is neither.
+// The number of elements or rows that workgroups must cover; 0 if a workgroup computes neither.
 int64_t work_items(const Node& node, const Schedule& schedule) {
   const std::vector<int64_t> shape = schedule.max_shape(schedule.info(node.outputs[0]));
   int64_t elements = 1;
@@ -58,7 +58,7 @@ void check_kernel(const KernelUse& use, const Capabilities& device) {
     if (use.buffers[b].write && use.buffers[b].tensor.valid()) written.insert(use.buffers[b].tensor.id);
     CHECK(use.buffers[b].tensor.valid() == (use.buffers[b].kind == BufferUse::Kind::Tensor));
   }
-  // One result, but for the states of an optimizer, and what gradients of norms and attention leave for later dispatches or sum up.
+  // One result each, except for states of an optimizer, and partial results of gradients of norms and attention.
   if (use.key.id != KernelId::AttentionBackwardFirstF32 && use.key.id != KernelId::UpdateF32 &&
       use.key.id != KernelId::GradientNormCombine && use.key.id != KernelId::NormBackwardF32 &&
       use.key.id != KernelId::NormBackwardSumsF32)
@@ -89,7 +89,7 @@ void check_floor(const Graph& graph, std::string_view op) {
       CHECK(dispatch.groups[i] <= lowered.device.max_groups[i]);
     }
   }
-  // No output is left without a workgroup: a workgroup makes at most 512 elements, or spec[1] rows.
+  // Every output has a workgroup: a workgroup computes at most 512 elements, or spec[1] rows.
   const int64_t per_group = node.op == Op::Elementwise || node.op == Op::Dropout || node.op == Op::Update
                                 ? 512
                                 : kernels.uses[dispatches.dispatches[0].kernel].key.spec[node.op == Op::Reduce ? 0 : 1];
@@ -116,9 +116,9 @@ TEST_CASE("matmul tiles fit the device's shared memory and fill the workgroup") 
   INFO((large ? "a device with room for 128x128 tiles" : "the least device"));
   Lowered lowered(g);
   if (large) lowered.device.max_invocations = 256, lowered.device.shared_bytes = 20480;
-  lowered.device.tuning = std::make_shared<Tuning>(Tuning{{}, true});  // lists all, not only what is chosen
+  lowered.device.tuning = std::make_shared<Tuning>(Tuning{{}, true});  // lists all kernels, not only the chosen ones
   const auto [kernels, dispatches] = lowered.lower(Op::Matmul);
-  // Each kernel comes with and without reads of four elements: a host's buffer may start anywhere.
+  // Each kernel exists with and without vector loads of four elements: a host's buffer may start anywhere.
   CHECK(kernels.count == (large ? 8 : 6));
   for (uint32_t k = 0; k < kernels.count; ++k) {
     const auto& spec = kernels.uses[k].key.spec;
@@ -159,7 +159,7 @@ TEST_CASE("a plan keeps the kernels that some run takes, and no others") {
     bool vary;
     uint32_t kernels;
   };
-  // Each tile comes with and without reads of four elements: a host's buffer may start anywhere.
+  // Each tile exists with and without vector loads of four elements: a host's buffer may start anywhere.
   for (const Row& row : {Row{500, false, 2}, Row{1, false, 1}, Row{3, false, 1}, Row{500, true, 6}}) {
     INFO(row.rows << (row.vary ? " at most" : ""));
     Graph g;

@@ -1,4 +1,4 @@
-// Products that are cut along k: tests how far, that the splits cover k, and that they fit the workspace.
+// Matmul split along k: the number of splits, whether they cover k, and whether they fit the workspace.
 
 #include "kernels/lowered.hpp"
 
@@ -13,11 +13,11 @@ struct Splits : LoweredPass {
     if (node.workspace.valid()) workspace = static_cast<int64_t>(lowered.schedule.placement(node.workspace).bytes / 4);
   }
   MatmulParams params(uint32_t dispatch) const { return push_of<MatmulParams>(dispatches.dispatches[dispatch]); }
-  // 1: k is not cut.
+  // 1 means that k is not split.
   int64_t count() const { return dispatches.count == 1 ? 1 : params(dispatches.count - 1).k; }
 };
 
-// Checks the dispatches of `batches` products of m x n x k whose k is cut.
+// Checks the dispatches of `batches` matmuls of m x n x k with k split.
 void check_splits(const Splits& splits, const Node& node, int64_t batches, int64_t m, int64_t n, int64_t k) {
   REQUIRE(splits.dispatches.count <= 3);
   const uint32_t last = splits.dispatches.count - 1;
@@ -53,7 +53,7 @@ TEST_CASE("k is cut where tiles are few or sums long, and only there") {
     int64_t m, n, k;
     bool cut;
   };
-  // Few rows are cut after more k where b lies along k, since their workgroups have fewer columns.
+  // For few rows splits need a larger k if b is contiguous along k, since workgroups then have fewer columns.
   const Row rows[] = {{{}, 4096, 4096, 4096, false}, {{}, 1, 4096, 4096, false},     {{}, 64, 64, 256, false},
                       {{}, 64, 64, 4096, true},      {{}, 1, 16, 1100, false},       {{}, 1, 16, 9100, true},
                       {{1}, 1, 16, 1100, true},      {{}, 1, 1, 1000003, true},      {{}, 300, 200, 16400, true},
@@ -83,7 +83,7 @@ TEST_CASE("splits are as many as take the least time on the cores") {
     uint32_t cores;
     int64_t m, n, k, splits;
   };
-  // Tiles of 128x128 on matrix units: 24 of them in six splits would be a second wave on 132 cores.
+  // Tiles of 128x128 on matrix units: six splits of 24 tiles would need a second wave on 132 cores.
   for (const Row& row : {Row{132, 512, 768, 3072, 5}, {144, 512, 768, 3072, 6}, {132, 4096, 4096, 4096, 1}}) {
     INFO(row.cores << ": " << row.m << "x" << row.n << "x" << row.k);
     Graph g;

@@ -1,4 +1,4 @@
-// Tests what matmul's lowering tells the kernel: addresses, batches merged into rows, the choice of tiles.
+// Matmul's lowering: addresses for the kernel, batches merged into rows, the choice of tiles.
 #include <bit>
 #include <random>
 
@@ -31,7 +31,7 @@ int64_t address(const View& view, const View& out, int64_t batch, int64_t row, i
   return at;
 }
 
-// Checks the kernel's address arithmetic for element (batch, m, n) and k against the views of the pass.
+// Compares the kernel's addresses for element (batch, m, n) and k with the views of the pass.
 void check_addresses(Lowered& lowered, const Node& node) {
   const MatmulLowering lowering(lowered, node);
   const MatmulParams& p = lowering.p;
@@ -80,7 +80,7 @@ TEST_CASE("matmul reads and writes the elements of its views") {
     b.push_back(options.transpose_b ? n : k);
     b.push_back(options.transpose_b ? k : n);
     Tensor ta = g.input("a", a), tb = g.input("b", b);
-    // A permuted pair of batch axes cannot merge into rows.
+    // Batch axes in permuted order cannot merge into rows.
     if (batch_rank == 2 && random() % 3 == 0) {
       ta = g.transpose(g.input("c", {a[1], a[0], a[2], a[3]}), 0, 1);
     }
@@ -147,7 +147,7 @@ TEST_CASE("an invocation has 256 sums where a driver keeps registers in memory")
     bool transpose_a, transpose_b;
     uint32_t sums;
   };
-  // Operands whose neighbours do not lie along k need an invocation for each row or column of a tile.
+  // Operands that are not contiguous along k need an invocation for each row or column of a tile.
   for (const Row& row : {Row{false, true, 256}, {true, true, 64}, {false, false, 64}}) {
     INFO("transposed: " << row.transpose_a << row.transpose_b);
     Graph g;
@@ -193,7 +193,7 @@ TEST_CASE("matrix units read eight elements at a time where both operands lie wh
 TEST_CASE("tiles on matrix units follow the subgroups that a device reports") {
   using Matrix = MatmulMatrixConstants;
   struct Row {
-    uint32_t reported;  // AMD's report 64, NVIDIA's 32
+    uint32_t reported;  // AMD's GPUs report 64, NVIDIA's 32
     MatrixSize size;
     uint32_t shared, wm, wn, buffers;
     bool transposed = true;
@@ -241,8 +241,8 @@ TEST_CASE("few rows take one kernel for few rows, or tiles where sums are short"
     Shape a, b;
     uint32_t kernels, tile_rows, batches;
   };
-  // Two kernels are one that reads four elements at once and one that does not. Batches with a right side of their own
-  // are no rows.
+  // The plan keeps two kernels, with and without vector loads of four elements. Batches with their own right operand do not merge into
+  // rows.
   const Row rows[] = {
       {{1, 768}, {768, 768}, 1, 1, 1}, {{1, 64}, {64, 768}, 2, 4, 1}, {{2, 12, 1, 512}, {2, 12, 512, 64}, 1, 1, 24}};
   for (const Row& row : rows) {

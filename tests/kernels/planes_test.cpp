@@ -1,12 +1,11 @@
-// How quantized weights lie on GPUs: every byte of the file, each once, and every part where kernels may read it.
+// The layout of quantized weights on GPUs: it has every byte of the file once, and every field where kernels may read it.
 #include "kernels/matmul/planes.hpp"
 #include "harness/catch.hpp"
 
 namespace heed::kernel_tests {
 namespace {
 
-// What shaders/shared/blocks.glsl reads at a time, at least: 16 bytes of a plane whose parts have as many, else a word of 4,
-// or of 2 times 2.
+// The alignment that shaders/shared/blocks.glsl needs: 16 bytes for planes whose fields have as many, else a word of 4, or two of 2.
 uint64_t alignment_of(const kernels::Plane& plane) { return plane.bytes % 16 == 0 ? 16 : 4; }
 
 }  // namespace
@@ -21,7 +20,7 @@ TEST_CASE("planes: blocks of every quantized type are whole, and parts begin whe
     std::vector<int> covered(is_quantized(type) ? static_cast<size_t>(block_of(type).bytes) : 0);
     for (size_t p = 0; p < planes.size(); ++p) {
       for (int64_t at = 0; at < planes[p].bytes; ++at) ++covered[static_cast<size_t>(planes[p].at + at)];
-      // Of an odd number of blocks, too.
+      // Also for an odd number of blocks.
       for (const int64_t all : {1, 2, 7})
         CHECK(static_cast<uint64_t>(kernels::offset_in_planes(type, p, 0, all)) % alignment_of(planes[p]) == 0);
     }

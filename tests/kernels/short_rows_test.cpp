@@ -1,10 +1,10 @@
-// Short sums and small gradients get no workgroups most of whose invocations have nothing to do.
+// Short sums and small gradients use small workgroups, so that few invocations idle.
 #include "kernels/lowered.hpp"
 
 namespace heed::kernel_tests {
 namespace {
 
-// Of the only dispatch of the pass, or of one of several.
+// Checks the only dispatch of the pass, or one of several.
 int64_t workgroups_of(Lowered& lowered, Op op, uint32_t dispatch = 0) {
   const auto [kernels, dispatches] = lowered.lower(lowered.pass(op));
   REQUIRE(dispatch < dispatches.count);
@@ -44,7 +44,7 @@ TEST_CASE("workgroups of attention's gradients own no more rows than there are")
   using Spec = AttentionBackwardConstants;
   struct Case {
     int64_t queries, keys;
-    std::array<uint32_t, 2> of_queries, of_keys;  // own, visit
+    std::array<uint32_t, 2> of_queries, of_keys;  // constants `own` and `visit`
   };
   const Case cases[] = {{1, 8, {8, 16}, {8, 16}},
                         {12, 12, {16, 16}, {16, 16}},
@@ -62,7 +62,7 @@ TEST_CASE("workgroups of attention's gradients own no more rows than there are")
     for (uint32_t d = 0; d < 2; ++d) {
       const auto& spec = kernels.uses[dispatches.dispatches[d].kernel].key.spec;
       CHECK(std::array{spec[Spec::OWN], spec[Spec::VISIT]} == (d == 0 ? c.of_queries : c.of_keys));
-      CHECK(spec[Spec::OWN] * spec[Spec::VISIT] >= spec[0]);  // a pair for each invocation
+      CHECK(spec[Spec::OWN] * spec[Spec::VISIT] >= spec[0]);  // two elements for each invocation
       const int64_t blocks = ((d == 0 ? c.queries : c.keys) + spec[Spec::OWN] - 1) / spec[Spec::OWN];
       CHECK(workgroups_of(lowered, Op::AttentionBackward, d) == 128 * blocks);
     }

@@ -1,4 +1,4 @@
-// Choices that follow from times, and the blob that keeps them. No device is needed.
+// Choices by measured times, and the blob that stores them. Needs no device.
 
 #include "base/sealed_blob.hpp"
 #include "harness/catch.hpp"
@@ -78,7 +78,7 @@ TEST_CASE("tuning: a blob is read again, and refused when damaged or foreign", "
     damaged[at] ^= std::byte{0x10};
     CHECK(read_tuning(damaged, 77, &read, &why) == Status::InvalidFile);
   }
-  CHECK(read.choices.size() == 1);  // untouched
+  CHECK(read.choices.size() == 1);  // unchanged
 }
 
 TEST_CASE("tuning: a choice decides where the plan has that kernel, and nowhere else", "[kernels][tuning]") {
@@ -107,9 +107,9 @@ TEST_CASE("tuning: a choice decides which kernel makes an attention, also one th
   const Dim queries = g.extent("queries", 600), keys = g.extent("keys", 900);
   g.output("y", g.attention(input("q", queries), input("k", keys), input("v", keys)).output);
   Capabilities device = device_with_units();
-  device.cores = 64;  // tiles of 128 queries would leave some idle, and are not chosen
+  device.cores = 64;  // tiles of 128 queries would leave some cores idle, and are not chosen
 
-  // The variant that a run gets in a plan compiled with this tuning.
+  // The variant for a run in a plan compiled with this tuning.
   const auto used = [&](const Tuning& tuning, int64_t m, int64_t n) {
     device.tuning = std::make_shared<Tuning>(tuning);
     Lowered lowered(g, false, device);
@@ -128,14 +128,14 @@ TEST_CASE("tuning: a choice decides which kernel makes an attention, also one th
   CHECK(kernels.count <= kMaxKernelsPerPass);
   std::set<std::string> variants;
   for (uint32_t i = 0; i < kernels.count; ++i) variants.insert(variant_name(kernels.uses[i].key));
-  CHECK(variants.count("attention_f16 128x64") == 1);  // only without matrix units do rules ask for it
+  CHECK(variants.count("attention_f16 128x64") == 1);  // the rules choose it only without matrix units
   for (const std::string& variant : variants) {
     if (variant.find("combine") != std::string::npos) continue;
     INFO(variant);
     Tuning tuning;
     choose(&tuning, variant, attention_class(500, 900, 8, 64));
     CHECK(used(tuning, 500, 900) == variant);
-    CHECK(used(tuning, 500, 400) == many);  // another class
+    CHECK(used(tuning, 500, 400) == many);  // another size class
     CHECK(used(tuning, 3, 900) == few);
   }
   Tuning unknown;

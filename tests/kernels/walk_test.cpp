@@ -1,4 +1,4 @@
-// Folding of workgroups and merging of dimensions.
+// Folding of workgroup counts into three axes, and merging of dims.
 #include <random>
 
 #include "harness/catch.hpp"
@@ -16,11 +16,11 @@ TEST_CASE("folded group counts cover every total within the limit of an axis") {
       CHECK(count >= 1);
       CHECK(count <= 65535);
     }
-    // The last workgroup's index, as shared/groups.glsl computes it, reaches the last of `total` workgroups.
+    // The last workgroup's index, as shared/groups.glsl computes it, is at least that of the last of `total` workgroups.
     const int64_t last =
         int64_t{groups[0]} - 1 + HEED_FOLD_X * (int64_t{groups[1]} - 1 + int64_t{HEED_FOLD_Y} * (groups[2] - 1));
     CHECK(last >= total - 1);
-    // All linear indices exist only if an axis is full wherever the next one is used.
+    // All linear indices exist only if an axis is full wherever the next axis is used.
     CHECK((groups[1] == 1 || groups[0] == HEED_FOLD_X));
     CHECK((groups[2] == 1 || groups[1] == HEED_FOLD_Y));
   }
@@ -35,7 +35,7 @@ int64_t offset_of(const Walk& walk, size_t view, int64_t index) {
   return offset;
 }
 
-// A tensor of these dims whose memory has its axes in a random order, some of them broadcast.
+// A tensor of these dims with its axes in random order in memory, some of them broadcast.
 View random_view(std::mt19937& random, const View& shape) {
   View view = shape;
   std::vector<int> order(static_cast<size_t>(shape.rank));

@@ -1,4 +1,4 @@
-// Numbers of networks in GGUF metadata and config.json: what is read, and how the rest is refused.
+// Configuration values in GGUF metadata and config.json: which are read, and how others are refused.
 #include "io/gguf_writer.hpp"
 #include "models/rope_factors.hpp"
 #include "models/support.hpp"
@@ -13,8 +13,8 @@ namespace {
 using ValueType = Gguf::ValueType;
 using Write = std::function<void(GgufWriter&, const std::string& key)>;
 
-// A llama of one layer: 16 wide, 4 heads of 4, 2 of keys, 24 hidden, 11 words, matrices of F32. Its keys and tensors can be
-// exchanged, left out or added.
+// A Llama of one layer: 16 wide, 4 heads of 4, 2 key heads, 24 hidden, 11 tokens, F32 matrices. Tests replace, omit or add keys and
+// tensors.
 struct LlamaFile {
   std::map<std::string, Write> keys;
   std::map<std::string, std::vector<uint64_t>> tensors;
@@ -64,11 +64,11 @@ struct LlamaFile {
     parts = count;
     return *this;
   }
-  std::string types_of = {};                         // a tensor that is of another type ...
+  std::string types_of = {};                         // a tensor with another type ...
   uint32_t type = 0;                                 // ... this one,
   uint64_t block = 1, bytes = 4;                     // which has blocks of so many elements and bytes
-  std::map<std::string, std::vector<float>> values;  // of tensors that are not zeros
-  uint32_t parts = 0;                                // if not 0, the number of files that this one says there are
+  std::map<std::string, std::vector<float>> values;  // of tensors that are not all zeros
+  uint32_t parts = 0;                                // if not 0, the stated number of files of a split model
 
   std::string file() const {
     GgufWriter w;
@@ -114,7 +114,7 @@ DecoderConfig config_of(const LlamaFile& file) {
   return r->model.config();
 }
 
-// The factors of Llama 3 by its published rule.
+// Llama 3's frequency factors, by the published rule.
 std::vector<float> llama3_factors(double base, int64_t width, double factor, double low, double high, double trained) {
   std::vector<float> factors;
   for (int64_t i = 0; i < width / 2; ++i) {
@@ -189,7 +189,7 @@ TEST_CASE("gguf models: factors of the rotation", "[model_files]") {
     CHECK(found->factor == static_cast<float>(k.factor));
     CHECK(std::fabs(static_cast<double>(found->low) - k.low) < 1e-3 * k.low);
     CHECK(std::fabs(static_cast<double>(found->high) - k.high) < 1e-3 * k.high);
-    // Of another length the same frequencies have other bounds.
+    // At another length the same frequencies have other bounds.
     const std::optional<RotaryScaling> other = scaling_of(factors, k.base, static_cast<int64_t>(2 * k.trained));
     REQUIRE(other);
     CHECK(std::fabs(static_cast<double>(other->low) - 2 * k.low) < 2e-3 * k.low);
@@ -288,7 +288,7 @@ TEST_CASE("gguf models: the numbers of a Gemma 3, most of which files leave out"
   c = read(LlamaFile(plain).f32("rope.freq_base_swa", 20000.0f).u32("attention.sliding_window_pattern", 3));
   CHECK(c.window_base == 20000.0f);
   CHECK(c.full_every == 3);
-  // Of 27B: the model whose heads are narrower than its width tells.
+  // The model of 27B, whose heads are narrower than its width divided by their number.
   c = read(LlamaFile(plain).u32("block_count", 62).u32("attention.key_length", 8).u32("attention.value_length", 8));
   CHECK(c.head_width == 8);
   CHECK(c.score_width == 4);

@@ -1,4 +1,4 @@
-// Gemma 3 270M (Gemma Team 2025, arXiv:2503.19786) says what it says in double.
+// Gemma 3 270M (Gemma Team 2025, arXiv:2503.19786) gives the tokens that were computed in double.
 #include "models/support.hpp"
 #include "text/support.hpp"
 
@@ -6,10 +6,10 @@ namespace heed::test {
 
 namespace {
 
-// Ids alone would pass with a window of 511, whose logits are off by 0.003, or a GELU by erf, by 0.01.
+// Ids alone would not detect a window of 511, whose logits are off by 0.003, or a GELU by erf, by 0.01.
 constexpr double kBound = 1e-3;
 
-// Software drivers take long for a token, and SwiftShader for kernels of quantized weights.
+// Software drivers need long for a token, and SwiftShader for compiling kernels of quantized weights.
 template <class Check>
 void on_devices(Check check) {
   for (const ops::TestDevice& on : ops::test_devices()) {
@@ -34,7 +34,7 @@ TEST_CASE("Gemma 3 from its GGUF file says what it says in double", "[language_m
   CHECK(config.window_base == 10000.0f);
   CHECK(config.rotary.base == 1e6f);
   CHECK(config.tied);
-  CHECK(model.bytes() < 247'000'000);  // as in the file
+  CHECK(model.bytes() < 247'000'000);  // the file's type
   const std::vector<Prompt> all = prompts_of("gemma3-greedy.json", 6);
   on_devices([&](const ops::TestDevice& on, bool is_cpu) {
     check_prompts(on, model, {}, std::span(all).first(is_cpu ? 5 : 1), is_cpu ? 24 : 4, kBound);

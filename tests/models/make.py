@@ -3,8 +3,8 @@
 
     python3 tests/models/make.py [FOLDER]     needs numpy and gguf (0.19.0 made the committed files)
 
-What a file must say is in the safetensors file it is made of. Rows of Llama's queries and keys are ordered for pairs of
-neighbours (SmolLM3's, too), its frequencies' factors are a tensor, and GPT-2's matrices are [out, in], as llama.cpp's converter does it.
+The expected results are in the safetensors file that it reads. As in llama.cpp's converter, rows of Llama's and SmolLM3's queries
+and keys are ordered for pairs of neighbours, frequency factors are a tensor, and GPT-2's matrices are [out, in].
 """
 import json
 import struct
@@ -15,7 +15,7 @@ import numpy as np
 from gguf import MODEL_ARCH, GGUFWriter, get_tensor_name_map
 
 HERE = Path(__file__).parent
-NEIGHBOURS = {"llama", "smollm3"}  # architectures whose pairs are neighbours
+NEIGHBOURS = {"llama", "smollm3"}  # architectures that rotate neighbours
 
 
 def load(path):
@@ -32,7 +32,7 @@ def load(path):
 
 
 def for_neighbours(rows, heads):
-    """Rows of halves (0, 1, ..., h, h + 1, ...) of each head become 0, h, 1, h + 1, ..."""
+    """Permutes the rows of each head from halves (0, 1, ..., h, h + 1, ...) to pairs 0, h, 1, h + 1, ..."""
     return rows.reshape(heads, 2, rows.shape[0] // heads // 2, -1).swapaxes(1, 2).reshape(rows.shape)
 
 

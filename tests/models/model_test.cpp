@@ -1,4 +1,4 @@
-// Decoders from GGUF files and from folders of Hugging Face say what they said in double.
+// Decoders from GGUF files and from Hugging Face folders give the tokens that were computed in double.
 #include "io/gguf_writer.hpp"
 #include "models/support.hpp"
 
@@ -20,7 +20,7 @@ void check_says(const ops::TestDevice& on, const DecoderModel& model, const std:
   }
 }
 
-// The weights as model.safetensors, all of them of `dtype`; `prefix` comes before their names.
+// Writes the weights as model.safetensors, all of type `dtype`, with `prefix` before their names.
 std::string weights_of(const TinyDecoder& tiny, DType dtype, const std::string& prefix) {
   std::string header, data;
   for (const SafeTensors::Entry& entry : tiny.file.entries()) {
@@ -117,15 +117,15 @@ TEST_CASE("models keep the types of their matrices, or are widened", "[model_fil
       return most;
     };
     CHECK(distance(source.logits.data(), said[0]) < 0.02);
-    CHECK(distance(said[0].data(), said[1]) < 1e-4);  // the same values in more bytes
+    CHECK(distance(said[0].data(), said[1]) < 1e-4);  // the same values with more bytes
     CHECK(distance(source.logits.data(), said[2]) < 0.2);
-    CHECK(distance(said[0].data(), said[2]) > 1e-4);  // BF16 rounds what F16 held
+    CHECK(distance(said[0].data(), said[2]) > 1e-4);  // BF16 rounds the F16 values
     CHECK(distance(source.logits.data(), said[3]) < 0.1);
   }
 }
 
 TEST_CASE("models: quantized matrices stay as they are, and say what their values say", "[model_files]") {
-  // A tiny decoder all of whose rows that are whole blocks are Q8_0, and the others F16.
+  // A tiny decoder whose rows are Q8_0 if they are whole blocks, and F16 otherwise.
   Gguf source = opened<Gguf>(tiny_gguf("qwen2"), stderr_log());
   GgufWriter w;
   for (const Gguf::Field& field : source.fields()) {

@@ -1,4 +1,4 @@
-// What real models say after prompts.
+// Compares texts of real models with stored ones.
 #include <nlohmann/json.hpp>
 
 #include "models/support.hpp"

@@ -1,4 +1,4 @@
-// SmolLM2-135M-Instruct (Allal et al. 2025, arXiv:2502.02737) says what it says in double.
+// SmolLM2-135M-Instruct (Allal et al. 2025, arXiv:2502.02737) gives the tokens that were computed in double.
 #include "models/support.hpp"
 
 #include "text/support.hpp"
@@ -14,11 +14,11 @@ TEST_CASE("SmolLM2 from its GGUF file says what it says in double", "[language_m
   CHECK(model.config().vocabulary == 49152);
   CHECK(model.config().tied);
   CHECK(model.tensors().size() == 272);
-  CHECK(model.bytes() < 97'000'000);  // as in the file
+  CHECK(model.bytes() < 97'000'000);  // the file's type
   const std::vector<Prompt> all = prompts_of("smollm2-greedy.json", 8);
   for (const ops::TestDevice& on : ops::test_devices()) {
     if (on.interpreted || on.word.starts_with("cpu:")) continue;
-    // Software drivers take long for a token, and SwiftShader minutes to compile the kernels of quantized weights.
+    // Software drivers need long for a token, and SwiftShader minutes to compile the kernels of quantized weights.
     const bool is_cpu = on.word == "cpu", is_swiftshader = on.word.find("swiftshader") != std::string::npos;
     const std::span<const Prompt> some = std::span(all).first(is_cpu ? 8 : 2);
     const size_t most = is_cpu ? 24 : 8;

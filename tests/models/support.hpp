@@ -1,4 +1,4 @@
-// Shared by the tests of models in files.
+// Helpers for tests of models in files.
 #pragma once
 
 #include "decoders/tiny.hpp"
@@ -23,7 +23,7 @@ inline Plan plan_of(Device device, const DecoderModel& model, int64_t capacity, 
   return compiled(device, g, weights);
 }
 
-// A conversation with a model: greedy, of one row.
+// A greedy conversation with a model, of one row.
 struct ModelSpeaker : PlanSpeaker {
   ModelSpeaker(Device device, const DecoderModel& model, int64_t capacity, int64_t most,
                const DecoderOptions& options = {})
@@ -31,7 +31,7 @@ struct ModelSpeaker : PlanSpeaker {
   void forget() { past = 0; }
 };
 
-// What a real model says in double, in a file of this folder.
+// The expected text of a real model, computed in double, in a file of this folder.
 struct Prompt {
   std::string text;
   std::vector<int32_t> ids, greedy;
@@ -39,7 +39,7 @@ struct Prompt {
 };
 
 std::vector<Prompt> prompts_of(const char* file, size_t count);
-// Each prompt is followed by what it says, at most `most` tokens, and its largest logits are nearer than `bound`.
+// Checks for each prompt that at most `most` tokens follow as stored, and that the largest logits differ by less than `bound`.
 void check_prompts(const ops::TestDevice& on, const DecoderModel& model, const DecoderOptions& options,
                    std::span<const Prompt> prompts, size_t most, double bound);
 

@@ -36,13 +36,13 @@ std::string_view test_driver() {
   const char* driver = std::getenv("HEED_TEST_DRIVER");
   return driver != nullptr ? driver : "none";
 }
-// SwiftShader's compiler takes minutes for all cases.
+// SwiftShader's compiler would need minutes for all cases.
 bool on_swiftshader() { return test_driver() == "swiftshader"; }
-// Every which file runs with extents below their maxima too: other sizes are other kernels, which drivers take minutes to compile. The
-// CPU device has all of them.
+// Every `which`-th file also runs with extents below their maxima: other sizes use other kernels, which drivers compile for minutes. The
+// CPU device runs all of them.
 size_t step_with_extents() { return on_swiftshader() ? 10 : test_driver() == "none" ? 1 : 4; }
 
-// One file of each system: its case of odd sizes where it has one, else its first.
+// One file of each system: its case of odd sizes if it has one, else its first.
 std::vector<std::string> one_file_of_each_system(const char* folder = kForward) {
   std::map<std::string, std::string, std::less<>> chosen;
   for (const std::string& path : golden_files(folder)) {
@@ -67,7 +67,7 @@ void verify_all(const std::vector<ops::TestDevice>& devices, bool extents, size_
       INFO(result.name << " on " << test.word << ": " << result.detail << " " << said);
       CHECK(result.verdict == goldens::Verdict::Ok);
       CHECK(said.empty());
-      // The largest difference is told with a tensor of the file: "output[7]".
+      // The largest difference is reported with a tensor of the file: "output[7]".
       const std::string worst = result.worst.substr(0, result.worst.find('['));
       CHECK((result.max_abs == 0 ? worst.empty() : file.find(worst) != nullptr));
     }
@@ -104,7 +104,7 @@ TEST_CASE("goldens: gradients of one of each system pass on every device", "[.][
   verify_all(ops::test_devices(), false, 1, one_file_of_each_system(kGradients));
 }
 
-// The quick tier's, since a driver's compiler takes most of the time of the others.
+// The files of the quick tests, since a driver's compiler takes most of the time of the others.
 TEST_CASE("goldens: one of each system passes on every device", "[.][one_golden_each]") {
   verify_all(ops::test_devices(), false, 1, one_file_of_each_system());
 }
@@ -115,7 +115,7 @@ TEST_CASE("goldens: pass with extents below their maxima", "[goldens]") {
 
 namespace {
 
-// What `heed verify` says of a file after a change of `bits` in the last byte of one of its tensors.
+// The result of `heed verify` for a file after flipping `bits` in the last byte of one of its tensors.
 struct Change {
   const char* file;
   const char* tensor;
@@ -128,7 +128,7 @@ goldens::Verdict verdict_on(const Change& change, const char* folder) {
   const SafeTensors file = test::opened<SafeTensors>(path, stderr_log());
   const SafeTensors::Entry* entry = file.find(change.tensor);
   REQUIRE(entry != nullptr);
-  // The mapping is read-only: the change is made in a copy.
+  // The mapping is read-only, so that the change is made in a copy.
   std::vector<std::byte> bytes = read_bytes(path);
   size_t data_bytes = 0;
   const std::byte* data = entry->data.data();
@@ -146,7 +146,7 @@ goldens::Verdict verdict_on(const Change& change, const char* folder) {
 }  // namespace
 
 TEST_CASE("goldens: a wrong expectation is found", "[goldens]") {
-  // A change of any tensor that is compared must make the verdict a failure.
+  // A change of any compared tensor must make the verdict a failure.
   const Change changes[] = {
       {"000_bidirectional_fullpad", "expected"},        {"000_bidirectional_fullpad", "nan_rows", 1},
       {"001_decoder_layer_odd", "expected_cross_attn"}, {"002_causal_seed", "expected_scores"},
@@ -177,7 +177,7 @@ TEST_CASE("goldens: a file of an unknown kind, or with half of what its kind nee
   struct Row {
     const char *from, *to, *why;
   };
-  // Words of the header, each changed for one of the same length.
+  // Words of the header, each replaced by one of the same length.
   const Row rows[] = {{"\"kind\":\"gradients\"", "\"kind\":\"gradienty\"", "kind"},
                       {"\"grad_out\"", "\"grad_owt\"", "grad"},
                       {"\"grad.x\"", "\"grad.y\"", "gradient"},

@@ -116,7 +116,7 @@ TEST_CASE("nn: heads of fused projections are views", "[nn]") {
     REQUIRE(scheduled.status == Status::Ok);
     return test::ops_of(scheduled.schedule);
   };
-  // One product for all projections, then scores, softmax, values and the output projection.
+  // One matmul for all projections, then scores, softmax, values and the output projection.
   const std::vector<Op> own = {Op::Matmul, Op::Matmul, Op::Softmax, Op::Matmul, Op::Matmul};
   CHECK(ops([](Graph& g, Tensor x, Tensor) { g.output("z", nn::self_attention(g, x, "", {.heads = 2})); }) == own);
   const std::vector<Op> other = {Op::Matmul, Op::Matmul, Op::Matmul, Op::Softmax, Op::Matmul, Op::Matmul};
@@ -132,7 +132,7 @@ TEST_CASE("nn: grouped queries are full heads whose keys and values repeat", "[n
   const std::vector<float> x = wave(kTokens * kWidth, 0.7f), wq = wave(kHeads * kHead * kWidth, 1.3f),
                            wk = wave(kGroups * kHead * kWidth, 2.1f), wv = wave(kGroups * kValue * kWidth, 0.9f),
                            wo = wave(kWidth * kHeads * kValue, 1.7f);
-  // Rows of the fused weight: queries, then keys, then values; `repeats` copies of each key and value head.
+  // Rows of the fused weight: queries, then keys, then values, with `repeats` copies of each key and value head.
   const auto fused = [&](int64_t repeats) {
     std::vector<float> rows = wq;
     for (const auto& [part, width] : {std::pair(&wk, kHead), std::pair(&wv, kValue)})
@@ -175,7 +175,7 @@ TEST_CASE("nn: windows, lengths and positions hide what an equal mask hides, als
         const int64_t place = positions[row] + i;
         visible[static_cast<size_t>((b * kTokens + i) * kTokens + j)] =
             j <= place && j + kWindow > place && j < lengths[row];
-        padding[static_cast<size_t>(b * kTokens + j)] = j % 4 == 1;  // left out
+        padding[static_cast<size_t>(b * kTokens + j)] = j % 4 == 1;  // padded
       }
   test::Tensors tensors;
   tensors.add("wqkv.weight", {3 * kWidth, kWidth}, wave(3 * kWidth * kWidth, 1.3f));
@@ -269,7 +269,7 @@ TEST_CASE("nn: dropout acts in training plans, unbiased, and only there", "[nn]"
   CHECK(run(evaluated, 1) == expected);
   CHECK(evaluated.passes().size() == plain.passes().size());
 
-  // All after the softmax is linear, so that the mean over seeds is the result without dropout.
+  // All operations after softmax are linear, so that the mean over seeds equals the result without dropout.
   for (const auto& [attention_dropout, output_dropout] : {std::pair(0.4f, 0.0f), std::pair(0.0f, 0.4f)}) {
     Plan trained = compile(attention_dropout, output_dropout, true);
     constexpr int kSeeds = 4000;

@@ -1,4 +1,4 @@
-// Pre-norm stacks, encoder and decoder, against the formula in double.
+// Pre-norm encoder and decoder stacks, compared with formulas in double.
 #include "harness/setup.hpp"
 
 namespace heed::nn_test {
@@ -9,7 +9,7 @@ constexpr float kEps = 1e-5f;
 
 using Matrix = std::vector<std::vector<double>>;
 
-// Named random weights, made on first use.
+// Named random weights, created at first use.
 struct Model : test::Tensors {
   uint32_t state = 12345;
 

@@ -1,4 +1,4 @@
-// The reader of ONNX files on damaged and hostile ones.
+// The reader of ONNX files, with damaged and hostile files.
 #include "onnx/models.hpp"
 
 #include "harness/counting.hpp"
@@ -11,7 +11,7 @@ namespace {
 struct BadModel {
   const char* what;
   Proto model;
-  std::vector<const char*> words;  // all of them are in the message
+  std::vector<const char*> words;  // texts that the message must contain
   Status status = Status::InvalidFile;
 };
 
@@ -219,7 +219,7 @@ void check_refused(const BadModel& bad, std::string_view folder = "") {
   for (const char* word : bad.words) CHECK_THAT(r.messages[0], holds(word));
 }
 
-// A small model with a part of each kind.
+// A small model with every kind of part.
 std::string sound_model() {
   const Proto inner = Proto().message(1, node_proto("in", "Neg", {"x"}, {"z"})).message(12, Proto().text(1, "z"));
   Proto node = node_proto("n", "Op", {"x", "", "w"}, {"y"});
@@ -267,7 +267,7 @@ TEST_CASE("onnx file: every prefix of a model is refused, or is one with less in
   for (size_t n = 0; n < whole.size(); ++n) {
     INFO(n << " bytes");
     const ModelRead r = read_onnx(whole.substr(0, n), folder.path());
-    // A model without its function is one, too.
+    // Another such model, without its function.
     if (r.status == Status::Ok) CHECK(r.model.functions.empty());
     CHECK(r.messages.size() == (r.status == Status::Ok ? 0 : 1));
   }

@@ -1,5 +1,5 @@
-// Hidden: ONNX files of a folder on every device, beside outputs that are stored for them. table.py runs it, and prints what it says:
-// `TABLE model device ratio message`, where the ratio is that of the worst error to what its tolerance allows.
+// Hidden: runs the ONNX files of a folder on every device, and compares with stored outputs. table.py runs this test and formats its
+// output: `TABLE model device ratio message`, where the ratio is the worst error divided by its tolerance.
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -32,10 +32,10 @@ class ModelFile {
       if (entry.name.starts_with("in.")) cases_.insert(entry.name.substr(3, entry.name.find('.', 3) - 3));
   }
 
-  // The worst ratio of all cases, or of a small one; or why there is none.
+  // The worst ratio of all cases, or of a small one; or the reason why there is none.
   double run(Device device, bool one_case, std::string* why) {
     double worst = 0;
-    // A graph for each choice of dims that are 0, as those of a cache before the first token are.
+    // A graph for each choice of dims that are 0, such as those of a cache before the first token.
     std::map<std::set<std::string>, std::vector<std::string>> groups;
     for (const std::string& one : one_case ? smallest() : cases_) groups[empty_dims(one)].push_back(one);
     for (const auto& [empty, cases] : groups) {

@@ -1,4 +1,4 @@
-// Graphs of ONNX files: what they compute, which sizes they find, and what they refuse.
+// Graphs of ONNX files: their results, inferred sizes, and errors.
 #include <cmath>
 
 #include <heed/onnx.hpp>
@@ -22,7 +22,7 @@ Plan plan_of(Imported& file) {
   return compiled(device, file.graph, weights);
 }
 
-// x [batch, seq, 4] as heads by shapes that the file computes, and back, times a weight: the way exporters write attention.
+// Splits x [batch, seq, 4] into heads by shapes that the file computes, and joins them again, times a weight, as exporters write attention.
 Proto heads_model() {
   Proto graph;
   graph.message(11, value_proto("x", ElementType::F32, {"batch", "seq", "4"}))
@@ -93,7 +93,7 @@ TEST_CASE("onnx: a file tells of its inputs, outputs, operators and weights", "[
 
 namespace {
 
-// Queries, keys and values of x as heads, perhaps not quite.
+// Queries, keys and values of x as heads, with variations that prevent fusion.
 struct Heads {
   bool has_bias = true, last_has_bias = true, shares_weight = false, gives_product = false, reshapes = true,
        scales = false;
@@ -219,7 +219,7 @@ TEST_CASE("onnx: two names of one size become one, and a sum of sizes is known",
   file->messages.refused(
       file->model.find_extents(file->graph, std::span(shapes).first(2), file->messages.log(), &extents),
       Status::ShapeMismatch, "'mask' is missing");
-  // A graph of its own where nothing is before.
+  // A separate graph for an empty cache.
   const OnnxExtent none[] = {{"before", 0}};
   const auto first = imported(model_proto(graph), {.extents = none, .largest = 4});
   Plan start = plan_of(*first);
@@ -233,7 +233,7 @@ TEST_CASE("onnx: two names of one size become one, and a sum of sizes is known",
   for (size_t i = 0; i < 4; ++i) CHECK(made[i] == x[i] * short_mask[i]);
 }
 
-// x[:, c:] = 2 x[:, c:], as exporters write it: places of two ranges, and ScatterND.
+// x[:, c:] = 2 x[:, c:], as exporters write it: indices from two ranges, and ScatterND.
 TEST_CASE("onnx: places that ranges make are a slice", "[onnx]") {
   Proto graph;
   graph.message(11, value_proto("x", ElementType::F32, {"a", "b"}))
@@ -436,7 +436,7 @@ TEST_CASE("onnx: each operator stands once in the table", "[onnx]") {
   for (const onnx::Operator& row : all) CHECK(onnx::find_operator(row.name)->import == row.import);
 }
 
-// Nodes of which most are computed when the graph is built, from numbers of the file.
+// Nodes of which most are folded when the graph is built, from constants of the file.
 Proto known_model() {
   Proto graph;
   graph.message(11, value_proto("x", ElementType::F32, {"n", "6"}))

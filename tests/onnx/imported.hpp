@@ -1,4 +1,4 @@
-// Models with the graphs that are made of them.
+// Models with their imported graphs.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ inline Proto integers_proto(std::string_view name, const std::vector<int64_t>& d
   return tensor_proto(name, ElementType::I64, dims)
       .text(9, {reinterpret_cast<const char*>(values.data()), 8 * values.size()});
 }
-// A node with attributes of whole numbers.
+// A node with integer attributes.
 inline Proto with(Proto node, std::string_view name, int64_t value) {
   return node.message(5, attribute_proto(name, 2).integer(3, value));
 }
@@ -44,7 +44,7 @@ inline std::unique_ptr<Imported> imported(const Proto& model, const OnnxOptions&
   return made;
 }
 
-// Changes a few bytes of a file. Whether it is still one that becomes a graph; if not, one line says why.
+// Changes a few bytes of a file. Returns whether it still imports; otherwise the log must have one line with the reason.
 inline bool builds_changed(std::string bytes, ops::Random& r, bool has_states) {
   for (int64_t edits = 1 + r.below(2); edits > 0; --edits) {
     const auto at = static_cast<size_t>(r.below(static_cast<int64_t>(bytes.size())));

@@ -1,4 +1,4 @@
-// The reader of ONNX files on sound ones: every encoding of values, and everything that a model's parts say.
+// The reader of ONNX files, with valid files: every encoding of values, and every part of a model.
 #include "onnx/models.hpp"
 
 #include "harness/files.hpp"
@@ -27,14 +27,14 @@ const FileTensor& first_tensor(const ModelRead& r) {
   return r.model.graph.initializers[0];
 }
 
-// Whether values lie in the file itself.
+// Whether values are inside the file.
 bool is_in_file(const ModelRead& r, const FileTensor& tensor) {
   const std::less_equal<const std::byte*> not_behind;
   return not_behind(r.bytes.data(), tensor.data.data()) &&
          not_behind(tensor.data.data() + tensor.data.size(), r.bytes.data() + r.bytes.size());
 }
 
-// Three values of a type: what is written into the field that has its numbers, and what is to be read.
+// Three values of a type: the bytes in the field for its numbers, and the expected result.
 struct Encoding {
   ElementType type;
   uint32_t field;
@@ -148,8 +148,8 @@ TEST_CASE("onnx file: values in files beside the model", "[onnx]") {
   CHECK(text_of(tensors[1].data) == "89abcdefghij");
   CHECK(text_of(tensors[2].data) == "ABCDEFGHIJKL");
   CHECK(tensors[3].data.empty());
-  CHECK(tensors[0].keeps == tensors[1].keeps);  // one file, by one path
-  // The file stays while a tensor does.
+  CHECK(tensors[0].keeps == tensors[1].keeps);  // one mapping for each path
+  // The mapping lives as long as a tensor uses it.
   FileTensor kept;
   {
     const ModelRead once = read_onnx(model_of(elsewhere_proto("weights.bin", "4", "12")), folder.path());
@@ -240,7 +240,7 @@ TEST_CASE("onnx file: functions, and graphs that read values around them", "[onn
                           .message(5, Proto().text(1, "q").text(21, "beta").integer(20, 5)));
   Proto graph;
   for (const char* name : {"x", "y"}) graph.message(11, value_proto(name, ElementType::F32, {}));
-  // Eight graphs, each in a node of the other, of which the innermost reads an input of the outermost.
+  // Eight nested graphs, of which the innermost reads an input of the outermost.
   Proto inner =
       Proto().message(1, node_proto("deepest", "Add", {"x", "m0"}, {"o8"})).message(12, Proto().text(1, "o8"));
   for (int level = 7; level >= 1; --level) {
@@ -262,7 +262,7 @@ TEST_CASE("onnx file: functions, and graphs that read values around them", "[onn
   CHECK((read.inputs[0] == "a" && read.outputs[0] == "b" && read.attributes[0] == "alpha"));
   CHECK((read.defaults[0].name == "beta" && read.defaults[0].number == 2.0f));
   CHECK(read.nodes[0].find("p")->reference == "alpha");
-  // One more is too deep.
+  // One more level is too deep.
   Proto deeper =
       Proto().message(1, node_proto("", "If", {"y"}, {"z"}).message(5, attribute_proto("then", 5).message(6, inner)));
   Proto outer;
@@ -288,7 +288,7 @@ TEST_CASE("onnx file: a file by PyPI's onnx", "[onnx]") {
   REQUIRE(graph.inputs.size() == 1);
   CHECK((graph.inputs[0].dims[0].symbol == "batch" && graph.inputs[0].dims[1].size == 3 &&
          graph.inputs[0].dims[2].size == -1));
-  // The same values by the field of their type, and raw.
+  // The same values in the type's field, and as raw bytes.
   REQUIRE(graph.initializers.size() == 26);
   for (size_t i = 0; i < 26; i += 2) {
     const FileTensor &listed = graph.initializers[i], &raw = graph.initializers[i + 1];

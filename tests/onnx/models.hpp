@@ -1,4 +1,4 @@
-// Writes ONNX files, sound and unsound ones: fields as they are given, with the numbers that onnx.proto has for them.
+// Writes ONNX files, valid and invalid: fields with the numbers of onnx.proto.
 #pragma once
 
 #include <initializer_list>
@@ -13,7 +13,7 @@
 
 namespace heed::test {
 
-// A message of protobuf. What it is called here says which message of the standard it is to be.
+// A protobuf message. The alias names the standard's message.
 class Proto {
  public:
   Proto& text(uint32_t field, std::string_view value) {
@@ -75,7 +75,7 @@ inline Proto tensor_proto(std::string_view name, ElementType type, const std::ve
   return tensor.integers(1, dims).integer(2, static_cast<int64_t>(type)).text(8, name);
 }
 inline Proto pair_proto(std::string_view key, std::string_view value) { return Proto().text(1, key).text(2, value); }
-// A tensor whose values lie in a file.
+// A tensor whose values are in an external file.
 inline Proto elsewhere_proto(std::string_view location, std::string_view offset, std::string_view length,
                              const std::vector<int64_t>& dims = {3}) {
   Proto tensor = tensor_proto("w", ElementType::F32, dims);
@@ -91,7 +91,7 @@ inline Proto node_proto(std::string_view name, std::string_view op, std::initial
   return Proto().texts(1, inputs).texts(2, outputs).text(3, name).text(4, op);
 }
 
-// A size is a number, or a symbol's name.
+// A size is a number or a symbol.
 inline Proto value_proto(std::string_view name, ElementType type, std::initializer_list<const char*> sizes) {
   Proto shape, tensor;
   for (const std::string_view size : sizes) {
@@ -102,15 +102,15 @@ inline Proto value_proto(std::string_view name, ElementType type, std::initializ
   return Proto().text(1, name).message(2, Proto().message(1, tensor));
 }
 
-// A model of operators of version 17 with this graph.
+// A model with this graph, of opset 17.
 inline Proto model_proto(const Proto& graph) {
   return Proto().integer(1, 8).text(2, "heed").message(7, graph).message(8, Proto().text(1, "").integer(2, 17));
 }
-// A model whose one initializer is this.
+// A model with this single initializer.
 inline Proto model_of(const Proto& tensor) { return model_proto(Proto().text(2, "g").message(5, tensor)); }
 
 struct ModelRead {
-  std::vector<std::byte> bytes;  // kept alive for `model`; no byte to spare, so that a sanitizer sees reads behind them
+  std::vector<std::byte> bytes;  // kept alive for `model`; its size is exact, so that sanitizers detect overruns
   onnx::ModelFile model;
   Status status = Status::Ok;
   std::vector<std::string> messages;

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Exports models from this machine's PyTorch, with what PyTorch computes by them in f64.
+"""Exports models from this machine's PyTorch, with the results that PyTorch computes in f64.
 
     pytorch.py FOLDER
 
-NAME.onnx and NAME.npz, for `heed onnx NAME.onnx --check NAME.npz`, and NAME.json of one case, for samples/godot/tests/model.gd: an encoder, a
-small ViT, the policy of samples/godot after one step of training, and what the Python of include/heed/guide/from_onnx.md writes.
+Writes NAME.onnx and NAME.npz, for `heed onnx NAME.onnx --check NAME.npz`, and NAME.json with one case, for
+samples/godot/tests/model.gd: an encoder, a small ViT, the policy of samples/godot after one step of training, and the files of the
+Python in include/heed/guide/from_onnx.md.
 """
 import copy
 import json
@@ -25,7 +26,7 @@ import policy as crowd  # noqa: E402
 
 
 class Encoder(nn.Module):
-    """Tokens [batch, length], and which of them count, to vectors of length 1 [batch, 32]."""
+    """Maps tokens [batch, length], with a mask of valid ones, to vectors of length 1 [batch, 32]."""
 
     def __init__(self):
         super().__init__()
@@ -36,7 +37,7 @@ class Encoder(nn.Module):
     def forward(self, ids, counts):
         places = torch.arange(ids.shape[1], device=ids.device)
         x = self.words(ids) + self.places(places)
-        # As in training, so that the export has operators and not the fused layer of inference.
+        # In training mode the export has single operators and not the fused inference layer.
         for one in self.layers.layers:
             x = x + one._sa_block(one.norm1(x), None, ~counts)
             x = x + one._ff_block(one.norm2(x))
@@ -46,7 +47,7 @@ class Encoder(nn.Module):
 
 
 class ViT(nn.Module):
-    """Images [batch, 3, 16, 16] to scores of 5 classes."""
+    """Maps images [batch, 3, 16, 16] to scores of 5 classes."""
 
     def __init__(self):
         super().__init__()
@@ -73,7 +74,7 @@ def tokens(batch, length):
 
 
 def write(folder, name, model, cases, output, dims):
-    """One file of each kind. `dims`: the names of dims by input and output."""
+    """Writes one file of each kind. `dims`: the names of dims by input and output."""
     inputs = list(cases[0])
     torch.onnx.export(model.eval(), tuple(cases[0].values()), folder / f"{name}.onnx", input_names=inputs, output_names=[output],
                       dynamic_axes=dims, opset_version=14)

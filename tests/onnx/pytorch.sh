@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Exports models from Debian's PyTorch (pytorch.py), and compares what heed gives on every device that is there with what PyTorch gave.
-#   pytorch.sh HEED FOLDER    HEED: the program; FOLDER: where the files go and stay
-# Exit code 3: there is no PyTorch here.
+# Exports models from Debian's PyTorch (pytorch.py), and compares heed's results on every device with PyTorch's.
+#   pytorch.sh HEED FOLDER    HEED: the program; FOLDER: where the files are written
+# Exit code 3: PyTorch is not installed.
 set -euo pipefail
 
 heed=${1:?usage: pytorch.sh HEED FOLDER} folder=${2:?no folder}

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the ONNX standard's tests of single operators through heed.onnx, on every device that is there.
+"""Runs the ONNX standard's tests of single operators through heed.onnx, on every device.
 
-  run.py            one line for each operator, "ok Add: 5 right, 3 type": cases that are right, and why others are refused: the operator,
-                    its type, rank or attribute, or shapes that hang on data; "FAIL ..." where a result is wrong, or the counts are not
-                    those of counts.txt
+  run.py            prints one line for each operator, "ok Add: 5 right, 3 type": the number of right cases, and why others are
+  refused: the
+                    operator, its type, rank or attribute, or data-dependent shapes; "FAIL ..." if a result is wrong, or the counts
+                    differ from counts.txt
   run.py --update   writes counts.txt
-  run.py NAME...    only cases whose names hold one of these, with what is wrong and why
+  run.py NAME...    only cases whose names contain one of these, with errors and reasons
 
 Cases that write an operator out as others ("..._expanded") are not run.
 """
@@ -26,16 +27,16 @@ from onnx.backend.test.case.node import collect_testcases  # noqa: E402
 
 COUNTS = pathlib.Path(__file__).with_name("counts.txt")
 LOADER = os.environ.get("HEED_VULKAN_LOADER")
-# Why heed refuses a case: the first word whose text is in the message.
+# Why heed refuses a case: the first word whose text occurs in the message.
 WORDS = {"no operator": "operator", "of type": "type", "DTypeMismatch": "type", "must be f32": "type", "dims; 6 are": "rank",
          "at most": "rank", "ShapeMismatch": "rank", "no elements": "shape", "depends on data": "shape", "must be at least 1": "shape"}
-# Beside the case's own tolerance: of results that are near 0, and of types that round them.
+# Tolerance in addition to the case's own, for results near 0 and for rounded types.
 ABSOLUTE, RELATIVE = 2e-6, {"float16": 2e-3, "bfloat16": 1.6e-2}
-# Inputs that are constants of a file which anybody exported, such as axes: they become initializers.
+# Inputs that are constants in every exported file, such as axes: they become initializers.
 PARAMETERS = {"Reshape": [1], "Expand": [1], "Tile": [1], "Unsqueeze": [1], "Squeeze": [1], "Split": [1], "TopK": [1], "CumSum": [1],
               "Trilu": [1], "OneHot": [1, 2], "Slice": [1, 2, 3, 4], "Pad": [1, 2, 3], "ConstantOfShape": [0], "Range": [0, 1, 2],
               "Dropout": [1, 2], "Resize": [1, 2, 3]}
-OLDEST = 7  # what older cases say is the same there
+OLDEST = 7  # older cases test the same there
 
 
 def as_array(value):
@@ -50,7 +51,7 @@ def cases():
 
 
 def difference(found, expected, case):
-    """What is wrong with a result, or "". heed has no rank 0, and neither bool nor int64: masks are u8, and indices i32."""
+    """What is wrong with a result, or "". heed has no rank 0, bool or int64: masks are u8, and indices i32."""
     if expected.ndim == 0:
         found = found.reshape(())
     if found.shape != expected.shape:
@@ -66,7 +67,7 @@ def difference(found, expected, case):
 
 
 def file_of(case, node):
-    """The bytes of a case as a file, its inputs and what they should become, or the word why there are none."""
+    """A case as the bytes of a file, its inputs and expected outputs; or the reason why it cannot be run."""
     model = onnx.ModelProto()
     model.CopyFrom(case.model)
     for opset in model.opset_import:
@@ -117,7 +118,7 @@ def main():
         found = [f"{case.name} on {word}: {text}" for word, device in devices.items() for text in [check(case, file, device)] if text]
         counts[node.op_type]["wrong" if found else "right"] += 1
         wrong[node.op_type] += found
-    # Operators of which nothing runs come together.
+    # Operators without any running case are listed together.
     for op in [op for op in counts if not asked and not counts[op]["right"] + counts[op]["wrong"]]:
         counts["others"] += counts.pop(op)
     lines = {op: ", ".join(f"{count} {word}" for word, count in sorted(counts[op].items(), key=lambda c: (c[0] != "right", c[0]))) for op in sorted(counts)}

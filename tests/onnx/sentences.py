@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares the sentence vectors of an ONNX file, which samples/search/bert_onnx.py makes of a BERT model, with those of heed.TextEncoder,
-on every device that is there.
+"""Compares the sentence vectors of an ONNX file, which samples/search/bert_onnx.py makes from a BERT model, with those of
+heed.TextEncoder, on every device.
 
   sentences.py FOLDER...    folders of models in Hugging Face's layout
 """
@@ -19,7 +19,7 @@ import bert_onnx  # noqa: E402
 
 LOADER = os.environ.get("HEED_VULKAN_LOADER")
 TEXTS = ["Where can I buy a sword?", "where", "The blacksmith at the market sells axes, and he sharpens old ones for a silver coin.", "42"]
-MOST = 3e-6  # of vectors of length 1
+MOST = 3e-6  # largest difference of vectors of length 1
 
 
 def model_of(folder):
@@ -28,7 +28,7 @@ def model_of(folder):
 
 
 def batch_of(encoder, texts):
-    """Ids, which are kept, and types [batch, tokens]."""
+    """Ids, mask and types [batch, tokens]."""
     rows = [encoder.tokens(text) for text in texts]
     ids = np.zeros((len(rows), max(map(len, rows))), np.int32)
     keep = np.zeros_like(ids)

@@ -1,4 +1,4 @@
-// Inputs and outputs of ONNX files that are states: what they keep from step to step, and which cannot be one.
+// Inputs and outputs of ONNX files as states: their values from step to step, and pairs that cannot be a state.
 #include <heed/onnx.hpp>
 
 #include "harness/devices.hpp"
@@ -12,8 +12,8 @@ namespace {
 
 constexpr int64_t kWidth = 4, kPast = 9, kNew = 3, kBatch = 3, kRows = kPast + kNew;
 
-// x [batch, seq, 4] with positions that count from the past on, one attention under a mask over past and new, and one of zeros for the past
-// and others for what is new, as Llama's. Keys and values are caches.
+// x [batch, seq, 4] with positions that count from the past on; one attention with a mask over past and new keys, and one whose mask is
+// built like Llama's, from zeros for the past and a triangle for new keys. Keys and values are caches.
 Proto decoder_model() {
   Proto graph;
   graph.message(11, value_proto("x", ElementType::F32, {"batch", "seq", "4"}))
@@ -77,7 +77,7 @@ Proto attention_model() {
   return model_proto(graph);
 }
 
-// One model as a graph with a State, and as one whose caches travel.
+// One model as a graph with a State, and as one whose caches are inputs and outputs.
 class Steps {
  public:
   Steps(const Proto& model, Device device, std::vector<int64_t> cache_shape)
@@ -101,8 +101,8 @@ class Steps {
     state_ = state_of(plan_);
   }
 
-  // x and the mask of `batch` rows and `fresh` tokens behind those that there are. A plan of its own runs single tokens: it shares the State,
-  // since as many rows fit there.
+  // x and the mask for `batch` rows and `fresh` tokens after the earlier ones. A separate plan runs single tokens: it shares the State,
+  // since the capacity is equal.
   void step(int64_t batch, int64_t fresh, uint32_t seed) {
     std::vector<int64_t> of_x = whole_, of_past = whole_;
     of_x[0] = of_past[0] = batch;
@@ -165,7 +165,7 @@ class Steps {
     return compiled(device, file.graph, weights);
   }
 
-  // What the State holds of the first rows of a batch, as far as it is written.
+  // The contents of the State for the first rows of a batch, as far as they are written.
   std::vector<float> rows(const std::string& name, const std::vector<int64_t>& dims) const {
     size_t all = 1;
     for (const int64_t dim : whole_) all *= static_cast<size_t>(dim);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs decoders of a folder of ONNX files for a few steps on every device that is there, with their caches in a State and with caches that
-travel, and compares what they say: "ok|FAIL model device: worst difference".
+"""Runs decoders of a folder of ONNX files for a few steps on every device, with their caches in a State and with caches that travel
+through the host, and compares the outputs: "ok|FAIL model device: worst difference".
 
   steps.py FOLDER    models with inputs past_... and outputs present_...; others are left out
 """
@@ -13,11 +13,11 @@ import numpy as np
 import heed
 
 LOADER = os.environ.get("HEED_VULKAN_LOADER")
-MOST, BATCH, SOURCE, IDS = 16, 2, 6, 90  # of each dim; of inputs of another attention, which stay in the State, too
+MOST, BATCH, SOURCE, IDS = 16, 2, 6, 90  # size of each dim; inputs of cross attention also stay in the State
 
 
 def array_of(port, sizes, random):
-    """Zeros without elements for a cache, random numbers for others."""
+    """Empty arrays for a cache, random numbers for others."""
     shape = [dim if isinstance(dim, int) else sizes[dim] for dim in port.dims]
     return random.standard_normal(shape).astype(np.float32)
 
@@ -31,7 +31,7 @@ def input_of(name, shape, past, random):
 
 
 def difference(path, device):
-    """The largest between both ways, or None for a model without a cache."""
+    """The largest difference between both ways, or None for a model without a cache."""
     free = heed.onnx.load(path, device, largest=MOST)
     if not free.caches:
         return None

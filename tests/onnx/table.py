@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the ONNX files of a folder on every device, and prints a table in Markdown: models, devices, and the worst error of all stored outputs
-over what its tolerance allows (1e-4 + 1e-4 |y|), so that anything up to 1 is right; or why heed refuses the file.
+"""Runs the ONNX files of a folder on every device, and prints a table in Markdown: models, devices, and the worst error of all
+stored outputs divided by its tolerance (1e-4 + 1e-4 |y|), so that at most 1 is right; or the reason why heed refuses the file.
 
   table.py FOLDER [--programs BUILD] [--only NAME,NAME] [--drivers none,lavapipe-256,swiftshader,interpreter]
 
-FOLDER has NAME.onnx and NAME.npz with in.CASE.INPUT and out.CASE.OUTPUT. BUILD (default: build) has tests/heed_tests, which does the work
-(files_test.cpp). The interpreter runs one small case of each model. Exit code: 1 if a result is wrong. Needs numpy.
+FOLDER has NAME.onnx and NAME.npz with in.CASE.INPUT and out.CASE.OUTPUT. BUILD (default: build) has tests/heed_tests, which runs
+the models (files_test.cpp). The interpreter runs one small case of each model. Exit code: 1 if a result is wrong. Needs numpy.
 """
 import argparse
 import json
@@ -41,7 +41,7 @@ def write_safetensors(path, arrays):
 
 
 def run(driver, folder, program):
-    """(model, ratio, message) of a driver's device, and the seconds it took."""
+    """(model, ratio, message) for a driver's device, and the seconds it took."""
     word, devices = DRIVERS[driver]
     command = [str(ROOT / "tests/drivers/with.sh"), "none" if driver == "interpreter" else driver, str(program), "[.onnx-files]"]
     env = {**os.environ, "HEED_ONNX_FILES": str(folder), "HEED_TEST_DEVICES": devices}
@@ -51,7 +51,7 @@ def run(driver, folder, program):
     if not rows:
         print(f"{word} is not to be had: {(done.stderr or done.stdout).strip()[-200:]}", file=sys.stderr)
     found = {}
-    for model, device, ratio, message in rows:  # of the CPU's sets of instructions: the worst
+    for model, device, ratio, message in rows:  # the worst of the CPU's instruction sets
         known = found.get(model)
         if known is None or not known[0] >= float(ratio):
             found[model] = (float(ratio), message)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes witness.onnx with PyPI's onnx (1.23.2): what model_file_test.cpp reads of a file that heed's tests did not write.
+"""Writes witness.onnx with PyPI's onnx (1.23.2), so that model_file_test.cpp also reads a file that heed's tests did not write.
 
     witness.py [FILE]
 """

@@ -4,7 +4,7 @@
 namespace heed::ops {
 namespace {
 
-// Values come from a small set, so that most rows have ties: the first largest wins.
+// Values come from a small set, so that most rows have ties. The first of the largest elements is the result.
 Case rows_case(const Sizes& shape, int64_t different) {
   return {text_of(shape) + " of " + std::to_string(different) + " values", [=](Trial& t) {
             t.graph.output("y", t.graph.argmax(t.input("x", shape_of(shape))));

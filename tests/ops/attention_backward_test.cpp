@@ -1,4 +1,4 @@
-// The fused gradient of attention against sums in double.
+// The fused gradient of attention, against sums in double.
 #include "graph/build/attention_backward.hpp"
 #include "graph/build/build.hpp"
 
@@ -20,14 +20,14 @@ struct Sample {
   bool padding = false, padding_keeps = false, mask = false, mask_keeps = false, bias = false;
   std::optional<float> fill = {};
   float dropout = 0.0f;
-  bool extents = false;  // the sizes are the maxima of extents; runs are smaller, too
-  bool turned = false;   // upstream and keys lie in memory in another order
-  bool narrow = false;   // also with storage of 16 bits
+  bool extents = false;  // sizes are the maxima of extents; some runs are smaller
+  bool turned = false;   // the upstream gradient and the keys are permuted in memory
+  bool narrow = false;   // also with 16-bit storage
   bool of_query = true, of_key = true, of_value = true, of_bias = false;
-  Sizes bias_shape = {};  // without: heads, queries and keys
+  Sizes bias_shape = {};  // the bias has no dims of heads, queries or keys
 };
 
-// The values with which a sample runs.
+// The values of a sample.
 struct Given {
   Array q, k, v, upstream;
   Array padding, mask, bias;
@@ -37,13 +37,13 @@ struct Gradients {
   Array query, key, value, bias;
 };
 
-// Adds terms, whose magnitudes bound the error of an f32 sum of them.
+// Adds summands. Their magnitudes bound the error of an f32 sum.
 void add_term(Array* sums, int64_t at, double term, double magnitude) {
   sums->at(at) += term;
   sums->err(at) += 4 * kUnit * std::abs(magnitude) + 1e-12;
 }
 
-// `unit`: how far the stored output may be off, as a share of it.
+// `unit`: the relative rounding error of the stored output.
 Gradients reference(const Sample& s, const Given& given, const SoftmaxReference& softmax_options, uint32_t seed,
                     double unit) {
   const int64_t group = s.of.heads / s.of.key_heads, batch = given.q.shape[0], n = given.q.shape[2],
@@ -68,7 +68,7 @@ Gradients reference(const Sample& s, const Given& given, const SoftmaxReference&
   const Array weights = softmax(scores, options);
   options.bias = nullptr;
   options.masked_fill = {};
-  const Array visible = softmax(zeros, options);  // more than 0 where nothing hides the key
+  const Array visible = softmax(zeros, options);  // above 0 if nothing hides the key
   const Array factors = s.dropout > 0.0f ? dropout(filled(scores.shape, 1.0), static_cast<double>(s.dropout), seed, 0)
                                          : filled(scores.shape, 1.0);
   Array steep(scores.shape);
@@ -89,7 +89,7 @@ Gradients reference(const Sample& s, const Given& given, const SoftmaxReference&
   for_all([&](int64_t b, int64_t h, int64_t g, int64_t i, int64_t j, int64_t at) {
     const auto row = static_cast<size_t>(at / m);
     const double weight = weights.at(at), dropped = weight * factors.at(at);
-    // Scores are off by some units, of which weights are off as many.
+    // Scores are off by some units, which makes the weights off by as many.
     const double logit = 1.0 + std::abs(scale) * static_cast<double>(s.of.d_k) * 4.0;
     for (int64_t d = 0; d < s.of.d_v; ++d) {
       const double term = dropped * given.upstream.at(at4(given.upstream, b, h, i, d));
@@ -113,7 +113,7 @@ Gradients reference(const Sample& s, const Given& given, const SoftmaxReference&
   return made;
 }
 
-// A gradient of all scores summed over what a bias of this shape is broadcast to.
+// The gradient of a bias of this shape: the gradient of all scores, summed over the broadcast dims.
 Array summed_to_bias(const Array& all, const Sizes& shape) {
   Array sums(shape);
   for (int64_t i = 0; i < all.size(); ++i) {
@@ -130,7 +130,7 @@ Array summed_to_bias(const Array& all, const Sizes& shape) {
   return sums;
 }
 
-// Some keys are hidden, of the first row of the batch all.
+// Hides some keys, and in the first row of the batch all.
 Array mask_of(const Sizes& shape, uint64_t seed, bool keeps) {
   Array mask = uniform(shape, seed, 0.0, 1.0);
   const int64_t first = mask.size() / shape[0];
@@ -291,7 +291,7 @@ TEST_CASE("attention_backward on every device", "[ops]") {
   check(narrow);
 }
 
-// Few threads take heads one after the other; for many, heads are cut.
+// With few threads each thread computes whole heads; with many, heads are split.
 TEST_CASE("attention_backward gives the same bits on any number of threads", "[ops][cpu]") {
   Graph g;
   const Tensor q = g.input("q", {1, 4, 150, 24}), k = g.input("k", {1, 2, 170, 24}), v = g.input("v", {1, 2, 170, 40}),

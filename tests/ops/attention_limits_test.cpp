@@ -1,4 +1,4 @@
-// Attention where numbers end: biases near the largest f32, and heads so wide that no kernel gives their log-sum-exp.
+// Attention at the limits: biases near the largest f32, and heads so wide that no kernel returns their log-sum-exp.
 #include "harness/catch.hpp"
 #include "harness/devices.hpp"
 #include "harness/trial.hpp"
@@ -6,8 +6,7 @@
 namespace heed::ops {
 namespace {
 
-// Biases so large that a factor would make them infinite. One key of a query is far above all others, and has all of
-// the weight.
+// Biases so large that a scale factor would make them infinite. One key of each query is far above all others and has all of the weight.
 Case far_bias_case(int64_t queries) {
   return {"biases of 1e38, " + std::to_string(queries) + " queries",
           [queries](Trial& t) {

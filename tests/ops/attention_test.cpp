@@ -12,20 +12,20 @@ struct Attention {
   bool keep = false;
   std::optional<double> fill = {}, scale = {};
   float dropout = 0.0f;
-  bool infinite = false;  // some of the bias, and all of its first row, is -inf
+  bool infinite = false;  // some of the bias, and its whole first row, is -inf
   bool weights = false;
   bool log_sum_exp = false;
-  int64_t group = 1;     // heads of queries that share one head of keys and values
-  bool strange = false;  // some keys have values that are infinite or NaN
+  int64_t group = 1;     // query heads that share one head of keys and values
+  bool strange = false;  // values of some keys are infinite or NaN
   int64_t window = 0, window_ahead = 0;
-  bool lengths = false, positions = false;  // rows of the batch differ
-  std::optional<DType> narrow = {};         // type of keys and values beside queries of f32
+  bool lengths = false, positions = false;  // lengths and positions differ by row of the batch
+  std::optional<DType> narrow = {};         // type of keys and values, with queries of f32
   double softcap = 0.0;
   Scores scores = Scores::None;
 
-  // Scores behind the softcap are made of stored ones where these are a result.
+  // If scores are an output, those behind the softcap are computed from the stored ones.
   bool stores_scores() const { return softcap == 0.0 || scores != Scores::None || log_sum_exp; }
-  // Whether Vulkan devices run it fused, so that keys behind the lengths are not read.
+  // Whether Vulkan devices run it fused, so that they do not read keys beyond the lengths.
   bool leaves_rest() const { return lengths && !weights && softcap == 0.0 && scores == Scores::None; }
 };
 
@@ -55,7 +55,7 @@ std::string name_of(const Attention& a) {
   return text;
 }
 
-// Masks as bytes. They hide all keys in the first row of a mask and in batch 1 of a padding.
+// Masks as bytes. They hide all keys in the first row of a mask, and in batch 1 of a padding mask.
 Array mask_bytes(const Sizes& shape, uint64_t seed, bool keep, bool padding) {
   Array mask = uniform(shape, seed);
   for (int64_t i = 0; i < mask.size(); ++i) {
@@ -65,14 +65,14 @@ Array mask_bytes(const Sizes& shape, uint64_t seed, bool keep, bool padding) {
   return mask;
 }
 
-// Numbers of rows of a batch, which begin anew where there are more rows.
+// One number for each row of a batch, repeated if there are more rows.
 Array row_numbers(int64_t batch, const std::vector<int64_t>& list) {
   Array x({batch});
   for (int64_t b = 0; b < batch; ++b) x.at(b) = static_cast<double>(list[static_cast<size_t>(b) % list.size()]);
   return x;
 }
 
-// Gives the rows behind the lengths of x [B, heads, keys, width] this value.
+// Sets the rows of x [B, heads, keys, width] beyond the lengths to this value.
 void fill_rest(Array* x, const Array& lengths, double value) {
   const int64_t keys = x->dim(1), per_batch = x->size() / x->shape[0];
   for (int64_t i = 0; i < x->size(); ++i)
@@ -123,7 +123,7 @@ struct Inputs : HiddenKeys {
   }
 };
 
-// Makes every third column in the values of every fifth key infinite or NaN.
+// Sets every third column of the values of every fifth key to infinity or NaN.
 void make_strange(Array* v) {
   const double kinds[] = {INFINITY, NAN, -INFINITY};
   for (int64_t i = 0; i < v->size(); ++i) {
@@ -132,7 +132,7 @@ void make_strange(Array* v) {
   }
 }
 
-// weights x v, where a weight of 0 gives 0 for any value.
+// weights x v, where a weight of 0 contributes 0 for any value.
 Array mix_values(const Array& weights, const Array& v) {
   const auto is_finite = [](double x) { return std::isfinite(x); };
   if (std::all_of(v.value.begin(), v.value.end(), is_finite)) return matmul(weights, v);
@@ -176,7 +176,7 @@ void expect_attention(const Trial& t, Run& run, const Attention& a, const Inputs
     run.expect_within("lse", log_sum_exp(t.stored(t.stored(logits(capped, inputs.reference)))));
   if (a.scores == Scores::Scaled) run.expect_within("s", scores, t.dtype);
   if (a.scores == Scores::Capped) run.expect_within("s", t.stored(capped), t.dtype);
-  // Rounded between its passes, too.
+  // Intermediate results are rounded between passes, too.
   if (a.scores == Scores::Masked) run.expect_within("s", t.stored(t.stored(logits(capped, inputs.reference))), t.dtype);
 }
 
@@ -189,7 +189,7 @@ Array repeat_heads(const Array& x, int64_t count) {
   return reshape(broadcast(reshape(x, apart), target), joined);
 }
 
-// The same with queries, keys and values of `a` given as inputs.
+// The same with queries, keys and values of `a` as inputs.
 void give_and_expect(const Trial& t, Run& run, const Attention& a, const Inputs& inputs) {
   const int64_t heads = a.heads / a.group;
   const Array q = run.input("q", uniform({a.batch, a.heads, a.queries, a.d_k}, 69, -2, 2)),
@@ -233,7 +233,7 @@ void add_changed(std::vector<Case>* cases, Attention a, const auto& change) {
   cases->push_back(separate_case(a));
 }
 
-// Views of one projection [B, S, 3, H, D], and the output joined to [B, S, H D]: no copy on either side.
+// Views of one projection [B, S, 3, H, D], and heads joined to [B, S, H D] in the output, without copies.
 Case fused_case(const Attention& a) {
   return {"fused qkv " + name_of(a), [a](Trial& t) {
             Run& run = t.run();
@@ -255,8 +255,7 @@ Case fused_case(const Attention& a) {
           }};
 }
 
-// Queries [B, S, H, D] seen head by head, keys and values of fewer heads, and weights as an output: every product needs
-// a view.
+// Queries [B, S, H, D] viewed head by head, fewer heads of keys and values, and weights as an output: every matmul needs a view.
 Case grouped_view_case() {
   return {"grouped, strided, weights", [](Trial& t) {
             const Attention a = {.heads = 4, .queries = 9, .keys = 11, .d_k = 8, .d_v = 8, .weights = true};
@@ -300,8 +299,8 @@ Case extents_case() {
           }};
 }
 
-// Attention of f16 and bf16 against double, with inputs rounded to the type. In bf16 the rounding of the result alone
-// is 2^-8 of an element, and an NMSE of about 5e-6.
+// Attention of f16 and bf16 against double, with inputs rounded to the type. In bf16 rounding the result alone costs 2^-8 of an element,
+// and an NMSE of about 5e-6.
 Case accuracy_case(int64_t tokens, int64_t d) {
   return {"accuracy " + text_of({tokens, d}),
           [=](Trial& t) {
@@ -332,7 +331,7 @@ void add_log_sum_exp(std::vector<Case>* cases) {
   add({.queries = 2, .keys = 35, .causal = Causal::BottomRight, .key_padding = true, .dropout = 0.25f});
   add({.queries = 33, .keys = 5, .causal = Causal::BottomRight, .bias = {33, 5}, .infinite = true});
   add({.queries = 5, .keys = 33, .mask = {2, 1, 5, 33}, .keep = true, .fill = -1e4});
-  add({.queries = 3, .keys = 901, .key_padding = true, .bias = {3, 1, 901}, .infinite = true});  // split keys
+  add({.queries = 3, .keys = 901, .key_padding = true, .bias = {3, 1, 901}, .infinite = true});  // split along the keys
   add({.heads = 4, .queries = 9, .keys = 11, .weights = true, .group = 2});
 }
 
@@ -360,7 +359,7 @@ void add_splits(std::vector<Case>* cases) {
   });
 }
 
-// Windows around the blocks of queries and keys of fused kernels, beside every other way to hide keys.
+// Windows at the edges of fused kernels' blocks, combined with every other way to hide keys.
 void add_windows(std::vector<Case>* cases) {
   for (const auto& s : {std::array<int64_t, 3>{1, 300, 33},
                         {4, 129, 1},
@@ -378,7 +377,7 @@ void add_windows(std::vector<Case>* cases) {
     add([](Attention& a) { a.causal = Causal::BottomRight, a.bias = {2, 1, a.queries, a.keys}, a.dropout = 0.3f; });
     add([](Attention& a) { a.causal = Causal::BottomRight, a.key_padding = true, a.weights = true; });
   }
-  // Splits of the keys that a window leaves, which are fewer than the keys.
+  // Splits of the keys inside a window, which are fewer than all keys.
   for (const int64_t window : {600, 1500, 5000}) {
     const Attention one = {.batch = 1, .heads = 2, .keys = 2100, .d_k = 12, .d_v = 7, .causal = Causal::BottomRight};
     for (const int64_t queries : {1, 3, 40}) {
@@ -389,7 +388,7 @@ void add_windows(std::vector<Case>* cases) {
   }
 }
 
-// Rows of a batch with lengths and positions of their own, beside every other way to hide keys.
+// Lengths and positions for each row of a batch, combined with every other way to hide keys.
 void add_lengths(std::vector<Case>* cases) {
   for (const auto& s : {std::array<int64_t, 2>{1, 300}, {4, 129}, {33, 70}, {70, 33}, {129, 131}}) {
     const Attention plain = {
@@ -407,7 +406,7 @@ void add_lengths(std::vector<Case>* cases) {
     add([](Attention& a) { a.bias = {5, 1, 1, a.keys}, a.mask = {a.queries, a.keys}, a.strange = true; });
     add([](Attention& a) { a.causal = Causal::BottomRight, a.key_padding = true, a.window = 50, a.weights = true; });
     add([](Attention& a) { a.causal = Causal::TopLeft, a.positions = true, a.fill = -1e4, a.weights = true; });
-    // More than the fused kernels of Vulkan have bindings for, unless lengths and positions are joined.
+    // More tensors than Vulkan's fused kernels have bindings for, unless lengths and positions are joined.
     add([](Attention& a) {
       a.causal = Causal::TopLeft, a.positions = a.key_padding = true;
       a.mask = {a.queries, a.keys}, a.bias = {2, 1, a.keys};
@@ -420,7 +419,7 @@ void add_lengths(std::vector<Case>* cases) {
       a.key_padding = true, a.fill = -1e4, a.mask = {a.queries, a.keys}, a.bias = {2, 1, a.keys};
     });
   }
-  // Splits of the keys, all or nearly all behind the length of some rows.
+  // Splits of the keys, of which all or nearly all are beyond the length of some rows.
   for (const int64_t queries : {1, 3, 40}) {
     Attention a = {.batch = 3, .heads = 2, .queries = queries, .keys = 2100, .d_k = 12, .d_v = 7, .log_sum_exp = true};
     a.lengths = true, a.causal = Causal::BottomRight;
@@ -432,8 +431,7 @@ void add_lengths(std::vector<Case>* cases) {
   }
 }
 
-// Keys and values of two bytes beside queries of f32: aligned rows and others, few queries and many, splits, and where the
-// scores are stored.
+// 16-bit keys and values with queries of f32: aligned and unaligned rows, few and many queries, splits, and stored scores.
 void add_narrow(std::vector<Case>* cases) {
   for (const DType type : {DType::F16, DType::BF16})
     for (const auto& s :
@@ -449,7 +447,7 @@ void add_narrow(std::vector<Case>* cases) {
     }
 }
 
-// Lengths and positions that are columns of one tensor, at extents.
+// Lengths and positions as columns of one tensor, with extents.
 Case strided_lengths_case(bool weights) {
   return {weights ? "lengths at extents weights" : "lengths at extents", [weights](Trial& t) {
             const Dim b = t.graph.extent("b", 4), q = t.graph.extent("q", 20), k = t.graph.extent("k", 600);
@@ -486,7 +484,7 @@ Case strided_lengths_case(bool weights) {
           }};
 }
 
-// Softcaps, which no fused kernel has, beside all that hides keys and all results.
+// Softcaps, which no fused kernel supports, with every way to hide keys and all results.
 void add_softcaps(std::vector<Case>* cases) {
   for (const auto& s : {std::array<int64_t, 2>{1, 300}, {5, 33}, {33, 70}, {70, 40}}) {
     const Attention plain = {.heads = 4, .queries = s[0], .keys = s[1], .d_k = 20, .d_v = 13, .softcap = 0.75};
@@ -503,7 +501,7 @@ void add_softcaps(std::vector<Case>* cases) {
   }
 }
 
-// Windows that end ahead of queries, or nowhere, and need no causality.
+// Windows that end after the query or never, which need no causality.
 void add_free_windows(std::vector<Case>* cases) {
   for (const auto& s : {std::array<int64_t, 4>{1, 300, 33, 1},
                         {4, 129, 1, 1},
@@ -545,7 +543,7 @@ void add_scores(std::vector<Case>* cases) {
       }
 }
 
-// Sizes that tell where a window lies are known at a run.
+// The sizes that determine a window's place are known only at run time.
 Case window_extents_case() {
   return {"windows at extents", [](Trial& t) {
             const Dim q = t.graph.extent("q", 40), k = t.graph.extent("k", 130);
@@ -566,7 +564,7 @@ Case window_extents_case() {
           }};
 }
 
-// Keys and queries vary, and so does the number of splits.
+// The numbers of keys and queries vary, and so does the number of splits.
 Case split_extents_case() {
   return {"splits at extents", [](Trial& t) {
             const Dim q = t.graph.extent("q", 40), k = t.graph.extent("k", 2100);
@@ -586,7 +584,7 @@ Case split_extents_case() {
           }};
 }
 
-// Views of heads with gaps between the elements, so that no fused kernel runs.
+// Views of heads with gaps between elements, for which no fused kernel runs.
 Case log_sum_exp_view_case() {
   return {"log-sum-exp of columns", [](Trial& t) {
             const Attention a = {.queries = 9, .keys = 9, .d_k = 8, .d_v = 8, .log_sum_exp = true};
@@ -644,7 +642,7 @@ TEST_CASE("attention on every device", "[ops]") {
   cases.push_back(separate_case({.d_k = 65, .d_v = 1}));
   cases.push_back(separate_case({.batch = 1, .heads = 1, .queries = 3, .keys = 9001, .d_k = 4, .d_v = 3}));
   cases.push_back(separate_case({.scale = 0.25}));
-  // Scales by which the largest logit of a row grows from tile to tile by more powers of 2 than f16 has.
+  // Scales at which a row's largest logit grows from tile to tile by more powers of 2 than f16 has.
   for (const double scale : {4.0, -4.0}) {
     cases.push_back(separate_case({.queries = 70, .keys = 150, .d_k = 64, .d_v = 64, .scale = scale}));
     cases.push_back(separate_case({.queries = 70,
@@ -671,7 +669,7 @@ TEST_CASE("attention on every device", "[ops]") {
   cases.push_back(separate_case({.bias = {1, 3, 17, 17}}));
   cases.push_back(separate_case({.dropout = 0.25f}));
   cases.push_back(separate_case({.causal = Causal::TopLeft, .dropout = 0.5f, .weights = true}));
-  // Head sizes around every width that kernels divide by, at lengths around their tiles.
+  // Head sizes around every width that kernels are specialized for, at lengths around their tiles.
   for (const int64_t d : {1, 2, 3, 8, 31, 32, 63, 64, 72, 80, 96, 127, 128, 129, 192, 255, 256}) {
     cases.push_back(separate_case({.batch = 1, .heads = 2, .queries = 9, .keys = 35, .d_k = d, .d_v = d}));
     cases.push_back(separate_case(
@@ -698,7 +696,7 @@ TEST_CASE("attention on every device", "[ops]") {
   cases.push_back(separate_case({.queries = 40, .keys = 40, .causal = Causal::TopLeft, .fill = -1e9}));
   cases.push_back(separate_case({.queries = 40, .keys = 37, .key_padding = true, .fill = -1e9}));
   cases.push_back(separate_case({.queries = 41, .keys = 43, .key_padding = true, .dropout = 0.5f}));
-  // Grouped queries, also where masks and biases have all heads, and where the scores are stored.
+  // Grouped queries, also with masks and biases of all heads, and with stored scores.
   for (const int64_t group : {2, 3, 6})
     for (const auto& s : {std::array<int64_t, 2>{1, 300}, {5, 33}, {70, 40}}) {
       const Attention grouped = {.heads = 6, .queries = s[0], .keys = s[1], .d_k = 24, .d_v = 17, .group = group};
@@ -708,14 +706,14 @@ TEST_CASE("attention on every device", "[ops]") {
       add([](Attention& a) { a.weights = true, a.dropout = 0.25f; });
       add([](Attention& a) { a.mask = {2, 6, a.queries, a.keys}, a.bias = {6, 1, a.keys}; });
     }
-  // One query of heads that share keys, which GPUs gather.
+  // One query for each of several heads that share keys, which GPUs process together.
   for (const int64_t group : {2, 3, 6})
     for (const Causal causal : {Causal::None, Causal::TopLeft, Causal::BottomRight})
       cases.push_back(separate_case(
           {.batch = 1, .heads = 6, .queries = 1, .keys = 301, .d_k = 24, .d_v = 17, .causal = causal, .group = group}));
-  // Rows that see nothing over several tiles, filled with the lowest number there is.
+  // Rows without visible keys in several tiles, filled with the lowest f32.
   cases.push_back(separate_case({.queries = 20, .keys = 90, .mask = {20, 90}, .fill = -3.4028234663852886e38}));
-  // More heads than one axis of a grid has workgroups.
+  // More heads than the workgroup limit of one grid axis.
   cases.push_back(separate_case({.batch = 1, .heads = 65537, .queries = 2, .keys = 3, .d_k = 4, .d_v = 4}));
   cases.back().many_groups = true;
   cases.push_back(accuracy_case(130, 64));

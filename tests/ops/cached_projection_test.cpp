@@ -1,6 +1,6 @@
-// Queries, keys and values of few rows, whose keys and values are written where they stay: behind what is there, or for each row of
-// a batch at a place of its own, in the type of the rows or a narrower one. On GPUs they are one pass; which are
-// joined is tested in tests/graph/project_test.cpp.
+// Queries, keys and values of few rows. Keys and values are written directly into a cache: after the earlier rows, or at a position for
+// each row of a batch, in the type of the rows or a narrower one. On GPUs all three are one pass; tests/graph/project_test.cpp tests which
+// ones are joined.
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
 
@@ -9,15 +9,15 @@ namespace {
 
 constexpr int64_t kRoom = 20, kWidth = 12, kDepth = 256, kQueryHeads = 3, kHeads = 2;
 
-// A number for all; I32 [B], beside heads that do not turn; I32 [B, 1, S], where some are left out.
+// Positions of rows: one number for all; I32 [B], combined with heads without rotation; or I32 [B, 1, S], some of them negative.
 enum class Places { One, EachRow, EachToken };
 
 struct Cached {
   int64_t batch = 1, tokens = 1;
   Places places = Places::EachRow;
-  std::optional<DType> cache = {}, weights = {};  // none: as the rows
+  std::optional<DType> cache = {}, weights = {};  // none: the type of the rows
   bool turns = true, bias = false;
-  double behind = 0;  // the place of the first row, if it is behind the end
+  double behind = 0;  // the position of the first row, if it is past the end
 };
 
 std::string text_of(const Cached& c) {
@@ -28,7 +28,7 @@ std::string text_of(const Cached& c) {
          (c.bias ? ", bias" : "") + (c.behind > 0 ? ", one behind the end" : "");
 }
 
-// Heads [B, H, S, d] at the places of their rows in a state that held zeros.
+// Heads [B, H, S, d] at the positions of their rows, in a state that was zero before.
 Array put(const Array& heads, const Array& places) {
   const int64_t batch = heads.dim(3), count = heads.dim(2), tokens = heads.dim(1);
   Array all({batch, count, kRoom, kWidth});

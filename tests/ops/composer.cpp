@@ -7,9 +7,9 @@ namespace {
 
 constexpr int kRuns = 4;
 constexpr int64_t kMostElements = 1 << 16;
-// Values whose bounds have grown beyond this ratio to their size are read no more: no error could show in them.
+// If a value's bounds exceed its size by this ratio, later operations do not read it: no error could show in them.
 constexpr double kLoose = 0.03, kLooseHalf = 0.15;
-// Devices may take subnormal numbers for zero, in each of several products that are added, too.
+// Devices may flush subnormal numbers, also in each of several products that are summed.
 constexpr double kSubnormal = 0x1p-118;
 
 double root_mean_square(const std::vector<double>& x) {
@@ -101,7 +101,7 @@ int Composer::add(const char* what, const std::vector<int>& from, const std::str
 const Array& Composer::evaluate(const Value& value, Evaluation* e) {
   Array y = value.compute(*e);
   for (double& bound : y.bound)
-    if (std::isnan(bound)) bound = INFINITY;  // 0 times a bound that is none
+    if (std::isnan(bound)) bound = INFINITY;  // 0 times an infinite bound
   const Shape shape = g().shape(value.tensor);
   REQUIRE(y.shape.size() == static_cast<size_t>(shape.rank));
   for (int i = 0; i < shape.rank; ++i) {
@@ -177,7 +177,7 @@ const Array& Composer::values_of(Evaluation& e, const DrawnMask& mask) {
 std::optional<int> Composer::pick_of(const std::vector<int>& fitting) {
   if (fitting.empty()) return {};
   if (link_ >= 0 && std::find(fitting.begin(), fitting.end(), link_) != fitting.end()) return std::exchange(link_, -1);
-  const auto count = static_cast<int64_t>(fitting.size());  // late ones more often
+  const auto count = static_cast<int64_t>(fitting.size());  // prefers late values
   return fitting[static_cast<size_t>(std::max(random_.below(count), random_.below(count)))];
 }
 
@@ -196,7 +196,7 @@ int Composer::beside(int x) {
   return source(random_.one_in(3) ? shape(x) : broadcast_to(shape(x)), 1.0, dtype(x));
 }
 
-// --- Results ---------------------------------------------------------------------------------------------------
+// --- Outputs ---------------------------------------------------------------------------------------------------
 
 Composition Composer::finish() {
   give_outputs();
@@ -209,7 +209,7 @@ Composition Composer::finish() {
   return std::move(composition_);
 }
 
-// Makes outputs of most values that nothing reads and of some others; now and then of views and sources, too.
+// Makes outputs of most values that nothing reads, of some others, and sometimes of views and sources.
 void Composer::give_outputs() {
   const auto give = [&](int v) {
     const std::string name = output_name(outputs_.size());

@@ -12,7 +12,7 @@
 
 namespace heed::ops {
 
-// The values of a run that have been computed so far, in the order in which they were made.
+// The values of a run so far, in the order in which they were created.
 struct Evaluation {
   Run& run;
   int number;
@@ -42,16 +42,15 @@ class Composer {
 
   // --- Values --------------------------------------------------------------------------------------------------
 
-  // Adds a value that `what` made of the values `from` (-1: none). `what` and `more` are for people; runs compute it by
-  // `compute`.
+  // Adds a value that `what` computes from the values `from` (-1: none). `what` and `more` are descriptions; runs call `compute`.
   int view(const char* what, const std::vector<int>& from, const std::string& more, Tensor tensor, Compute compute);
-  // The same for an operation, whose result is rounded to its type.
+  // The same for an operation whose result is rounded to its type.
   int operation(const char* what, const std::vector<int>& from, const std::string& more, Tensor tensor,
                 const Compute& compute);
-  static std::string name_of(int v) { return std::string("v").append(std::to_string(v)); }  // for people
+  static std::string name_of(int v) { return std::string("v").append(std::to_string(v)); }  // description
   bool usable(int v) { return at(v).usable; }
   void read_no_more(int v) { at(v).usable = false; }
-  void read_views_no_more(int v) {  // nor the value itself
+  void read_views_no_more(int v) {  // and not the value itself
     for (Value& value : values_) value.usable &= value.origin != v;
   }
 
@@ -61,12 +60,12 @@ class Composer {
   std::string fresh_name(const char* stem) { return std::string(stem).append(std::to_string(names_++)); }
   Dim width() { return random_.pick({1, 2, 6, 8, 12, 16, 16, 24, 33, 64}); }
   Shape drawn_shape(int64_t rank);
-  // A shape that is broadcast to `like`: the same, or with 1 for some dims, or without the outer ones.
+  // A shape that broadcasts to `like`: the same, or with 1 for some dims, or without the outer dims.
   Shape broadcast_to(Shape like);
 
-  // A new input, or weights where all dims are constant. Values are up to `most`, in the trial's type or `of_type`.
+  // A new input, or a weight if all dims are constant. Magnitudes are up to `most`; the type is the trial's or `of_type`.
   int source(const Shape& shape, double most = 1.0, std::optional<DType> of_type = {});
-  // A new mask, in either sense.
+  // A new mask, with either meaning.
   struct DrawnMask {
     Mask mask;
     std::string name;
@@ -81,10 +80,10 @@ class Composer {
     std::function<int64_t(Evaluation&)> value;  // once for each run
   };
   DrawnPosition drawn_position(int64_t most);
-  // The mask's values in this run, which are the same for every value that reads it.
+  // The mask's values in this run, the same for every value that reads it.
   static const Array& values_of(Evaluation& e, const DrawnMask& mask);
 
-  // One of the values that fit; link_ if it fits.
+  // Picks a value that fits; prefers link_.
   template <class Fits>
   std::optional<int> pick(const Fits& fits) {
     std::vector<int> fitting;
@@ -92,24 +91,24 @@ class Composer {
       if (at(v).usable && fits(v)) fitting.push_back(v);
     return pick_of(fitting);
   }
-  // A value of a rank from `least` to `most` in the trial's type, or a new one.
+  // A value with a rank from `least` to `most` in the trial's type, or a new one.
   int of_rank(int64_t least, int64_t most);
-  // A value that may be added to x or multiplied with it.
+  // A value that can be added to x or multiplied by it.
   int beside(int x);
 
-  // Makes outputs of values that no operation reads, then the other runs.
+  // Makes outputs of values that no operation reads, then fills the other runs.
   Composition finish();
 
   Random random_;
   Dim batch_, tokens_, keys_;
-  int link_ = -1;  // the value that the next operation reads, if it can
+  int link_ = -1;  // the value that the next operation reads if possible
 
  private:
   struct Value {
     Tensor tensor;
     Compute compute;
-    bool computed;  // by an operation
-    int origin;     // the value that this one is a view of, or itself
+    bool computed;  // operations that read it
+    int origin;     // the value of which this is a view, or the value itself
     bool usable = true, read = false;
   };
 
@@ -124,7 +123,7 @@ class Composer {
 
   Composition composition_;
   std::vector<Value> values_;
-  std::optional<Evaluation> first_;  // the run by which values are chosen
+  std::optional<Evaluation> first_;  // the run that decides which values are suitable
   std::vector<int> outputs_;
   int names_ = 0;
 };

@@ -63,7 +63,7 @@ class Operations : private Composer {
     });
   }
 
-  // Element `at` of each window along axis 1 of x [B, S, C], which is padded: [B, windows, C].
+  // Element `at` of each window along axis 1 of x [B, S, C], after padding: [B, windows, C].
   static Array tap(const Array& x, int64_t at, int64_t windows, int64_t stride) {
     Array y({x.shape[0], windows, x.shape[2]});
     for (int64_t i = 0; i < y.size(); ++i) {
@@ -74,8 +74,8 @@ class Operations : private Composer {
     }
     return y;
   }
-  // All channels by a product, or each channel for itself. As many elements are added as a window has beside its first, so that the
-  // shortest of lines has a window.
+  // Mixes all channels by a matmul, or convolves each channel alone. The padding is a window's length less one, so that even the shortest
+  // line has a window.
   void convolve() {
     const auto found = pick([&](int v) { return rank(v) == 3 && last(v).is_constant(); });
     const int x = found ? *found : source(drawn_shape(3));
@@ -165,7 +165,7 @@ class Operations : private Composer {
     operation("dropout", {x}, "", g().dropout(tensor(x), 0.25f, own ? std::optional(stream) : std::nullopt),
               [=](Evaluation& e) { return on ? ops::dropout(of(e, x), 0.25, e.run.options.seed, stream) : of(e, x); });
   }
-  void cast() {  // devices without 16-bit storage have trials in F32
+  void cast() {  // devices without 16-bit storage run trials in F32
     if (t().dtype == DType::F32) return;
     if (const auto x = pick([&](int) { return true; })) {
       const DType to = dtype(*x) == t().dtype ? DType::F32 : t().dtype;
@@ -196,7 +196,7 @@ class Operations : private Composer {
               });
   }
 
-  // The masks and the bias of softmax or attention, for scores of a shape.
+  // The masks and the bias of softmax or attention, for scores of this shape.
   struct Masking {
     Causal causal = Causal::None;
     std::optional<DrawnMask> padding, mask;
@@ -267,7 +267,7 @@ class Operations : private Composer {
     const Shape s = shape(x);
     return g().transpose(g().reshape(tensor(x), {s[0], s[1], heads, s[2].value / heads}), 1, 2);
   }
-  // The values of these heads, each head `repeat` times, as the queries of its group read it.
+  // The values of these heads, each `repeat` times, as the queries of its group read them.
   static Array heads_of(const Array& x, int64_t heads, int64_t repeat) {
     const Array apart = permute(ops::reshape(x, {x.shape[0], x.shape[1], heads, x.shape[2] / heads}), {0, 2, 1, 3});
     const int64_t b = apart.shape[0], s = apart.shape[2], d = apart.shape[3];
@@ -282,7 +282,7 @@ class Operations : private Composer {
     const Tensor apart = g().expand(g().reshape(heads, {s[0], s[1], 1, s[2], s[3]}), {s[0], s[1], repeat, s[2], s[3]});
     return g().reshape(apart, {s[0], s[1].value * repeat, s[2], s[3]});
   }
-  // As models from other tools have it: products and a softmax, the products perhaps of rows and heads as one dim.
+  // Attention as in models of other tools: two matmuls and a softmax, with rows and heads as one dim in some of the matmuls.
   AttentionResult spelled_attention(Tensor query, Tensor key, Tensor value, float factor, const Masking& m) {
     const Shape q = g().shape(query), k = g().shape(key), v = g().shape(value);
     const bool joins = random_.coin();
@@ -412,7 +412,7 @@ class Operations : private Composer {
     } else {
       return;
     }
-    // For a view whose elements lie apart it is a copy.
+    // A copy, if the view's elements are not contiguous.
     view("reshape", {x}, "", g().reshape(tensor(x), to), [=](Evaluation& e) { return ops::reshape(of(e, x), e(to)); });
   }
 
@@ -459,7 +459,7 @@ class Operations : private Composer {
     operation("rotary", {x}, "", g().rotary(tensor(x), options),
               [=](Evaluation& e) { return ops::rotary(of(e, x), options, nullptr); });
   }
-  // The same spelled out, with cosines and sines of all rows, of pairs or of elements.
+  // The same spelled out, with cosines and sines for all rows, of pairs or of elements.
   void spell_rotary() {
     const auto found = pick([&](int v) {
       return rank(v) >= 2 && rank(v) <= 4 && dtype(v) == DType::F32 && last(v).is_constant() && last(v).value >= 2;
@@ -487,7 +487,7 @@ class Operations : private Composer {
     const std::string name = fresh_name("i");
     const Tensor ids = g().input(name, {batch_, tokens_}, DType::I32);
     const uint64_t seed = random_.next();
-    // Without a type, BF16 tables would give F32.
+    // Without a stated type, BF16 tables would give F32.
     operation("embedding", {table}, "", g().embedding(tensor(table), ids, dtype(table)), [=, this](Evaluation& e) {
       const Array& rows = of(e, table);
       const Array which = e.run.input(
@@ -497,7 +497,7 @@ class Operations : private Composer {
     });
   }
 
-  // A state of the graph, which is zero before each run. What reads it must not be read any more once it is written.
+  // A state of the graph, which is zero before each run. Values that read it must not be read any more once it is written.
   struct Kept {
     std::string name;
     Shape shape;
@@ -519,7 +519,7 @@ class Operations : private Composer {
     return e.states.try_emplace(name, filled(e(shape), 0.0)).first->second;
   }
 
-  // Writes a value somewhere into a state, and reads rows from there or from the beginning.
+  // Writes a value somewhere into a state, and reads rows from that place or from the beginning.
   void keep() {
     const int x = of_rank(2, 4), axis = static_cast<int>(random_.below(rank(x)));
     Kept& kept = state_for(x);
@@ -550,7 +550,7 @@ class Operations : private Composer {
     kept.reads.push_back(
         operation(assigns ? "assign" : "append", {x}, kept.name + " axis " + std::to_string(axis), y, compute));
   }
-  // Writes each row of a batch at a place of its own, which a tensor gives, and reads the state from the beginning.
+  // Writes each row of a batch at a position from a tensor, and reads the state from the beginning.
   void keep_rows() {
     const int x = of_rank(2, 4), axis = 1 + static_cast<int>(random_.below(rank(x) - 1));
     Kept& kept = state_for(x);
@@ -580,7 +580,7 @@ class Operations : private Composer {
     };
     kept.reads.push_back(operation("append", {x}, kept.name + " rows, axis " + std::to_string(axis), y, compute));
   }
-  // Writes a state between an operation that reads it and one that reads that one's result: heed must not fuse these.
+  // Writes a state between an operation that reads it and one that reads that operation's result: heed must not fuse the two.
   void keep_between() {
     keep();
     link_ = last_value();
@@ -593,7 +593,7 @@ class Operations : private Composer {
     random_.coin() ? activate() : add();
     link_ = -1;
   }
-  // Computes a new value of a state, or of a part of it, from the old one, or from the rows before it.
+  // Computes a new value of a state, or of a part of it, from the old value or from earlier rows.
   void renew() {
     if (states_.empty()) return;
     Kept& kept = states_[static_cast<size_t>(random_.below(static_cast<int64_t>(states_.size())))];
@@ -615,7 +615,7 @@ class Operations : private Composer {
                                      Array after =
                                          stored(type, multiplies ? ops::mul(before, beside) : ops::add(before, beside));
                                      for (double& bound : after.bound)
-                                       bound += 0x1p-118;  // subnormal numbers may become zero
+                                       bound += 0x1p-118;  // subnormal numbers may be flushed
                                      write_into(&state, after, axis, begin);
                                      return slice(state, axis, begin, size);
                                    }));
@@ -628,7 +628,7 @@ class Operations : private Composer {
                   [name = kept.name, all = kept.shape](Evaluation& e) { return contents(e, name, all); }));
   }
   static int rank_of(const Array& x) { return static_cast<int>(x.shape.size()); }
-  // Puts `part` at `begin` along an axis, and at 0 along the others.
+  // Places `part` at `begin` along an axis, and at 0 along the others.
   static void write_into(Array* state, const Array& part, int axis, int64_t begin) {
     for (int64_t i = 0; i < part.size(); ++i) {
       int64_t left = i, stride = 1, to = 0;
@@ -643,7 +643,7 @@ class Operations : private Composer {
   }
 
   std::vector<Kept> states_;
-  uint32_t streams_ = 0;  // of dropout, as the graph counts them
+  uint32_t streams_ = 0;  // counter of dropout operations, as in the graph
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Graphs of several operations on every device, against the references in double.
+// Graphs of several operations on every device, against references in double.
 //
-//   HEED_COMPOSITIONS=N   how many, on all devices; otherwise a few, and a ninth of them on Vulkan devices, whose
+//   HEED_COMPOSITIONS=N   how many, on all devices; the default is a few, and a ninth of them on Vulkan devices, whose
 //                         drivers compile kernels for each
-//   HEED_RANDOM_SEED=N    draws others
-//   HEED_COMPOSITION=N    only this one; failures name it
+//   HEED_RANDOM_SEED=N    draws other graphs
+//   HEED_COMPOSITION=N    runs only this one; failures name it
 
 #include "harness/catch.hpp"
 #include "harness/environment.hpp"
@@ -13,7 +13,7 @@ namespace heed::ops {
 namespace {
 
 constexpr int64_t kUsual = 400, kVulkanStep = 9;
-static_assert(kVulkanStep % kCompositionTypes != 0);  // or Vulkan devices would have one storage type alone
+static_assert(kVulkanStep % kCompositionTypes != 0);  // else Vulkan devices would test only one storage type
 
 using test::number_from;
 

@@ -50,7 +50,7 @@ TEST_CASE("concat on every device", "[ops]") {
   operation.cases.push_back(parts_case({{70001, 1}, {70001, 2}}, 1));
   operation.cases.push_back(parts_case({{9001}, {3}}, 0));
   operation.cases.push_back(parts_case(std::vector<Sizes>(8, {2, 3}), 1));
-  operation.cases.push_back(parts_case(std::vector<Sizes>(19, {2, 3}), 0));  // more than one node holds
+  operation.cases.push_back(parts_case(std::vector<Sizes>(19, {2, 3}), 0));  // more inputs than one node holds
   operation.cases.push_back(extents_case());
   check(operation);
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Of n labels about one in eight is none, before the first or behind the last.
+// About one in eight of n labels is invalid: below 0, or past the last class.
 Array labels_for(const Sizes& rows, int64_t n, uint64_t seed) {
   Array labels = whole_numbers(rows, seed, 0, n);
   for (int64_t i = 0; i < labels.size(); ++i)
@@ -22,7 +22,7 @@ void expect_loss(Run& run, const Array& x, const Array& labels, float smoothing)
   run.expect_within("y", cross_entropy(x, labels, static_cast<double>(smoothing)));
 }
 
-// Logits in +-range.
+// Logits between -range and range.
 Case rows_case(const Sizes& shape, double range, float smoothing) {
   const std::string name =
       text_of(shape) + " within " + std::to_string(range) + ", smoothing " + std::to_string(smoothing);
@@ -37,7 +37,7 @@ Case rows_case(const Sizes& shape, double range, float smoothing) {
           }};
 }
 
-// Forbidden labels, rows of nothing else, infinite and NaN logits.
+// Forbidden classes (logits of -inf), rows of nothing else, infinite and NaN logits.
 Case strange_case(float smoothing) {
   return {"infinities, smoothing " + std::to_string(smoothing), [=](Trial& t) {
             const Tensor labels = t.graph.input("labels", {7}, DType::I32);
@@ -64,7 +64,7 @@ Case extents_case() {
           }};
 }
 
-// The loss of heed::nn, which is several passes, and the log-probabilities beside it.
+// The loss of heed::nn, which is several passes, and the log-probabilities.
 Case weighted_case(const Sizes& shape, bool weighted, const nn::CrossEntropyOptions& given) {
   const std::string name = text_of(shape) + (weighted ? " weighted" : "") + ", reduction " +
                            std::to_string(static_cast<int>(given.reduction)) + ", smoothing " +
@@ -102,7 +102,7 @@ TEST_CASE("nn::cross_entropy on every device", "[ops][nn]") {
                                                      .label_smoothing = smoothing,
                                                      .reduction = reduction,
                                                      .of_log_probabilities = logs}));
-  // One class, which is left out: no label counts.
+  // One class, which is also the ignored label: no label counts.
   operation.cases.push_back(weighted_case({3, 1}, true, {.ignored = 0}));
   check(operation);
 }

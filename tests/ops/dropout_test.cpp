@@ -5,7 +5,7 @@
 namespace heed::ops {
 namespace {
 
-// In f32 every device gives the same bits: a zero, or the product of two floats.
+// In f32 every device gives the same bits: each element is zero, or the product of two floats.
 Case bits_case(const Sizes& shape, float p, uint32_t seed, uint32_t stream) {
   return {text_of(shape) + " p " + std::to_string(p) + " seed " + std::to_string(seed), [=](Trial& t) {
             t.options.training = true;
@@ -23,7 +23,7 @@ Case bits_case(const Sizes& shape, float p, uint32_t seed, uint32_t stream) {
           }};
 }
 
-// Dropout counts elements in the order of the shape, in whatever order they lie in memory.
+// Dropout counts elements in the order of the shape, whatever their order in memory.
 Case permuted_case() {
   return {"permuted view", [](Trial& t) {
             t.options.training = true;
@@ -64,7 +64,7 @@ Case idle_case(bool training, float p) {
 
 constexpr int64_t kSamples = 1 << 18;
 
-// 1 where an element of `kSamples` was dropped.
+// 1 for each of `kSamples` elements that was dropped.
 std::vector<int> dropped(Device device, float p, uint32_t seed, uint32_t stream) {
   Graph graph;
   graph.output("y", graph.dropout(graph.input("x", {kSamples}), p, stream));

@@ -1,4 +1,4 @@
-// add, mul, scale, activation, cast, and the copies that reshapes and outputs of views need.
+// add, mul, scale, activation, cast, and the copies for reshapes and for views as outputs.
 #include <iterator>
 
 #include "harness/catch.hpp"
@@ -35,7 +35,7 @@ Case activation_case(Activation kind, const Sizes& shape, double low, double hig
           [=](Trial& t) {
             t.graph.output("y", t.graph.activation(t.input("x", shape_of(shape)), kind));
             Run& run = t.run();
-            // 256 roundings leave room for cancellation, as in 1 + erf, which the mean square shows as well.
+            // 256 roundings allow for cancellation, as in 1 + erf, which also shows in the mean square.
             run.expect("y", activation(run.input("x", uniform(shape, 104, low, high)), kind), 256.0);
           }};
 }
@@ -59,7 +59,7 @@ Case scale_case(double factor) {
           }};
 }
 
-// A chain: fused or not, the values are the same.
+// A chain has the same values whether it is fused or not.
 Case chain_case(bool apart) {
   return {apart ? "chain apart" : "chain", [apart](Trial& t) {
             const Tensor a = t.input("a", {9, 65}), b = t.input("b", {65});
@@ -86,7 +86,7 @@ Case view_case() {
           }};
 }
 
-// Reshapes that no strides can express, and views as outputs, are copies bit for bit.
+// Reshapes that no strides can express, and views as outputs, are exact copies.
 Case copy_case(DType type) {
   return {std::string("copies of ") + to_string(type),
           [type](Trial& t) {
@@ -121,7 +121,7 @@ Case extents_case() {
           }};
 }
 
-// Casts to a type of two bytes and back, in a graph that stores nothing else in two bytes.
+// Casts to a 16-bit type and back, in a graph that stores nothing else in 16 bits.
 Case cast_case(const Sizes& shape, double magnitude) {
   return {"cast " + text_of(shape) + " to " + std::to_string(magnitude), [=](Trial& t) {
             t.graph.output("half", t.graph.cast(t.graph.input("x", shape_of(shape)), t.dtype));
@@ -134,7 +134,7 @@ Case cast_case(const Sizes& shape, double magnitude) {
           }};
 }
 
-// f32 and f16 to bf16, and bf16 to f16: infinities, NaN, ties, what rounds to infinity, bit for bit.
+// f32 and f16 to bf16, and bf16 to f16, bit for bit: infinities, NaN, ties, values that round to infinity.
 Case special_cast_case(int64_t count) {
   return {"casts of special values, " + std::to_string(count), [=](Trial& t) {
             if (t.dtype != DType::BF16) return;
@@ -144,7 +144,7 @@ Case special_cast_case(int64_t count) {
                                       0x1p-8, 0x1.01p-14, -3.0,         65504.0,          0x1.02p-126};
             Array x({count});
             for (int64_t i = 0; i < count; ++i) x.at(i) = special[static_cast<size_t>(i) % std::size(special)];
-            Array h = x;  // those that f16 and bf16 can have
+            Array h = x;  // values that f16 and bf16 can represent
             for (double& v : h.value)
               if (std::isfinite(v) && (std::abs(v) > 65504.0 || std::abs(v) < 0x1p-14)) v = 0.5;
             const auto cast = [&](const char* to, const char* from, DType from_type, DType to_type) {
@@ -208,7 +208,7 @@ TEST_CASE("cast on every device", "[ops]") {
   check(operation);
 }
 
-// A NaN whose bits are all in the lower half of an f32 must not become an infinity, alone or among four.
+// A NaN whose bits are all in the lower half of an f32 must not become an infinity, alone or in a group of four.
 TEST_CASE("casts to bf16 keep NaN on every device", "[ops]") {
   for (const int64_t count : {7, 8}) {
     Graph g;

@@ -17,7 +17,7 @@ Case lookup_case(int64_t rows, int64_t width, const Sizes& ids_shape) {
           }};
 }
 
-// An id outside of the table gives a row of zeros and a status that says so, and leaves other rows unharmed.
+// An id outside of the table gives a row of zeros and an error status. Other rows are correct.
 Case outside_case(std::vector<double> ids, const std::string& first_bad) {
   return {"outside of the table: " + first_bad, [=](Trial& t) {
             Array table = uniform({7, 33}, 83);
@@ -29,7 +29,7 @@ Case outside_case(std::vector<double> ids, const std::string& first_bad) {
             bad.expect_exact("y", embedding(table, v), t.dtype);
             bad.status = Status::IndexOutOfRange;
             bad.message = "embedding";
-            Run& good = t.run();  // the fault does not stick
+            Run& good = t.run();  // the error does not persist
             const Array zeros = good.input("ids", filled(shape, 0.0), DType::I32);
             good.expect_exact("y", embedding(table, zeros), t.dtype);
           }};

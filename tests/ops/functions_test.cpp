@@ -1,4 +1,4 @@
-// Elementwise functions of floats and whole numbers, comparisons, choices and casts, and chains of them.
+// Elementwise functions of floats and integers, comparisons, where, casts, and chains of them.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -24,7 +24,7 @@ Case function_case(const FunctionReference& function, const Sizes& sa, const Siz
           }};
 }
 
-// Infinities, NaN, zeros, and numbers near the ends of the range; of two operands, each with each.
+// Infinities, NaN, zeros, and numbers near the ends of the range; for two operands, all pairs.
 Case special_case(const FunctionReference& function) {
   return {"special values of " + std::string(function.name), [&function](Trial& t) {
             const std::vector<double> special = {0.0,      0.25, 1.0,  -1.0,      2.0,        -2.0, 0.5,
@@ -39,11 +39,11 @@ Case special_case(const FunctionReference& function) {
             const Array va = run.input("a", values({n, 1}, special)), vb = run.input("b", values({n}, special));
             if (!two) run.expect_exact("a2", va, t.dtype);
             Array y = two ? apply(function, va, vb) : apply(function, vb, vb);
-            // Far from where operands are drawn terms that cancel are larger, and exp has more roundings.
+            // Outside of the usual range of operands, summands that cancel are larger, and exp rounds more often.
             for (int64_t i = 0; i < y.size(); ++i) {
               if (std::isfinite(y.at(i))) y.err(i) += 512 * kUnit * std::abs(y.at(i)) + 1e-6;
               if (std::isinf(round_to(t.dtype, y.at(i)))) y.at(i) = round_to(t.dtype, y.at(i)), y.err(i) = 0.0;
-              // A remainder of so large a quotient is only known to be one.
+              // The remainder of so large a quotient may be any value below the divisor.
               const bool is_mod = std::string_view(function.name) == "mod";
               if (is_mod && std::abs(va.at(i / n)) > 0x1p22 * std::abs(vb.at(i % n))) y.err(i) = kInfinity;
             }
@@ -51,7 +51,7 @@ Case special_case(const FunctionReference& function) {
           }};
 }
 
-// Of numbers that are at hand as f32 and as whole numbers.
+// Values that exist both as f32 and as integers.
 Case comparison_case(DType type, const Sizes& sa, const Sizes& sb) {
   return {std::string("comparisons of ") + to_string(type) + " " + text_of(sa) + " and " + text_of(sb), [=](Trial& t) {
             const bool narrow = type == DType::F16 || type == DType::BF16;
@@ -111,7 +111,7 @@ Case logic_case(const Sizes& shape) {
           }};
 }
 
-// Arithmetic wraps around; by 0 nothing traps.
+// Integer arithmetic wraps around; division by 0 does not trap.
 Case whole_case(const Sizes& shape) {
   return {"whole numbers " + text_of(shape), [=](Trial& t) {
             if (t.dtype != DType::F32) return;
@@ -184,7 +184,7 @@ Case kinds_case(const Sizes& shape) {
           }};
 }
 
-// Sums of large numbers of 32 bits to f32 round to nearest even.
+// Large 32-bit integer sums convert to f32 by rounding to nearest even.
 Case large_cast_case() {
   return {"large whole numbers as f32", [](Trial& t) {
             if (t.dtype != DType::F32) return;
@@ -199,7 +199,7 @@ Case large_cast_case() {
           }};
 }
 
-// What becomes one pass: gates of halves of rows, GELU written out, a residual with scale and clamp.
+// Chains that become one pass: gates of half rows, GELU spelled out, a residual with scale and clamp.
 Case chain_case(const Sizes& shape, bool halves) {
   return {std::string("chain ") + (halves ? "of halves " : "") + text_of(shape), [=](Trial& t) {
             Graph& g = t.graph;
@@ -231,7 +231,7 @@ Case chain_case(const Sizes& shape, bool halves) {
           }};
 }
 
-// Six tensors that broadcast differently, and more steps than a short program has.
+// Six tensors with different broadcasts, and more steps than a short program has.
 Case six_case(const Sizes& shape) {
   return {"six tensors " + text_of(shape), [=](Trial& t) {
             Graph& g = t.graph;

@@ -5,7 +5,7 @@ namespace heed::ops {
 namespace {
 
 Case rows_case(const Sizes& shape, double magnitude = 1.0, double eps = 1e-12) {
-  const bool wide = magnitude > 6e4 || (magnitude > 0.0 && magnitude < 1e-4);  // f16 does not have the values
+  const bool wide = magnitude > 6e4 || (magnitude > 0.0 && magnitude < 1e-4);  // f16 cannot represent the values
   return {text_of(shape) + " to " + std::to_string(magnitude),
           [=](Trial& t) {
             if (wide && t.dtype == DType::F16) return;

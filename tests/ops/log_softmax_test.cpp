@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Logits in +-range.
+// Logits between -range and range.
 Case rows_case(const Sizes& shape, double range) {
   return {text_of(shape) + " within " + std::to_string(range), [=](Trial& t) {
             t.graph.output("y", t.graph.log_softmax(t.input("x", shape_of(shape))));
@@ -30,7 +30,7 @@ Case strange_case() {
           }};
 }
 
-// Rows whose elements lie apart.
+// Rows with gaps between elements.
 Case extents_case() {
   return {"extents", [](Trial& t) {
             const Dim m = t.graph.extent("m", 9), n = t.graph.extent("n", 300);

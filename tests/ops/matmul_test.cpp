@@ -31,7 +31,7 @@ Case product_case(const Product& p) {
             const auto factor = static_cast<float>(p.factor);
             t.graph.output("y", t.graph.matmul(a, b, {p.transpose_a, p.transpose_b, factor}));
             Run& run = t.run();
-            // Halves end at 65,504.
+            // f16 ends at 65,504.
             const double size = t.dtype == DType::F16 ? 1.0 : p.magnitude;
             Array va = run.input("a", uniform(sa, 1, -size, size)), vb = run.input("b", uniform(sb, 2));
             if (p.transpose_a) va = transposed(va);
@@ -54,7 +54,7 @@ void add_products(std::vector<Case>* cases) {
   }
   cases->push_back(product_case({{40, 70}, {70, 50}, false, false, 1.0, 1e18}));
   cases->push_back(product_case({{40, 70}, {70, 50}, false, false, -3.7}));
-  // Batches, broadcast on either side; more than 65,535 of them.
+  // Batches, broadcast on either side, and more than 65,535 of them.
   cases->push_back(product_case({{3, 17, 33}, {33, 19}}));
   cases->push_back(product_case({{17, 33}, {3, 33, 19}}));
   cases->push_back(product_case({{2, 3, 9, 10}, {2, 3, 10, 11}}));
@@ -62,7 +62,7 @@ void add_products(std::vector<Case>* cases) {
   cases->push_back(product_case({{2, 1, 9, 10}, {1, 3, 10, 11}}));
   cases->push_back(product_case({{2, 3, 9, 10}, {3, 10, 11}, false, true}));
   cases->push_back(product_case({{2, 3, 1, 300}, {2, 3, 300, 20}, true}));
-  // k is cut: with batches, and where the last split is shorter.
+  // Splits along k, with batches, and with a shorter last split.
   cases->push_back(product_case({{3, 5, 1100}, {3, 1100, 7}}));
   cases->push_back(product_case({{3, 40, 1100}, {1100, 36}, false, true, -0.5}));
   cases->push_back(product_case({{2, 3, 2, 1664}, {2, 3, 1664, 5}}));
@@ -77,7 +77,7 @@ void add_products(std::vector<Case>* cases) {
 
 // --- Views: operands that are slices and permutations
 
-// Queries times keys of a fused projection [B, S, 3, H, D], as attention does it.
+// Queries times keys of a fused projection [B, S, 3, H, D], as in attention.
 Case fused_projection_case(int64_t batch, int64_t tokens, int64_t heads, int64_t width) {
   return {"fused qkv " + text_of({batch, tokens, heads, width}), [=](Trial& t) {
             const Sizes shape = {batch, tokens, 3, heads, width};
@@ -93,7 +93,7 @@ Case fused_projection_case(int64_t batch, int64_t tokens, int64_t heads, int64_t
           }};
 }
 
-// Slices that begin at odd elements, where vector loads would be misaligned.
+// Slices that begin at odd elements, for which vector loads would be misaligned.
 Case odd_slice_case(int64_t m, int64_t n, int64_t k) {
   return {"odd slices " + text_of({m, n, k}), [=](Trial& t) {
             const Tensor a = t.input("a", {m + 2, k + 3}), b = t.input("b", {k + 1, n + 5});
@@ -142,7 +142,7 @@ const char* name_of(Activation kind) {
   return kNames[static_cast<int>(kind)];
 }
 
-// `apart` makes every intermediate an output, which forbids the fusion and must give the same values.
+// `apart` makes every intermediate result an output, which prevents fusion and must not change the values.
 Case epilogue_case(const Epilogue& e, int64_t batch, int64_t m, int64_t n, int64_t k, bool apart) {
   const std::string name = std::string("epilogue") + (e.bias ? " bias" : "") + name_of(e.activation) +
                            (e.dropout ? " dropout" : "") + (e.residual ? " residual" : "") + (e.gate ? " gate" : "") +
@@ -210,7 +210,7 @@ void add_epilogues(std::vector<Case>* cases) {
   cases->push_back(epilogue_case({.gate = true}, 1, 2, 40, 2111, false));
 }
 
-// Sums for which an activation has reached its limit, infinities and NaN among them.
+// Sums at which an activation saturates, and infinities and NaN.
 Case epilogue_limits_case(Activation kind, int64_t m, int64_t n, int64_t k) {
   return {std::string("limits of") + name_of(kind) + " " + text_of({m, n, k}),
           [=](Trial& t) {
@@ -225,7 +225,7 @@ Case epilogue_limits_case(Activation kind, int64_t m, int64_t n, int64_t k) {
           true};
 }
 
-// The residual of a strided layout and a bias that is no plain vector: fused or not, the sum must be right.
+// A strided residual, and a bias that is no plain vector: the result must be right whether or not it is fused.
 Case odd_epilogue_case() {
   return {"residual as a transposed view, bias per row", [](Trial& t) {
             const Tensor a = t.input("a", {20, 30}), b = t.input("b", {30, 40}), r = t.input("r", {40, 20}),
@@ -240,7 +240,7 @@ Case odd_epilogue_case() {
           }};
 }
 
-// Weights: b is the same at every run, so that a device may keep it in a form of its own.
+// Weights: b is the same in every run, so that a device may store it in its own layout.
 Case weight_case(int64_t m, int64_t n, int64_t k, bool transpose) {
   return {"weight " + text_of({m, n, k}) + (transpose ? " b^T" : ""), [=](Trial& t) {
             Array w = uniform(transpose ? Sizes{n, k} : Sizes{k, n}, 17);
@@ -253,7 +253,7 @@ Case weight_case(int64_t m, int64_t n, int64_t k, bool transpose) {
           }};
 }
 
-// Several products that use slices of one weight, and rows of a that are no plain matrix.
+// Several matmuls that use slices of one weight, and rows of a that are no plain matrix.
 Case weight_parts_case() {
   return {"parts of a weight", [](Trial& t) {
             Array w = uniform({3, 40, 50}, 19);
@@ -286,7 +286,7 @@ void add_weights(std::vector<Case>* cases) {
   }
   for (const int64_t k : {1, 2, 767, 769, 1600})
     for (const int64_t m : {1, 3, 26}) cases->push_back(weight_case(m, 150, k, true));
-  // Few rows with long sums, where b can be read 16 bytes at a time and where it cannot.
+  // Few rows with long sums, with b that can be read 16 bytes at a time and b that cannot.
   for (const int64_t m : {2, 8})
     for (const int64_t k : {264, 301})
       for (const bool transpose : {false, true}) cases->push_back(weight_case(m, 72, k, transpose));
@@ -310,7 +310,7 @@ std::vector<Case> all_products() {
   return cases;
 }
 
-// --- Products of f32 by two terms of f16 (CompileOptions::emulate_f32)
+// --- f32 matmul by two f16 summands (CompileOptions::emulate_f32)
 
 // Elements of f32 of any magnitude: element (i, k) of a is near 2^exponent(i, k).
 Case magnitudes_case(const char* name, int64_t m, int64_t n, int64_t k, double b_size,
@@ -327,7 +327,7 @@ Case magnitudes_case(const char* name, int64_t m, int64_t n, int64_t k, double b
           }};
 }
 
-// Infinities and NaN are what IEEE 754 has, and rows and columns without them have their bound.
+// Infinities and NaN propagate as in IEEE 754, and rows and columns without them keep their bound.
 Case strange_case(int64_t m, int64_t n, int64_t k) {
   return {"infinities and NaN " + text_of({m, n, k}), [=](Trial& t) {
             t.options.emulate_f32 = true;

@@ -14,7 +14,7 @@ Case mean_case(const Sizes& shape, int axis, bool masked = false, bool keep = fa
             Array m;
             if (masked) {
               m = uniform({shape[0], shape[1]}, 122);
-              for (int64_t i = 0; i < m.size(); ++i)  // batch 1 keeps nothing
+              for (int64_t i = 0; i < m.size(); ++i)  // in batch 1 nothing is kept
                 m.at(i) = (m.at(i) < 0.0 || i / shape[1] == 1) == keep ? 0.0 : static_cast<double>(i % 200 + 1);
               m = run.input("mask", m, DType::U8);
               const Tensor tensor = t.graph.input("mask", {shape[0], shape[1]}, DType::U8);

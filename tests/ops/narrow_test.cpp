@@ -1,5 +1,5 @@
-// Weights and tables of f16 and bf16 beside f32 on Vulkan. tests/cpu/narrow_weights_test.cpp tests those of the CPU,
-// which rounds the other operand, too, on some processors.
+// f16 and bf16 weights and tables with f32 activations on Vulkan. tests/cpu/narrow_weights_test.cpp tests the CPU, which on some processors
+// also rounds the other operand.
 
 #include "graph/schedule/backend.hpp"
 #include "harness/catch.hpp"
@@ -20,7 +20,7 @@ struct Layer {
   DType type;
 };
 
-// x w + bias, activated.
+// activation(x w + bias).
 Case layer_case(const Layer& l) {
   const std::string name = text_of({l.m, l.n, l.k}) + (l.transpose ? " b^T " : " ") + to_string(l.type);
   return {name, [l](Trial& t) {
@@ -68,18 +68,18 @@ Case extents_case(DType type) {
           }};
 }
 
-// Every case has one type, since each kernel takes a driver time to compile and a constant alone tells the types apart.
+// Each case has one type, since drivers compile each kernel slowly and only a constant distinguishes the types.
 Operation product_operation() {
   Operation operation{"narrow weights", {}, {DType::F32}};
   operation.cases.push_back(parts_case(DType::BF16));
   operation.cases.push_back(extents_case(DType::F16));
   operation.cases.push_back(layer_case({40, 70, 51, false, DType::BF16}));
   operation.cases.push_back(layer_case({65, 68, 64, false, DType::F16}));
-  operation.cases.push_back(layer_case({20, 36, 1100, true, DType::BF16}));  // cut along k
+  operation.cases.push_back(layer_case({20, 36, 1100, true, DType::BF16}));  // split along k
   return operation;
 }
 
-// b is read 16 bytes at a time or element by element, along k and along n.
+// Reads b 16 bytes at a time or element by element, along k and along n.
 Operation few_rows_operation() {
   Operation operation{"narrow weights, few rows", {}, {DType::F32}};
   operation.cases.push_back(layer_case({1, 30, 776, true, DType::BF16}));
@@ -88,7 +88,7 @@ Operation few_rows_operation() {
   return operation;
 }
 
-// Weights of f16 beside an x of bf16, with tiles and with few rows.
+// Weights of f16 with an x of bf16, with tiles and with few rows.
 Operation mixed_operation() {
   Operation operation{"bf16 by weights of f16", {}, {DType::BF16}};
   operation.cases.push_back(layer_case({20, 36, 68, true, DType::F16}));
@@ -140,7 +140,7 @@ TEST_CASE("weights and tables of two bytes beside f32, on every device", "[ops][
 TEST_CASE("what Vulkan devices do not do with bf16 is refused by name", "[narrow]") {
   struct Refused {
     DType first, second;
-    bool product;  // otherwise a table, and its rows of another type
+    bool product;  // else an embedding table, with rows of another type
     const char* why;
   };
   const Refused list[] = {{DType::F16, DType::BF16, true, "f16 by bf16"},

@@ -11,7 +11,7 @@ struct Rows {
   bool gamma = true, beta = true, residual = false;
   double eps = 1e-5;
   bool wide = false;    // values that f16 does not have
-  bool behind = false;  // a tensor is added to the result
+  bool behind = false;  // adds a residual to the result
 };
 
 std::vector<Rows> awkward_rows() {
@@ -32,7 +32,7 @@ std::vector<Rows> awkward_rows() {
   for (const int64_t n : {3, 40, 256, 4096, 9001})
     for (const double spread : {3e18, 1e19, 1e25, 1e-17, 1e-19, 1e-25})
       rows.push_back({{3, n}, 0.0, spread, n > 40, n > 40, n == 256, spread < 1.0 && n == 3 ? 1e-30 : 0.0, true});
-  rows.push_back({{3, 100}, 0.0, 1e-25, true, true, false, 1e-5, true});  // eps decides
+  rows.push_back({{3, 100}, 0.0, 1e-25, true, true, false, 1e-5, true});  // eps dominates
   rows.push_back({{3, 100}, 0.0, 1e25, true, true, false, 1e-5, true});
   return rows;
 }
@@ -74,7 +74,7 @@ Case rows_case(Rows r, bool rms = false) {
               y = add(t.stored(y), run.input("s", uniform(r.shape, seed + 4)));
             }
             t.graph.output("y", out);
-            // The mean's rounding moves the whole row by u |mean| deviations.
+            // The mean's rounding shifts the whole row by u |mean| / deviation.
             const double shift = rms ? 0 : r.center / r.spread;
             run.expect("y", y, 64.0 + 4.0 * shift * shift, r.residual ? 2 : 1);
             t.passes = {rms ? "rmsnorm" : "layernorm"};
@@ -82,15 +82,15 @@ Case rows_case(Rows r, bool rms = false) {
           r.wide};
 }
 
-// Rows of mean 10,000 and deviation 1 must be within 1e-3, where E[x^2] - mean^2 gives NaN.
+// Rows of mean 10,000 and deviation 1 must be within 1e-3. E[x^2] - mean^2 would give NaN.
 Case far_case(int64_t n) {
   return {"mean 10,000, deviation 1, length " + std::to_string(n), [n](Trial& t) {
-            // Around 10,000 values of two bytes are 8 or 64 apart, so that these rows need f32.
+            // Around 10,000, 16-bit values are 8 or 64 apart, so that these rows need f32.
             if (t.dtype != DType::F32) return;
             const Tensor x = t.input("x", {4, n});
             t.graph.output("y", t.graph.layernorm(x, {}, {}, 1e-5f));
             Run& run = t.run();
-            const double half_width = std::sqrt(3.0);  // of a uniform distribution of deviation 1
+            const double half_width = std::sqrt(3.0);  // half-width of a uniform distribution of deviation 1
             Array y = layernorm(run.input("x", uniform({4, n}, 45, 10000 - half_width, 10000 + half_width)), nullptr,
                                 nullptr, 1e-5);
             for (double& bound : y.bound) bound = 1e-3;

@@ -1,11 +1,11 @@
-// Rows to and from places that tensors tell: append at a place for each row, and take.
+// Rows at positions from tensors: append at a position for each row, and take.
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
 
 namespace heed::ops {
 namespace {
 
-// How `rows` go into `all`, or come from there: element i of `rows` meets element `of(i)` of `all`, or none (-1).
+// Maps `rows` to places in `all`, for writing or reading: element i of `rows` corresponds to element `of(i)` of `all`, or to none (-1).
 template <class Meet>
 void for_places(const Sizes& all, const Sizes& rows, int axis, const Array& places, const Meet& meet) {
   Sizes lead(rows.begin(), rows.begin() + axis + 1);
@@ -54,7 +54,7 @@ Array consecutive(const Array& begin, int axis, int64_t n) {
   return places;
 }
 
-// Each row begins where a tensor [B] says. The rows are made by a pass, lie in an input, or in another order.
+// Each row begins at a position from a tensor [B]. A pass computes the rows, or they are an input, or they are permuted.
 Case begins_case(const Sizes& state, int64_t n, int axis, const std::vector<double>& begins) {
   return {"begins " + text_of(state) + ", " + std::to_string(n) + " along " + std::to_string(axis), [=](Trial& t) {
             Sizes shape = state;
@@ -84,7 +84,7 @@ Case begins_case(const Sizes& state, int64_t n, int axis, const std::vector<doub
           }};
 }
 
-// A place for each row, some of which are left out, of heads that lie as a product leaves them.
+// A position for each row, some of them negative, for heads in the layout of a matmul's result.
 Case places_case(const Sizes& places_shape, double first_behind) {
   return {"places " + text_of(places_shape), [=](Trial& t) {
             const Sizes state = {2, 3, 20, 12};
@@ -109,7 +109,7 @@ Case places_case(const Sizes& places_shape, double first_behind) {
           }};
 }
 
-// Heads that turn by their positions and are written there, by one pass.
+// One pass rotates heads by their positions and writes them there.
 Case turned_case(double first_behind) {
   return {first_behind > 0 ? "turned heads, one behind the end" : "turned heads", [=](Trial& t) {
             const Dim s = t.graph.extent("s", 6);
@@ -132,7 +132,7 @@ Case turned_case(double first_behind) {
           }};
 }
 
-// Words and bytes, along the last axis, too.
+// Words and bytes, also along the last axis.
 Case whole_case(DType type) {
   return {std::string("of ") + to_string(type), [=](Trial& t) {
             const Tensor at = t.graph.input("at", {3}, DType::I32);
@@ -179,7 +179,7 @@ Case table_case() {
           }};
 }
 
-// The row before the last of each batch, at extents, and whole numbers that are added.
+// The row before the last of each batch, with extents, and integers that are added.
 Case extents_case() {
   return {"extents", [](Trial& t) {
             const Dim b = t.graph.extent("b", 3), s = t.graph.extent("s", 40);
@@ -217,7 +217,7 @@ Case sums_case() {
 TEST_CASE("places on every device", "[ops]") {
   Operation operation{"place", {}};
   operation.cases.push_back(begins_case({3, 20, 12}, 4, 1, {0, 16, 5}));
-  operation.cases.push_back(begins_case({3, 20, 12}, 4, 1, {-2, 17, 20}));  // left out before and behind
+  operation.cases.push_back(begins_case({3, 20, 12}, 4, 1, {-2, 17, 20}));  // omitted before and behind
   operation.cases.push_back(begins_case({2, 9}, 3, 1, {6, 0}));
   operation.cases.push_back(begins_case({4, 3, 33, 65}, 33, 2, {0, 0, 0, 0}));
   operation.cases.push_back(begins_case({2, 3, 7, 130}, 2, 2, {5, 2147483647}));

@@ -1,4 +1,4 @@
-// Numbers that a run states: where slices begin, how many rows of a cache are keys, the last row of an extent.
+// Positions that a run sets: begins of slices, the number of valid rows in a cache, the last row of an extent.
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
 
@@ -20,7 +20,7 @@ Case slices_case() {
               run.expect("y", scale(slice(v, 1, e[0], e[1]), 2.0));
               run.expect_exact("one", slice(v, 1, e[0], 1), DType::F32);
             }
-            Run& first = t.run({{"rows", 3}});  // a position that is not given is 0
+            Run& first = t.run({{"rows", 3}});  // a position that is not set is 0
             const Array v = first.input("x", uniform(shape, 152));
             first.expect("y", scale(slice(v, 1, 0, 3), 2.0));
             first.expect_exact("one", slice(v, 1, 0, 1), DType::F32);
@@ -43,8 +43,8 @@ Case last_case() {
           }};
 }
 
-// Queries at a position see all keys of a cache up to themselves, and the cache has room for more. The same plan takes
-// a whole prompt and one token.
+// Queries at a position see all keys of a cache up to themselves, and the cache has spare room. The same plan reads a whole prompt and one
+// token.
 Case cache_case(int64_t key_heads, int64_t width) {
   return {"attention over a cache, heads of " + std::to_string(width) + ", " + std::to_string(key_heads) + " of keys",
           [=](Trial& t) {
@@ -66,7 +66,7 @@ Case cache_case(int64_t key_heads, int64_t width) {
                           vk = run.input("k", uniform(cache, 156)), vv = run.input("v", uniform(cache, 157));
               Array positions({e[1]});
               for (int64_t i = 0; i < e[1]; ++i) positions.at(i) = static_cast<double>(e[0] + i);
-              const auto shared = [&](const Array& x) {  // a head of keys for each head of queries
+              const auto shared = [&](const Array& x) {  // a key head for each query head
                 std::vector<Array> heads;
                 for (int64_t h = 0; h < 4; ++h) heads.push_back(slice(x, 1, h * key_heads / 4, 1));
                 return slice(concat(heads, 1), 2, 0, e[0] + e[1]);

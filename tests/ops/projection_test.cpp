@@ -1,6 +1,5 @@
-// Products of few rows that become one pass on GPUs: up to three of the same rows, the norm before them, and
-// the rotation or the gate behind them. Other devices run them apart, so that a case says nothing about passes; which are
-// joined is tested in tests/graph/project_test.cpp.
+// Matmuls of few rows that become one pass on GPUs: up to three with the same rows, the norm before them, and the rotation or the gate
+// after them. Other devices run them separately, so that these cases do not check passes; tests/graph/project_test.cpp does.
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
 
@@ -14,10 +13,10 @@ struct Projected {
   Norm norm = Norm::Root;
   bool gamma = true, beta = true;  // only LayerNorm has a beta
   bool bias = false;
-  bool narrow = false;     // weights of f16 beside rows of f32
-  double magnitude = 1.0;  // of the rows, which lie around `around`
+  bool narrow = false;     // weights of f16 with rows of f32
+  double magnitude = 1.0;  // mean of the rows
   double around = 0.0;
-  std::vector<DType> quantized = {};  // types of weights, which take turns
+  std::vector<DType> quantized = {};  // types of weights, which alternate
 };
 
 std::string text_of(const Projected& p) {
@@ -37,7 +36,7 @@ class Sides {
   Sides(Trial& trial, const Projected& what) : t(trial), run(trial.run()), p_(what) {
     const Sizes shape = {p_.batch, p_.tokens, p_.depth};
     const Array x = run.input("x", uniform(shape, 161, p_.around - p_.magnitude, p_.around + p_.magnitude));
-    // A pass makes the rows: those in a host's buffer may start anywhere, and are not joined.
+    // A pass computes the rows: rows in a host's buffer may start anywhere, and are not joined.
     rows = t.graph.scale(t.input("x", shape_of(shape)), 0.5f);
     values = t.stored(scale(x, 0.5));
     if (p_.norm == Norm::None) return;
@@ -75,7 +74,7 @@ class Sides {
     *w = uniform({columns, p_.depth}, seed, -limit, limit);
     return t.weight(name, w, p_.narrow && t.dtype == DType::F32 ? DType::F16 : t.dtype);
   }
-  // The heads of a product, turned: [B, heads, S, width].
+  // The heads of a matmul, rotated: [B, heads, S, width].
   Both turned(const Both& x, int64_t heads, const RotaryOptions& options, const Array* positions) {
     const int64_t width = x.values.dim(0) / heads;
     const Tensor split = t.graph.reshape(x.tensor, {p_.batch, p_.tokens, heads, width});
@@ -204,7 +203,7 @@ TEST_CASE("projections of few rows on every device", "[ops]") {
   check(operation);
 }
 
-// As above, with LayerNorm; and depths that are no multiples of eight, whose norm is a pass.
+// The same with LayerNorm, and with depths that are no multiples of eight, whose norm is a separate pass.
 TEST_CASE("projections of few rows behind LayerNorm on every device", "[ops]") {
   Operation operation{"projection", {}};
   auto& cases = operation.cases;
@@ -240,10 +239,10 @@ TEST_CASE("projections by quantized weights on every device", "[ops][quantized]"
     }
     cases.push_back(
         activated_case({.depth = 3 * block, .norm = Norm::Mean, .quantized = {type}}, 16, Activation::GeluErf));
-    // Reads of 16 bytes.
+    // Loads of 16 bytes.
     cases.push_back(plain_case({.tokens = 2, .depth = 4096 + block, .quantized = {type}}, {8, 4}));
   }
-  // Files mix types: values keep more bits than queries and keys.
+  // Files mix types: values have more bits than queries and keys.
   cases.push_back(heads_case({.tokens = 2, .depth = 512, .quantized = {DType::Q4_K, DType::Q5_1, DType::Q6_K}},
                              {3, 1, 1}, 16, halves, false));
   cases.push_back(
@@ -255,12 +254,12 @@ TEST_CASE("projections by quantized weights on every device", "[ops][quantized]"
   if (!devices.empty()) check(operation, devices);
 }
 
-// The squares of these rows leave the range of f32, or their mean is far larger than what the norm leaves of them.
+// The squares of these rows overflow f32, or their mean is far larger than their deviation.
 TEST_CASE("projections of rows near 1e19 on every device", "[ops]") {
   Operation operation{"projection", {}, {DType::F32}};
   for (const double magnitude : {1e19, 1e-25, 1e38})
     operation.cases.push_back(plain_case({.tokens = 2, .magnitude = magnitude}, {8, 4}));
-  // The sum of a row, by which its mean is found, stays within f32.
+  // The sum of a row, from which the mean is computed, stays within f32.
   for (const double magnitude : {1e19, 1e-25, 1e34})
     operation.cases.push_back(plain_case({.tokens = 2, .norm = Norm::Mean, .magnitude = magnitude}, {8, 4}));
   operation.cases.push_back(plain_case({.tokens = 3, .norm = Norm::Mean, .around = 10000.0}, {8, 4}));

@@ -1,4 +1,4 @@
-// Quantized weights: products by them and rows of them are those of the values that their blocks stand for.
+// Quantized weights: matmul and embedding give the results of the dequantized values.
 
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
@@ -28,7 +28,7 @@ Case layer_case(const Layer& l) {
           }};
 }
 
-// Rows of a weight from its middle on, beside the whole weight; batches of them; a weight of which a view is transposed.
+// Rows from the middle of a weight, together with the whole weight; batches of them; a weight that is also viewed transposed.
 Case parts_case(DType type) {
   return {std::string("parts ") + to_string(type), [type](Trial& t) {
             const int64_t k = block_of(type).elements;
@@ -57,7 +57,7 @@ Case parts_case(DType type) {
           }};
 }
 
-// A table that is the weight of the last layer, too, and a number of rows that differs from run to run.
+// An embedding table that is also the weight of the last layer, and a number of rows that differs from run to run.
 Case tied_case(DType type) {
   return {std::string("tied ") + to_string(type), [type](Trial& t) {
             const int64_t k = 2 * block_of(type).elements;
@@ -81,7 +81,7 @@ Case tied_case(DType type) {
           }};
 }
 
-// What follows a product, with as many rows as tiles have and one more.
+// Epilogues of a matmul, with as many rows as tiles have and one more.
 Case epilogue_case(DType type, int64_t m, bool gated) {
   return {std::string(gated ? "gated " : "residual ") + to_string(type) + " " + std::to_string(m), [=](Trial& t) {
             const int64_t k = 3 * block_of(type).elements, n = 45;
@@ -102,12 +102,12 @@ std::vector<Case> products(std::span<const DType> types) {
   for (const DType type : types) {
     for (int64_t m = 1; m <= 13; ++m) cases.push_back(layer_case({m, 37, 1 + m % 3, type}));
     for (const int64_t m : {23, 24, 25, 31, 33, 130}) cases.push_back(layer_case({m, 67, 2, type}));
-    // Few and many columns; k in several blocks of the CPU's, the last of them shorter.
+    // Few and many columns; k in several blocks of the CPU, the last of them shorter.
     for (const int64_t m : {1, 2, 33})
       for (const int64_t n : {1, 2, 31, 32, 33, 257}) cases.push_back(layer_case({m, n, 1, type}));
     const int64_t long_k = 2048 / block_of(type).elements;
     for (const int64_t m : {1, 5, 12, 40}) cases.push_back(layer_case({m, 41, long_k + 1, type}));
-    // From 4,096 on an invocation of a GPU reads more of one row at a time, but not of several.
+    // From 4,096 on a GPU invocation reads a longer piece of one row, but not of several rows.
     for (const int64_t m : {1, 5}) cases.push_back(layer_case({m, 3, 2 * long_k + 1, type}));
     cases.push_back(parts_case(type));
     cases.push_back(tied_case(type));
@@ -117,7 +117,7 @@ std::vector<Case> products(std::span<const DType> types) {
   return cases;
 }
 
-// Rows of which element (i, k) is near 2^exponent(i, k), not by their own k in memory, by weights of which some have this value.
+// Rows whose element (i, k) is near 2^exponent(i, k), not contiguous along k, with weights of which some have this value.
 struct Strange {
   const char* name;
   std::function<int64_t(int64_t, int64_t)> exponent;
@@ -137,7 +137,7 @@ Case strange_case(DType type, const Strange& strange) {
             if (strange.value != 0) a.at(at) = static_cast<double>(strange.value);
             Array seen = run.input("x", a);
             if (!t.rounds_to_f16 && !std::isfinite(seen.at(at)))
-              seen.at(at) = NAN;  // all that comes of a row rounded to bytes
+              seen.at(at) = NAN;  // all that remains of a row that is rounded to bytes
             run.expect_within("y", t.product(transposed(seen), transposed(w)));
           }};
 }

@@ -11,7 +11,7 @@ struct Family {
   const char* operation;
   void (*build)(Trial&, Random&);
 };
-// Products and attention have the most variants.
+// Matmul and attention have the most variants.
 constexpr Family kFamilies[] = {{"matmul", build_matmul},
                                 {"attention", build_attention},
                                 {"matmul of long sums", build_long_sums},
@@ -66,7 +66,8 @@ Trial trial_of(const RandomGraph& graph) {
   Trial trial(graph.dtype);
   Random random(graph.seed);
   graph.build(trial, random);
-  // Fewer elements than these may all be near 0 by chance, where rounding is large beside their average; each keeps its bound.
+  // A result with fewer elements may be near 0 everywhere by chance, so that rounding is large relative to its average. Each element still
+  // keeps its bound.
   constexpr int64_t kFewestOfAverage = 8;
   for (Run& run : trial.runs)
     for (Expectation& one : run.expectations)

@@ -1,5 +1,5 @@
-// Graphs and sizes drawn at random, the same for the same seed everywhere. Sizes are extents where they can be, so that
-// many of them share what a driver has compiled; some are constants, which plans treat differently.
+// Random graphs and sizes, the same for the same seed on every machine. Most sizes are extents, so that many graphs share compiled kernels;
+// some are constants, which plans treat differently.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class Random {
   bool coin() { return below(2) == 0; }
   bool one_in(int64_t n) { return below(n) == 0; }
   int64_t pick(std::initializer_list<int64_t> list) { return list.begin()[below(static_cast<int64_t>(list.size()))]; }
-  // 1..most; often a multiple of four, where kernels read four elements at a time, or one off a tile's edge, or 1.
+  // A number from 1 to `most`; often a multiple of four, for which kernels read four elements at a time, or one off a tile's edge, or 1.
   int64_t size(int64_t most) {
     if (one_in(8)) return 1;
     const int64_t any = 1 + below(most), edge = pick({8, 16, 32, 64, 128, 256}) + pick({-1, 0, 1});
@@ -38,7 +38,7 @@ class Random {
   uint64_t state_;
 };
 
-// Sizes of one graph: extents, or constants that every run has.
+// Sizes of one graph: extents, or constants that are equal in every run.
 class Drawn {
  public:
   Drawn(Trial& trial, Random& random) : trial_(trial), random_(random) {}
@@ -77,15 +77,14 @@ inline const RowOperation& any_row_operation(Random& random) {
   return all[static_cast<size_t>(random.below(std::ssize(all)))];
 }
 
-// Mostly random bytes 0 and 1. One mask in four is like padding: ones up to some place along the last axis, or none at
-// all.
+// Mostly random bytes 0 and 1. One mask in four resembles padding: ones up to some place along the last axis, or no ones at all.
 Array random_mask(const Sizes& shape, Random& random);
 
-// Each draws a graph of one operation and kRunsPerGraph runs of it.
+// Each function draws a graph of one operation and kRunsPerGraph runs of it.
 void build_matmul(Trial& t, Random& random);
-void build_few_rows(Trial& t, Random& random);   // products, read once
-void build_long_sums(Trial& t, Random& random);  // products of a tile, cut along k
-void build_quantized(Trial& t, Random& random);  // products by blocks, and rows of them
+void build_few_rows(Trial& t, Random& random);   // matmul that reads weights once
+void build_long_sums(Trial& t, Random& random);  // matmul by tiles, split along k
+void build_quantized(Trial& t, Random& random);  // matmul by quantized weights, and rows of them
 void build_attention(Trial& t, Random& random);
 void build_softmax(Trial& t, Random& random);
 void build_layernorm(Trial& t, Random& random);
@@ -107,7 +106,7 @@ void build_cross_entropy(Trial& t, Random& random);
 void build_argmax(Trial& t, Random& random);
 void build_sample(Trial& t, Random& random);
 
-// The graph of this number: operations and storage types take turns.
+// The graph of this number: operations and storage types alternate.
 struct RandomGraph {
   const char* operation;
   DType dtype;
@@ -118,7 +117,7 @@ RandomGraph random_graph(uint64_t seed, int64_t number);
 Trial trial_of(const RandomGraph& graph);
 // After this many graphs every operation has had every storage type.
 extern const int64_t kGraphsOfAll;
-// HEED_RANDOM_SEED, or the seed that tests always take.
+// HEED_RANDOM_SEED, or the fixed seed of the tests.
 uint64_t random_seed();
 
 }  // namespace heed::ops

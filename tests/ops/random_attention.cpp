@@ -9,11 +9,11 @@ struct Options {
   int64_t group, heads, d_k, d_v;
   Causal causal;
   bool padded, masked, keeps, biased, filled, dropout, log_sum_exp;
-  bool across;        // heads side by side in memory, as projections leave them
+  bool across;        // heads side by side in memory, as projections write them
   int64_t mask_rank;  // [S_q, S_kv], or with batches
   int64_t window = 0;
-  bool narrow, bfloat;  // keys and values beside queries of f32
-  bool ragged, placed;  // rows of the batch have lengths and positions of their own
+  bool narrow, bfloat;  // type of keys and values with queries of f32
+  bool ragged, placed;  // lengths and positions for each row of the batch
 
   explicit Options(Random& random) {
     group = random.pick({1, 1, 2, 3});
@@ -28,7 +28,7 @@ struct Options {
     if (causal != Causal::None && random.one_in(3)) window = random.pick({1, 16, 50, 600});
     narrow = random.one_in(3), bfloat = random.coin();
     ragged = random.one_in(3), placed = causal != Causal::None && random.one_in(3);
-    // A device without bindings for all of these makes the products one by one, and has no log-sum-exp.
+    // A device without enough bindings computes separate matmuls, and has no log-sum-exp.
     if (padded && masked && biased && (ragged || placed)) log_sum_exp = false;
   }
   Mask sense(Tensor mask) const { return keeps ? keep(mask) : exclude(mask); }

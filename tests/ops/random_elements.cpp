@@ -4,7 +4,7 @@
 namespace heed::ops {
 namespace {
 
-// Operations on x [3, m, n] and a y of that shape or one that is broadcast to it.
+// Operations on x [3, m, n] and a y of that shape or one that broadcasts to it.
 enum class Op : uint8_t { Activate, Multiply, Transpose, Dropout, Concat };
 
 Array expected(const Trial& t, Op op, const Array& x, const Array& y, Activation kind, int axis, uint32_t seed) {
@@ -44,7 +44,7 @@ void build_pairs(Trial& t, Random& random, Op op) {
 }  // namespace
 
 void build_elementwise(Trial& t, Random& random) { build_pairs(t, random, static_cast<Op>(random.below(3))); }
-// A function of a sum, by a factor: one pass.
+// A function of a sum, times a factor: one pass.
 void build_function(Trial& t, Random& random) {
   const std::span<const FunctionReference> all = function_references();
   const FunctionReference& f = all[static_cast<size_t>(random.below(std::ssize(all)))];
@@ -63,7 +63,7 @@ void build_function(Trial& t, Random& random) {
 void build_dropout(Trial& t, Random& random) { build_pairs(t, random, Op::Dropout); }
 void build_concat(Trial& t, Random& random) { build_pairs(t, random, Op::Concat); }
 
-// Casts from the trial's type of storage to another. A device without 16-bit storage can do few of these.
+// Casts from the trial's storage type to another. A device without 16-bit storage supports few of these.
 void build_cast(Trial& t, Random& random) {
   const DType from = t.dtype, first = from == DType::F32 ? DType::F16 : DType::F32,
               second = from == DType::BF16 ? DType::F16 : DType::BF16, to = random.coin() ? first : second;
@@ -78,7 +78,7 @@ void build_cast(Trial& t, Random& random) {
   });
 }
 
-// Copies of types that hold only ids and masks.
+// Copies of types that only hold ids and masks.
 void build_bytes(Trial& t, Random& random) {
   const DType type = random.coin() ? DType::U8 : DType::I32;
   Drawn drawn(t, random);

@@ -101,7 +101,7 @@ void build_argmax(Trial& t, Random& random) {
   });
 }
 
-// Ties, or values far apart; lists and biases for each row or for all.
+// Ties, or values far apart; previous tokens and biases for each row or for all.
 void build_sample(Trial& t, Random& random) {
   const int64_t different = random.pick({0, 2, 30}), listed = random.pick({0, 1, 60});
   const bool biased = random.coin(), seeded = random.coin(), shared = random.coin(), counted = random.coin();

@@ -3,7 +3,7 @@
 namespace heed::ops {
 namespace {
 
-// How an operand lies in memory.
+// The layout of an operand in memory.
 enum class Layout : uint8_t { Plain, Transposed, Interleaved };
 
 struct Operand {
@@ -11,7 +11,7 @@ struct Operand {
   Shape batch;  // leading dimensions
   Dim rows, columns;
 
-  // The view of an input, as rows x columns. Transposed is columns x rows, and the product is told so.
+  // The view of an input, as rows x columns. If transposed it is columns x rows, and matmul has the option for that.
   Tensor declare(Trial& t, const char* name) const {
     Shape shape = batch;
     shape.push_back(layout == Layout::Transposed ? columns : rows);

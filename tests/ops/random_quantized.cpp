@@ -2,7 +2,7 @@
 
 namespace heed::ops {
 
-// Rows times a quantized weight, or a part of its rows, of which a table gives some, too.
+// Rows times a quantized weight, or times a range of its rows. A table also reads rows of the same weight.
 void build_quantized(Trial& t, Random& random) {
   const auto type = static_cast<DType>(static_cast<int64_t>(DType::Q8_0) + random.below(8));
   const int64_t block = block_of(type).elements, k = block * (1 + random.below(block == 32 ? 60 : 8));

@@ -68,13 +68,13 @@ void build_rotary(Trial& t, Random& random) {
   options.scaling.kind = static_cast<RotaryScaling::Kind>(random.below(3));
   options.scaling.factor = 8.0f;
   const int64_t given =
-      random.below(4);  // 0: none, 1: of each token, 2: of each token of each batch, 3: where they begin
+      random.below(4);  // 0: none, 1: for each token, 2: for each token of each batch, 3: the first position only
   Drawn drawn(t, random);
   const Dim batch = drawn.size("batch", 3), tokens = drawn.size("tokens", 40);
   if (given == 1) options.positions = t.graph.input("positions", {tokens}, DType::I32);
   if (given == 2) options.positions = t.graph.input("positions", {batch, 1, tokens}, DType::I32);
   if (given == 3) options.first = t.graph.position("first", 100000);
-  // Heads as they come from a product: [batch, tokens, heads, channels] seen as [batch, heads, tokens, channels].
+  // Heads in the layout of a matmul's result: [batch, tokens, heads, channels] viewed as [batch, heads, tokens, channels].
   const Tensor x = t.graph.transpose(t.input("x", {batch, tokens, 3, channels}), 1, 2);
   t.graph.output("y", t.graph.rotary(x, options));
   drawn.fill_runs([&](Run& run, const Sizes& s) {

@@ -1,5 +1,5 @@
-// The CPU device with every set of instructions on graphs drawn at random. tests/vulkan/random_test.cpp does the same
-// with every kernel variant on Vulkan devices.
+// Random graphs on the CPU device with every instruction set. tests/vulkan/random_test.cpp tests every kernel variant of Vulkan devices on
+// such graphs.
 #include "ops/random.hpp"
 
 #include "harness/catch.hpp"

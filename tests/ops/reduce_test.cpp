@@ -31,7 +31,7 @@ Case reduce_case(Reduction kind, const Sizes& shape, const std::vector<int>& axe
   return {name_of(kind, shape, axes), [=](Trial& t) {
             t.graph.output("y", t.graph.reduce(t.input("x", shape_of(shape)), kind, axes, keep));
             Run& run = t.run();
-            // Long products of other factors leave the range of floats.
+            // Long products of other factors would leave the range of floats.
             const int64_t n = length_of(shape, axes);
             const bool near_1 = kind == Reduction::Product && n > 16;
             const Array v = run.input("x", near_1 ? uniform(shape, 131, 0.98, 1.02) : uniform(shape, 131, -1.5, 3.0));
@@ -51,7 +51,7 @@ Case whole_case(Reduction kind, const Sizes& shape, const std::vector<int>& axes
           }};
 }
 
-// A row of NaN beside others, infinities of one and of both signs, nothing but zeros, numbers whose squares overflow.
+// A row of NaN beside others, infinities of one sign and of both, all zeros, numbers whose squares overflow.
 Case strange_case(Reduction kind, std::vector<double> expected) {
   return {std::string("strange values of ") + name_of(kind), [=](Trial& t) {
             if (t.dtype != DType::F32) return;
@@ -111,7 +111,7 @@ struct Asked {
   bool smallest = false, last = false, keep = false;
 };
 
-// Few different values give ties.
+// Few distinct values give ties.
 Case index_case(const Sizes& shape, const Asked& a, int64_t different, DType type = DType::F32) {
   return {text_of(shape) + " axis " + std::to_string(a.axis) + (a.smallest ? " smallest" : "") +
               (a.last ? " last" : "") + " of " + std::to_string(different) + " values" +
@@ -150,7 +150,7 @@ Case top_case(const Sizes& shape, const Asked& a, int64_t different, DType type 
           }};
 }
 
-// NaN come last.
+// NaN sort last.
 Case strange_order_case() {
   return {"order of strange values", [=](Trial& t) {
             const Tensor x = t.input("x", {3, 4});

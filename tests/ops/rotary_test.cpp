@@ -21,7 +21,7 @@ Case rows_case(const Sizes& shape, const RotaryOptions& options = {}) {
           }};
 }
 
-// Positions for every row of x, or for some axes, along the others broadcast.
+// Positions for every row of x, or for some axes and broadcast along the others.
 Case positions_case(const Sizes& shape, const Sizes& positions_shape, int64_t low, int64_t high,
                     const RotaryOptions& options = {}) {
   const std::string name = text_of(shape) + " at positions " + text_of(positions_shape) + " of " + std::to_string(low) +
@@ -37,7 +37,7 @@ Case positions_case(const Sizes& shape, const Sizes& positions_shape, int64_t lo
           }};
 }
 
-// Heads as a product leaves them, [B, S, H, C] seen as [B, H, S, C], and lengths that differ from run to run.
+// Heads in a matmul's layout, [B, S, H, C] viewed as [B, H, S, C], and lengths that differ from run to run.
 Case heads_case() {
   return {"heads of extents", [](Trial& t) {
             const Dim b = t.graph.extent("b", 3), s = t.graph.extent("s", 40);
@@ -52,12 +52,12 @@ Case heads_case() {
           }};
 }
 
-// The neighbours 2i, or those behind them, of the first `width` elements of each row.
+// The even elements, or the odd ones, among the first `width` elements of each row.
 Tensor every_second(Graph& g, Tensor x, int64_t first, int64_t width) {
   return g.stride(g.slice(x, 3, first, width - first), 3, 2);
 }
 
-// Rotary embedding of x [B, S, H, C], seen as [B, H, S, C], spelled out. `table`: the shape of cosines and sines without their axis.
+// Rotary embedding of x [B, S, H, C], viewed as [B, H, S, C], spelled out. `table`: the shape of cosines and sines without their last axis.
 Case spelled_case(RotaryPairs pairs, const Sizes& shape, int64_t width, bool whole, Sizes table) {
   table.push_back(whole ? width : width / 2);
   const std::string name =
@@ -120,7 +120,7 @@ TEST_CASE("rotary on every device", "[ops]") {
 }
 
 TEST_CASE("rotary: two positions differ by what turns between them alone", "[ops]") {
-  // The product of a query at p and a key at q depends on p - q; with exact angles it does so at any p.
+  // The dot product of a query at p and a key at q depends on p - q; with exact angles this holds at any p.
   for (const int32_t far : {0, 1000, 1000000}) {
     Graph g;
     const Tensor at = g.input("at", {2}, DType::I32), x = g.input("x", {2, 64});

@@ -1,4 +1,4 @@
-// Cases of products by quantized weights for devices that round what they multiply, or split it.
+// Cases of matmul by quantized weights, for devices that round activations or split them into summands.
 #pragma once
 
 #include <span>
@@ -10,11 +10,11 @@ namespace heed::ops {
 inline constexpr DType kQuantized[] = {DType::Q6_K, DType::Q8_0, DType::Q4_0, DType::Q4_1,
                                        DType::Q5_0, DType::Q5_1, DType::Q4_K, DType::Q5_K};
 
-// Products of these types and awkward shapes, and rows of awkward values. `to_f16`: the bound is that of matrix units for f16.
+// Matmul with these types and awkward shapes, and rows of awkward values. `to_f16` selects the bound of matrix units for f16.
 std::vector<Case> rounded_products(const CompileOptions& options, bool to_f16, std::span<const DType> types);
 
-// Rows whose 32 neighbours are near whole multiples of their scale, so that their bytes are known: the product is that of the
-// multiples, with no other error than that of its sums.
+// Rows whose blocks of 32 neighbours are near integer multiples of their scale, so that their bytes are known. The result is that of the
+// multiples, and only the sums round.
 std::vector<Case> products_of_multiples(std::span<const DType> types);
 
 }  // namespace heed::ops

@@ -13,14 +13,14 @@ double as_float(double x) {
   return std::abs(rounded) < 0x1p-126 ? 0.0 : rounded;
 }
 
-// Row `row` of an operand that has a row of `length` for each, or one for all.
+// Row `row` of an operand that has a row of `length` for each, or one row for all.
 double number(const Array& x, int64_t length, int64_t row, int64_t i) {
   return x.at(x.size() > length ? row * length + i : i);
 }
 
 struct Row {
   std::vector<double> logits;  // after penalty and bias; NaN: forbidden
-  std::vector<int64_t> order;  // of those that are not, the largest first
+  std::vector<int64_t> order;  // those that are not forbidden, the largest first
 };
 
 Row row_of(const Array& logits, const SampleReference& reference, int64_t row) {
@@ -49,11 +49,11 @@ Row row_of(const Array& logits, const SampleReference& reference, int64_t row) {
   return result;
 }
 
-// The tokens that are left, in order, with the sums of their weights; the largest weight is 1.
+// The remaining tokens, in order, with running sums of their weights; the largest weight is 1.
 struct Left {
   std::vector<int64_t> tokens;
-  std::vector<double> sums;  // with the token's own
-  double bound = 0.0;        // of every sum
+  std::vector<double> sums;  // including the token's own
+  double bound = 0.0;        // error of every sum
   bool unclear = false;
 };
 

@@ -23,19 +23,19 @@ const Setting kSettings[] = {
     {"none but the first", {.top_p = 0.0f}},
     {"a hundredth", {.min_p = 0.01f}},
     {"all of them", {.temperature = 0.7f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f}},
-    {"a share of the first", {.top_k = 1, .top_p = 0.9f}},  // which may have many equals
+    {"a share of the first", {.top_k = 1, .top_p = 0.9f}},  // may have many equal values
     {"a share of three", {.top_k = 3, .top_p = 0.8f}},
 };
 
-// Expects the reference's tokens, most of which must be clear.
+// Expects the reference's tokens, most of which must be unambiguous.
 void expect_tokens(Run& run, const Array& logits, const SampleReference& reference) {
   int64_t unclear = 0;
   const Array tokens = sample(logits, reference, &unclear);
-  CHECK(unclear <= 3 + tokens.size() / 10);  // where half of equal tokens are asked for, all are
+  CHECK(unclear <= 3 + tokens.size() / 10);  // if half of equal tokens are requested, all are kept
   run.expect_within("y", tokens, DType::I32);
 }
 
-// Values of `different` numbers, or any for 0.
+// Logits with `different` distinct values, or arbitrary ones for 0.
 Case rows_case(const Sizes& shape, const Setting& setting, int64_t different = 0) {
   return {text_of(shape) + ", " + setting.name + (different > 0 ? ", ties" : ""),
           [=](Trial& t) {
@@ -53,8 +53,8 @@ Case rows_case(const Sizes& shape, const Setting& setting, int64_t different = 0
           false, shape.back() > 100000};
 }
 
-// Previous tokens and a bias that forbids, for each row or for all. A vocabulary of more than 32768 tokens is marked in
-// several turns.
+// Previous tokens, and a bias that forbids tokens, for each row or for all. A vocabulary of more than 32768 tokens is marked in several
+// rounds.
 Case lists_case(int64_t rows, int64_t n, int64_t listed, bool shared, float penalty) {
   const std::string name = std::to_string(rows) + "x" + std::to_string(n) + ", penalty of " + std::to_string(listed) +
                            (shared ? ", one list" : ", lists");
@@ -75,7 +75,7 @@ Case lists_case(int64_t rows, int64_t n, int64_t listed, bool shared, float pena
               Run& run = t.run();
               if (shared) run.extents.push_back({"count", given});
               const Array x = run.input("x", uniform({rows, n}, 173, -9.0, 9.0));
-              // Some are no tokens.
+              // Some ids are not in the vocabulary.
               const Array previous = run.input("previous", whole_numbers(lists, 174, -2, n + 2), DType::I32);
               Array bias = uniform(biases, 175);
               for (int64_t i = 0; i < bias.size(); ++i)
@@ -83,7 +83,7 @@ Case lists_case(int64_t rows, int64_t n, int64_t listed, bool shared, float pena
               bias = run.input("bias", bias);
               SampleReference reference{.options = options, .previous = &previous, .bias = &bias, .count = given};
               Array counts({rows});
-              for (int64_t r = 0; r < rows; ++r) counts.at(r) = static_cast<double>(given - 1 + r);  // beyond both ends
+              for (int64_t r = 0; r < rows; ++r) counts.at(r) = static_cast<double>(given - 1 + r);  // past both ends
               if (!shared) {
                 counts = run.input("counts", counts, DType::I32);
                 reference.counts = &counts;
@@ -93,7 +93,7 @@ Case lists_case(int64_t rows, int64_t n, int64_t listed, bool shared, float pena
           }};
 }
 
-// Rows of a batch with seeds, steps and settings of their own, which may differ from run to run.
+// A seed, step and settings for each row of the batch, which may differ from run to run.
 Case apart_case(bool shared) {
   return {shared ? "seed, step and settings of a run" : "seeds, steps and settings of rows", [=](Trial& t) {
             const Dim n = t.graph.extent("n", 90);
@@ -104,7 +104,7 @@ Case apart_case(bool shared) {
                                   .seeds = t.graph.input("seeds", rows, DType::I32),
                                   .stream = 5,
                                   .settings = t.graph.input("settings", words, DType::I32)};
-            // The last axis is not dense.
+            // The last axis is strided.
             const Tensor x = t.graph.transpose(t.input("x", {2, n, 3}), 1, 2);
             t.graph.output("y", t.graph.sample(x, options));
             for (const int64_t length : {90, 1, 17}) {
@@ -176,7 +176,7 @@ TEST_CASE("sample on every device", "[ops]") {
 
 namespace {
 
-// All options at once; any words as settings.
+// All options at once, with arbitrary words as settings.
 Graph drawing(int64_t rows, int64_t n, DType type) {
   Graph g;
   SampleOptions options{.previous = g.input("previous", {40}, DType::I32),
@@ -300,7 +300,7 @@ TEST_CASE("sample: seeds, streams, steps and rows draw apart", "[ops]") {
   const Tokens first = tokens(0, 7), next = tokens(1, 7), other = tokens(0, 8), last = tokens(5, 7);
   CHECK(first.a == first.c);
   for (const auto* apart : {&first.b, &next.a, &other.a, &last.a}) CHECK(agree(first.a, *apart) < 30);
-  // With a seed of their own all rows are row 0.
+  // With its own seed every row behaves as row 0.
   CHECK(first.d == std::vector<int32_t>(400, last.a[0]));
 }
 
@@ -376,7 +376,7 @@ TEST_CASE("sample: mistakes are named") {
   CHECK(sample_words({}, nullptr) == Status::InvalidArgument);
 }
 
-// Embedding, product, draw, and the token is appended to the text, from which the next step takes it.
+// Embeds the token, multiplies, samples, and appends the token to the text, from which the next step reads it.
 namespace {
 
 constexpr int64_t kRoom = 40, kWords = 97, kWidth = 24, kBatch = 2;
@@ -386,7 +386,7 @@ struct Writer {
   Array table = uniform({kWords, kWidth}, 181, -1.5, 1.5), weight = uniform({kWords, kWidth}, 182, -1.5, 1.5);
   SampleOptions options{.repetition_penalty = 1.2f, .temperature = 0.8f, .top_k = 50, .top_p = 0.95f};
 
-  // `stays`: the text is a state, and grows there. Otherwise the host gives all of it to each run, and gets one token.
+  // With `stays` the text is a state, which grows on the device. Otherwise the host passes all of it to each run, and gets one token.
   explicit Writer(bool stays) {
     Graph& g = trial.graph;
     const Dim at = g.position("at", kRoom - 2), length = g.sum(at, 1, kRoom - 1);

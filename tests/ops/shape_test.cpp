@@ -1,4 +1,4 @@
-// Padding, and elements from and to places along any axis.
+// Padding, and gather and scatter along any axis.
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
 #include "train/gradient.hpp"
@@ -6,7 +6,7 @@
 namespace heed::ops {
 namespace {
 
-// Calls meet(i, to): value i of `shape`, or of its place, meets element `to` of `all`; of a place below 0, none (-1).
+// Calls meet(i, to): value i of `shape` corresponds to element `to` of `all`, or to none (-1) if its index is below 0.
 template <class Meet>
 void for_places(const Sizes& all, const Sizes& shape, int axis, const Array& places, const Meet& meet) {
   const Array place = broadcast(places, shape);
@@ -23,7 +23,7 @@ void for_places(const Sizes& all, const Sizes& shape, int axis, const Array& pla
 
 struct Places {
   const char* name;
-  Sizes all, places, shape;  // of x, of the places, and of what is gathered
+  Sizes all, places, shape;  // shapes of x, of the indices, and of the gathered values
   int axis;
 };
 const Places kPlaces[] = {
@@ -37,11 +37,11 @@ const Places kPlaces[] = {
     {"of elements for all", {3, 5, 7}, {1, 4, 7}, {3, 4, 7}, 1},
 };
 
-// Some are below 0, several may be the same.
+// Some indices are below 0, and several may be equal.
 Array some_places(const Places& p, uint64_t seed) {
   return whole_numbers(p.places, seed, -1, p.all[static_cast<size_t>(p.axis)]);
 }
-// No two along the axis are the same.
+// No two indices along the axis are equal.
 Array different_places(const Places& p) {
   Array places(p.places);
   const int64_t size = p.all[static_cast<size_t>(p.axis)];

@@ -4,14 +4,14 @@
 namespace heed::ops {
 namespace {
 
-// The masks of a case. The key padding leaves out every key of batch 1, if there is one; masks leave out about half of
-// the keys, and in the first row every key.
+// The masks of a case. The key padding masks every key of batch 1, if there is one; other masks hide about half of the keys, and all keys
+// of the first row.
 struct Masks {
   Causal causal = Causal::None;
   bool key_padding = false;
-  Sizes mask = {};  // its shape; empty: none
+  Sizes mask = {};  // the bias's shape; empty: none
   Sizes bias = {};
-  bool keep = false;          // the sense of the boolean masks
+  bool keep = false;          // the meaning of the boolean masks
   bool hide_by_bias = false;  // some of the bias is -infinity
   std::optional<double> fill = {};
 };
@@ -29,7 +29,7 @@ std::string text_of(const Masks& m) {
   return text;
 }
 
-// Nonzero bytes other than 1 count as well.
+// Nonzero bytes other than 1 also mask.
 Array mask_bytes(const Sizes& shape, uint64_t seed, bool keep) {
   Array mask = uniform(shape, seed);
   const int64_t keys = mask.dim(0);
@@ -82,7 +82,7 @@ Case masked_case(const Sizes& shape, const Masks& m, double factor = 1.0, double
               options.bias = t.input("bias", shape_of(m.bias));
             }
             t.graph.output("y", t.graph.softmax(x, options));
-            // A logit of size L carries a rounding of u L into the exponent.
+            // A logit of magnitude L has a rounding error of u L, which enters the exponent.
             const double logit = magnitude * std::max(1.0, std::abs(factor));
             run.expect("y", softmax(v, reference), 32.0 + logit * logit);
             t.passes = {"softmax"};
@@ -97,7 +97,7 @@ void add_lengths(std::vector<Case>* cases) {
   cases->push_back(masked_case({70000}, {}));
   cases->push_back(masked_case({2, 70001}, {.mask = {2, 70001}}));
   cases->push_back(masked_case({1}, {}));
-  cases->push_back(masked_case({70001, 3}, {}));  // more rows than groups along an axis
+  cases->push_back(masked_case({70001, 3}, {}));  // more rows than workgroups along an axis
   cases->push_back(masked_case({2, 3, 5, 9}, {}, 0.125));
   cases->push_back(masked_case({5, 9}, {}, -2.0));
 }
@@ -127,7 +127,7 @@ void add_masks(std::vector<Case>* cases) {
   }
 }
 
-// With a fill of -1e9, which only f32 can hold, a row without visible keys becomes uniform.
+// With a fill of -1e9, which only f32 can represent, a row without visible keys becomes uniform.
 Case uniform_fill_case() {
   return {"fill of -1e9 over whole rows", [](Trial& t) {
             const Tensor x = t.input("x", {4, 33});
@@ -145,7 +145,7 @@ Case uniform_fill_case() {
           }};
 }
 
-// A visible NaN makes all visible weights NaN, an infinite logit its own; hidden keys have weight 0, whatever they are.
+// A visible NaN makes all visible weights NaN, an infinite logit only its own. Hidden keys have weight 0 in any case.
 Case strange_case() {
   return {"infinities and NaN", [](Trial& t) {
             const double inf = std::numeric_limits<double>::infinity();

@@ -1,4 +1,4 @@
-// Views that skip elements, show them several times or count from the end, as operands of every kind of kernel.
+// Views that skip elements, repeat them or are reversed, as operands of every kind of kernel.
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
 #include "train/gradient.hpp"
@@ -25,7 +25,7 @@ Array picked(const Array& x, int axis, const std::vector<int64_t>& places) {
   return concat(parts, axis);
 }
 
-// One way to see x [4, 6, 10].
+// One view of x [4, 6, 10].
 struct Seen {
   const char* name;
   Tensor (*of)(Graph& g, Tensor x);
@@ -83,7 +83,7 @@ Case operand_case(const Seen& seen) {
             g.output("softmax", g.softmax(x));
             run.expect("softmax", softmax(v));
             g.output("norm", g.layernorm(x, {}, {}, 1e-3f));
-            run.expect_within("norm", t.stored(layernorm(v, nullptr, nullptr, 1e-3)), t.dtype);  // perhaps zeros
+            run.expect_within("norm", t.stored(layernorm(v, nullptr, nullptr, 1e-3)), t.dtype);  // may be zeros
             g.output("as_a", g.matmul(x, other));
             run.expect("as_a", matmul(v, w));
             g.output("as_b", g.matmul(other, x, {.transpose_a = true, .transpose_b = true}));
@@ -95,7 +95,7 @@ Case operand_case(const Seen& seen) {
           }};
 }
 
-// Each element of x gets the sum of the gradients of all places that show it.
+// Each element of x gets the sum of the gradients of all places where the view shows it.
 Case backward_case(const Seen& seen) {
   return {std::string("gradient of ") + seen.name, [&seen](Trial& t) {
             const Tensor x = t.input("x", {4, 6, 10});
@@ -115,7 +115,7 @@ Case backward_case(const Seen& seen) {
           }};
 }
 
-// Queries, keys and values that show rows several times, and those that skip rows.
+// Queries, keys and values with repeated rows, and with skipped rows.
 Case attention_case(bool is_expanded) {
   return {is_expanded ? "attention of one row for all" : "attention of every second row", [=](Trial& t) {
             Graph& g = t.graph;
@@ -129,7 +129,7 @@ Case attention_case(bool is_expanded) {
           }};
 }
 
-// Begins and sizes from the end of an axis that each run makes longer or shorter.
+// Begins and sizes counted from the end of an axis whose length differs from run to run.
 Case extents_case() {
   return {"from the end of an extent", [](Trial& t) {
             Graph& g = t.graph;
@@ -153,7 +153,7 @@ Case extents_case() {
           }};
 }
 
-// Patches of three tokens, the last of which is left out where there is one too many, and a reshape whose rest each run computes.
+// Patches of three tokens, of which an incomplete last one is dropped, and a reshape whose -1 each run computes.
 Case arithmetic_case() {
   return {"sizes by arithmetic", [](Trial& t) {
             Graph& g = t.graph;
@@ -211,8 +211,8 @@ Case sum_case() {
           }};
 }
 
-// Six axes of which no two can be one, as operands of one and of two tensors and of a reduction; and the windows of an image that attention
-// goes over, whose gradient comes back the same way.
+// Six axes of which no two can be merged, as operands with one and two tensors and of a reduction; and the windows of an image for
+// attention, whose gradient takes the same path back.
 Case six_axes_case(DType of) {
   return {std::string("six axes of ") + to_string(of), [of](Trial& t) {
             if (of != DType::F32 && t.dtype != DType::F32) return;

@@ -9,7 +9,7 @@ namespace {
 struct ConvCase {
   const char* name;
   Sizes x, weight;  // [B, S, C] and [N, k, C / groups], or [B, H, W, C] and [N, k_h, k_w, C / groups]
-  WindowOptions rows = {}, columns = {};  // those of conv1d are `columns`
+  WindowOptions rows = {}, columns = {};  // the window of conv1d is `columns`
   bool with_bias = true;
 };
 
@@ -32,7 +32,7 @@ const ConvCase kConvolutions[] = {
     {"each channel of an image", {2, 7, 9, 6}, {6, 3, 3, 1}, {.before = 1, .behind = 1}, {.before = 1, .behind = 1}},
 };
 
-// Sizes and places of the windows of a case, with one row and one line of the kernel where it has one dimension.
+// Sizes and places of the windows of a case. A one-dimensional case has one row, and its kernel one line.
 struct Geometry {
   explicit Geometry(const ConvCase& c) : rows(c.rows), columns(c.columns) {
     const bool image = c.x.size() == 4;
@@ -45,7 +45,7 @@ struct Geometry {
   static int64_t windows(int64_t length, int64_t size, const WindowOptions& w) {
     return (length + w.before + w.behind - (size - 1) * w.dilation - 1) / w.stride + 1;
   }
-  // Calls meet(y, x, w): element y is a sum over x times w.
+  // Calls meet(y, x, w): element y is a sum of x times w.
   template <class Meet>
   void for_products(const Meet& meet) const {
     const int64_t group_made = made / (channels / each);
@@ -71,7 +71,7 @@ struct Geometry {
   Sizes shape;
 };
 
-// Sums of products a b into `to`, with the bound of sums of up to `terms` in F32 and `stores` partial sums in the trial's type.
+// Adds products a b into `to`, with the bound of sums of up to `terms` summands in F32 and `stores` partial sums in the trial's type.
 struct Sums {
   explicit Sums(const Sizes& shape) : sum(shape), size(shape) {}
   void add(int64_t to, double product) {
@@ -125,7 +125,7 @@ Case conv_case(const ConvCase& c) {
           }};
 }
 
-// One plan for sentences of any length: every convolution of it counts its windows anew.
+// One plan for sentences of any length: every convolution computes its number of windows in each run.
 Case extents_case() {
   return {
       "convolutions over extents", [](Trial& t) {
@@ -202,7 +202,7 @@ Case pool_case(const PoolCase& p) {
           }};
 }
 
-// Windows that overlap, and their gradient: each element gets what flows to all windows that show it.
+// Overlapping windows and their gradient: each element sums the gradients of all windows that contain it.
 Case windows_case(int64_t size, const WindowOptions& window) {
   return {"windows of " + std::to_string(size) + ", stride " + std::to_string(window.stride) + ", dilation " +
               std::to_string(window.dilation),

@@ -1,17 +1,18 @@
-# One way of getting heed into a program, from start to end: cmake -DHOW=... -P check.cmake
+# Tests one way to use heed in a program, from start to end: cmake -DHOW=... -P check.cmake
 #   HOW      static        install, move the folder, find_package
-#            shared        the same with a shared library; its exported symbols and its size are checked
-#            fetch         FetchContent, which ends in add_subdirectory, with a shared library
+#            shared        the same with a shared library; also checks its exported symbols and its size
+#            fetch         FetchContent, which calls add_subdirectory, with a shared library
 #   SOURCE   heed's source folder
-#   BUILD    heed's build folder; for HOW=shared and fetch, empty where its objects cannot be taken
-#   WORK     a folder for what is made here; emptied first
+#   BUILD    heed's build folder; for HOW=shared and fetch, empty if its objects cannot be reused
+#   WORK     a folder for the results; emptied first
 #   COMPILER, GENERATOR, LAUNCHER   as heed was built
 cmake_minimum_required(VERSION 3.21)
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
 
-# What games ship, with the kernels of all instruction sets, and what the import of ONNX models may take; HOW=shared prints both.
+# The most bytes that a game would ship, with the kernels of all instruction sets, and the most that importing ONNX models may add;
+# HOW=shared prints both.
 set(most_bytes 5500000)
 set(most_bytes_of_onnx 350000)
 
@@ -24,7 +25,7 @@ function(check_size library most what)
   endif()
 endfunction()
 
-# Every exported function must be heed's own and marked for export, and those of the C interface are the committed ones.
+# Every exported function must be heed's own and marked for export, and the exported C functions must be the committed ones.
 function(check_exports)
   file(STRINGS ${SOURCE}/tests/c/functions.inc c_functions REGEX "^HEED_C")
   list(TRANSFORM c_functions REPLACE "HEED_C\\((.*)\\)" "\\1")
@@ -57,7 +58,7 @@ function(check_exports)
   if(count LESS 50)
     message(FATAL_ERROR "only ${count} functions are exported")
   endif()
-  # What a host may want to choose is in DeviceOptions; a variable of its player's environment must not reach heed.
+  # DeviceOptions has what a host may choose; a variable in a player's environment must not affect heed.
   run(${NM} -D --undefined-only ${library})
   if(run_output MATCHES " (secure_)?getenv")
     message(FATAL_ERROR "the library reads the environment")
@@ -80,7 +81,7 @@ elseif(HOW STREQUAL "shared")
     check_size(${plain} ${most_bytes} "without ONNX")
   endif()
 elseif(HOW STREQUAL "fetch")
-  # An archive of the sources, as a download would be.
+  # An archive of the sources, like a download.
   run(${CMAKE_COMMAND} -E chdir ${SOURCE} ${CMAKE_COMMAND} -E tar czf ${WORK}/heed.tar.gz
       CMakeLists.txt LICENSE engine include shaders)
   check_consumer(-DHEED_FROM=fetch -DHEED_SOURCE=${WORK}/heed.tar.gz -DBUILD_SHARED_LIBS=ON -DHEED_OBJECTS_OF=${BUILD})

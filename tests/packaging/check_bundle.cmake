@@ -1,9 +1,9 @@
-# HEED_BUNDLE=ON: one library that needs nothing beside the C and C++ libraries.
+# HEED_BUNDLE=ON: one library that needs only the C and C++ libraries.
 #   KIND     static, shared
-#   OPTIONS  what else the library is built with: HEED_VULKAN=OFF, HEED_CPU=OFF, HEED_TEXT=OFF, HEED_ONNX=OFF
-#   SOURCE, BUILD, WORK, COMPILER, GENERATOR, LAUNCHER   as check.cmake has them
-# A program is linked with the library and the compiler's own alone, in the way of a project without CMake, and started in a root
-# that has nothing but these files. Where no such root can be entered, what it loads is compared with a list.
+#   OPTIONS  other options of the library's build: HEED_VULKAN=OFF, HEED_CPU=OFF, HEED_TEXT=OFF, HEED_ONNX=OFF
+#   SOURCE, BUILD, WORK, COMPILER, GENERATOR, LAUNCHER   as in check.cmake
+# Links a program with the library and the compiler's own libraries only, as a project without CMake would, and starts it in a root
+# that has nothing but these files. If no such root can be entered, compares the libraries that it loads with a list.
 cmake_minimum_required(VERSION 3.21)
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 file(REMOVE_RECURSE ${WORK})
@@ -57,7 +57,7 @@ set(words "heed works here")
 if("HEED_CPU=OFF" IN_LIST OPTIONS)
   set(words "heed has no CPU device here")
 endif()
-# The root: the program and the files that it loads, each where it was. Users may enter one of their own where the system lets them.
+# The root: the program and the files that it loads, each at its path. Users may enter a root of their own if the system allows it.
 file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${program} RESOLVED_DEPENDENCIES_VAR loaded)
 foreach(file IN LISTS loaded ITEMS ${program})
   get_filename_component(name ${file} NAME)
@@ -79,7 +79,7 @@ find_program(UNSHARE unshare)
 set(where "in a root with nothing else")
 execute_process(COMMAND ${UNSHARE} --user --map-root-user ${CHROOT} ${WORK}/root ${program} RESULT_VARIABLE code
                 OUTPUT_VARIABLE text ERROR_VARIABLE text)
-if(NOT code EQUAL 0 AND text MATCHES "unshare|Operation not permitted")  # root may go there without
+if(NOT code EQUAL 0 AND text MATCHES "unshare|Operation not permitted")  # root may enter without a user namespace
   execute_process(COMMAND ${CHROOT} ${WORK}/root ${program} RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE text)
 endif()
 if(NOT code EQUAL 0 AND text MATCHES "(unshare|chroot): ")

@@ -1,4 +1,4 @@
-# No object of the static library has code that runs before main (.init_array, .ctors) or registers any to run at exit
+# No object of the static library has code that runs before main (.init_array, .ctors) or registers code to run at exit
 # (atexit, __cxa_atexit), and none reads environment variables.
 execute_process(COMMAND ${OBJDUMP} -h -t ${LIBRARY} RESULT_VARIABLE code OUTPUT_VARIABLE text)
 if(NOT code EQUAL 0 OR NOT text MATCHES "\\.text")

@@ -1,4 +1,4 @@
-# The checks of packaging share these functions. SOURCE, WORK, COMPILER, GENERATOR, LAUNCHER as check.cmake has them.
+# Functions for the checks of packaging. SOURCE, WORK, COMPILER, GENERATOR, LAUNCHER are as in check.cmake.
 
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE text)
@@ -14,8 +14,8 @@ if(LAUNCHER)
   list(APPEND configure -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
 endif()
 
-# Builds the library with these options in WORK/build. Layers that no option changes take the objects of BUILD, if it is given,
-# so that a variant of the library costs its link.
+# Builds the library with these options in WORK/build. Layers that no option changes reuse the objects of BUILD, if it is given, so that a
+# variant of the library costs only its link.
 function(build_library)
   run(${configure} -S ${SOURCE} -B ${WORK}/build -DCMAKE_BUILD_TYPE=Release -DHEED_OBJECTS_OF=${BUILD} -DHEED_BUILD_TESTS=OFF
       -DHEED_BUILD_SAMPLES=OFF -DHEED_BUILD_BENCH=OFF ${ARGN})
@@ -26,7 +26,7 @@ endfunction()
 function(check_consumer)
   run(${configure} -S ${SOURCE}/tests/packaging/consumer -B ${WORK}/consumer -DCMAKE_BUILD_TYPE=Debug ${ARGN})
   run(${CMAKE_COMMAND} --build ${WORK}/consumer)
-  # The variables that act on tests do nothing to a shipped program; check_exports shows that none does.
+  # The tests' variables have no effect on a shipped program; check_exports checks this.
   run(${CMAKE_COMMAND} -E env HEED_CPU_TARGET=scalar HEED_VULKAN_LOADER=/nonexistent HEED_SUBGROUPS=never
       HEED_MATRIX_UNITS=never ${WORK}/consumer/consumer)
   if(NOT run_output MATCHES "heed works here")
@@ -34,7 +34,7 @@ function(check_consumer)
   endif()
 endfunction()
 
-# An installed heed must work wherever its folder is moved: from here on it lies in WORK/moved.
+# An installed heed must work after its folder is moved: from here on it is in WORK/moved.
 function(move_installed build)
   run(${CMAKE_COMMAND} --install ${build} --prefix ${WORK}/installed)
   file(RENAME ${WORK}/installed ${WORK}/moved)
@@ -60,7 +60,7 @@ function(find_library_file variable pattern)
   set(${variable} ${libraries} PARENT_SCOPE)
 endfunction()
 
-# stripped_bytes(VARIABLE FILE): the size of a library without symbols; "unknown" where there is no strip.
+# stripped_bytes(VARIABLE FILE): the size of a library without symbols; "unknown" if there is no strip.
 function(stripped_bytes variable file)
   find_program(STRIP strip)
   set(bytes unknown)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Reads the recipes of engine/packaging and builds those whose tool is here, offline, with the system's libraries.
+"""Checks the recipes of engine/packaging and builds those whose tool is installed, offline, with the system's libraries.
 
-    recipes.py BUILD WORK    BUILD: heed's build, whose objects are taken; WORK: a folder for what is made here, emptied first
+    recipes.py BUILD WORK    BUILD: heed's build, whose objects are reused; WORK: a folder for the results, emptied first
 
-Prints "ok ..." or "FAIL ..." for each check, and "SKIPPED: ..." where a tool cannot be had.
+Prints "ok ..." or "FAIL ..." for each check, and "SKIPPED: ..." if a tool is not available.
 """
 import json
 import os
@@ -14,7 +14,7 @@ import sys
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 RECIPES = os.path.join(ROOT, "engine", "packaging")
-# heed's CMake finds these, by the names that each tool has for them.
+# heed's CMake finds these, under each tool's names.
 NEEDS = {
     "vcpkg": {"cpu": {"highway"}, "onnx": {"protozero"}, "text": {"utf8proc"}, "vulkan": {"vulkan-headers", "zlib"},
               "": {"nlohmann-json"}},
@@ -82,7 +82,7 @@ def check_conan():
     text = read(RECIPES, "conan", "conanfile.py")
     compile(text, "conanfile.py", "exec")
     told = {"": set()}
-    part = ""  # the option that the block is about
+    part = ""  # the option of the block
     for line in text.splitlines():
         condition = re.match(r"        if self\.options\.(\w+):$", line)
         if condition or not line.startswith(" " * 12):
@@ -110,7 +110,7 @@ def check_xmake():
 # --- What they build.
 
 def objects_of(build):
-    """The build, if its objects can be taken: a Release build of a static library."""
+    """The build, if its objects can be reused: a Release build of a static library."""
     cache = read(build, "CMakeCache.txt")
     return build if "CMAKE_BUILD_TYPE:STRING=Release" in cache and "BUILD_SHARED_LIBS:BOOL=ON" not in cache else ""
 

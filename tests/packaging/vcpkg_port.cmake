@@ -1,7 +1,7 @@
-# Runs heed's port for vcpkg as vcpkg would, with functions of vcpkg's names: cmake -DFEATURES=cpu;text -P vcpkg_port.cmake. Then a
-# program takes the package by find_package. The libraries that heed is built with are the system's.
+# Runs heed's port for vcpkg as vcpkg would, with stand-ins for vcpkg's functions: cmake -DFEATURES=cpu;text -P vcpkg_port.cmake. Then
+# a program uses the package by find_package. The libraries for the build are the system's.
 #   FEATURES   of the port
-#   SOURCE, BUILD, WORK, COMPILER, GENERATOR, LAUNCHER   as check.cmake has them
+#   SOURCE, BUILD, WORK, COMPILER, GENERATOR, LAUNCHER   as in check.cmake
 cmake_minimum_required(VERSION 3.21)
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 file(REMOVE_RECURSE ${WORK})
@@ -23,7 +23,7 @@ function(vcpkg_check_features)
   set(${GIVEN_OUT_FEATURE_OPTIONS} ${options} PARENT_SCOPE)
 endfunction()
 
-# An option that heed does not know would be a line in the log of a user, who would not read it.
+# An unknown option would only be a line in a user's log, which nobody reads.
 function(vcpkg_cmake_configure)
   cmake_parse_arguments(GIVEN "" "SOURCE_PATH" "OPTIONS" ${ARGN})
   run(${configure} -S ${GIVEN_SOURCE_PATH} -B ${WORK}/build -DCMAKE_BUILD_TYPE=Release -DHEED_OBJECTS_OF=${BUILD}
@@ -37,7 +37,7 @@ function(vcpkg_cmake_install)
   run(${CMAKE_COMMAND} --build ${WORK}/build --target install)
 endfunction()
 
-# vcpkg moves the files to share/ and mends their paths; here they stay.
+# vcpkg moves the files to share/ and corrects their paths; here they stay.
 function(vcpkg_cmake_config_fixup)
   cmake_parse_arguments(GIVEN "" "PACKAGE_NAME;CONFIG_PATH" "" ${ARGN})
   if(NOT EXISTS ${CURRENT_PACKAGES_DIR}/${GIVEN_CONFIG_PATH}/${GIVEN_PACKAGE_NAME}-config.cmake)

@@ -1,4 +1,4 @@
-"""Every argument of every call, given something that it cannot be: the error names the argument."""
+"""Passes an invalid value as every argument of every call: the error must name the argument."""
 
 import inspect
 
@@ -9,7 +9,7 @@ import heed
 
 
 class Odd:
-    """Nothing that any argument may be."""
+    """A value that is invalid for every argument."""
 
 
 def functions_of(module):
@@ -21,7 +21,7 @@ def methods_of(kind, skipped=()):
     return {f"{kind.__name__}.{name}": value for name, value in found if not name.startswith("_") and name not in skipped}
 
 
-# Those that take nothing but a time limit are slow.
+# Calls with only a time limit are slow, and are left out.
 CALLS = {**methods_of(heed.Graph), **functions_of(heed.nn), **functions_of(heed.train), **methods_of(heed.Tensor),
          **methods_of(heed.Device, ("self_test", "tune", "operation_bits")), **methods_of(heed.Plan), **methods_of(heed.State),
          **methods_of(heed.train.Optimizer), "exclude": heed.exclude, "keep": heed.keep, "Device": heed.Device, "Checkpoint": heed.Checkpoint,
@@ -37,7 +37,7 @@ ARGUMENTS = [(name, p.name) for name, call in CALLS.items() for p in parameters(
 
 
 class Things:
-    """What calls are made of and with: right arguments by their names, and tensors elsewhere."""
+    """Valid arguments by name, and a tensor for other names."""
 
     def __init__(self, device):
         g = self.graph = heed.Graph()
@@ -62,7 +62,7 @@ class Things:
             "device": device, "kind": "relu"}
 
     def right(self, name, p):
-        """A right argument for a parameter of the call of this name."""
+        """A valid argument for a parameter of the call with this name."""
         if str(p.annotation).strip("'") in ("Tensor", "Operand"):
             return self.x
         special = {("Plan.run", "inputs"): {"in": np.ones((2, 3, 4), np.float32)}, ("Graph.split", "parts"): 2, ("Graph.pool", "kind"): "max",
@@ -89,5 +89,5 @@ def test_errors_name_the_argument(cpu, name, argument):
         made = call(*([] if of is None else [of]), *positional, **keywords)
         if name == "Graph.label":
             made.__enter__()
-    # Of `axes`, given one after the other, an element is an axis.
+    # For `axes` in a variable argument list, each element is one axis.
     assert argument in str(failure.value) or argument.rstrip("s") in str(failure.value)

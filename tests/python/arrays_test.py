@@ -1,4 +1,4 @@
-"""What runs take and refuse: types, shapes, orders, devices, memory of others, and threads."""
+"""What runs accept and refuse: types, shapes, orders, devices, foreign memory, and threads."""
 
 import array
 import gc
@@ -22,7 +22,7 @@ def status_of(call):
 
 
 class Lent:
-    """Memory of another library, by DLPack; perhaps on another device."""
+    """Memory of another library, by DLPack, possibly on another device."""
 
     def __init__(self, held, device=(1, 0)):
         self.held, self.device = held, device
@@ -79,7 +79,7 @@ def test_inputs_that_are_no_arrays(cpu, value):
 def test_an_array_without_axes_is_one_element(cpu, value):
     g = heed.Graph()
     g.output("y", g.input("x", [1]) * g.weight("w", [1]) + g.constant("c", value))
-    plan = cpu.compile(g, cpu.upload({"w": np.float32(value)}))  # as a state dict has a scale
+    plan = cpu.compile(g, cpu.upload({"w": np.float32(value)}))  # like a scalar in a state dict
     assert plan.run({"x": value})["y"].tolist() == [12]
     with pytest.raises(heed.Error, match=r"has the shape \[1\], must have \[3, 4\]"):
         doubled(cpu).run({"x": value})
@@ -248,7 +248,7 @@ def test_arrays_that_are_dropped_while_a_run_goes_on(device):
     expected = plan.run(arrays)["y"]
     run = plan.start({name: a.copy() for name, a in arrays.items()}, {"y": np.zeros_like(expected)})
     gc.collect()
-    noise = [np.full((256, 256), 7, np.float32) for _ in range(50)]  # would take the memory of what was freed
+    noise = [np.full((256, 256), 7, np.float32) for _ in range(50)]  # would reuse the freed memory
     assert (run.wait()["y"] == expected).all()
     del noise
     out = bytearray(expected.nbytes)
@@ -257,7 +257,7 @@ def test_arrays_that_are_dropped_while_a_run_goes_on(device):
         out.extend(b"1")
     run.wait()
     assert (np.frombuffer(out, np.float32).reshape(expected.shape) == expected).all()
-    plan.start(arrays)  # dropped at once: its end is waited for
+    plan.start(arrays)  # dropped at once: its destructor waits for its end
     assert (plan.run(arrays)["y"] == expected).all()
 
 

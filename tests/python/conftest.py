@@ -1,4 +1,4 @@
-"""Every test of a `device` runs on each device of the driver that tests/drivers/with.sh chose, and on the CPU."""
+"""Tests with the argument `device` run on each device of the driver that tests/drivers/with.sh chose, and on the CPU."""
 
 import os
 import pathlib
@@ -9,7 +9,7 @@ import pytest
 
 import heed
 
-# A shell that starts the tests in the background has them ignore interrupts, and Python leaves it so.
+# A shell that starts the tests in the background makes them ignore interrupts, and Python does not change that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

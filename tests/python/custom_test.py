@@ -1,4 +1,4 @@
-"""Graph.custom: shaders on Vulkan, functions of Python on the CPU, and what these may not do."""
+"""Graph.custom: shaders on Vulkan, Python functions on the CPU, and invalid uses."""
 
 import gc
 import os
@@ -248,4 +248,4 @@ def test_a_wrong_gradient(name):
     y, = g.custom("square", [x], [(x.shape, "f32")], cpu=square, gradient=gradient)
     with pytest.raises(kind, match=text):
         heed.train.gradients([(y, x)], [x])
-    g.output("y", g.add(x, y))  # the graph is as it was
+    g.output("y", g.add(x, y))  # the graph is unchanged

@@ -1,4 +1,4 @@
-"""TextEncoder on a small BERT with drawn weights, against the same network in numpy (Devlin et al. 2018, arXiv:1810.04805)."""
+"""TextEncoder on a small BERT with random weights, compared with the same network in numpy (Devlin et al. 2018, arXiv:1810.04805)."""
 
 import json
 import math
@@ -111,7 +111,7 @@ def test_wrong_texts_and_folders(cpu, folder, tmp_path):
         for other in ("config.json", "model.safetensors", "vocab.txt"):
             data = (folder / other).read_bytes()
             (tmp_path / other).write_bytes(data[:len(data) // 2] if other == name else data)
-        if name != "vocab.txt":  # half of the words are a smaller vocabulary
+        if name != "vocab.txt":  # a vocabulary of half the words
             with pytest.raises(heed.Error) as failure:
                 heed.TextEncoder(cpu, tmp_path)
             assert failure.value.status == heed.Status.INVALID_FILE
@@ -122,7 +122,7 @@ def test_an_interrupt_stops_between_batches(cpu, folder, monkeypatch):
     timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
 
     class Library:
-        """Begins to count the time when the library is called, however long the texts took before."""
+        """Starts the timer when the library is called, however long the texts took before."""
 
         def __getattr__(self, name):
             return getattr(heed._c.lib, name)

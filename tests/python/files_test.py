@@ -1,4 +1,4 @@
-"""Checkpoints, tokenizers and language models, on the small files of the other tests."""
+"""Checkpoints, tokenizers and language models, with the small files of the other tests."""
 
 import gc
 
@@ -32,7 +32,7 @@ def test_safetensors(cpu):
     copy = x.copy()
     del checkpoint
     gc.collect()
-    assert (x == copy).all()  # the array keeps the file
+    assert (x == copy).all()  # the array keeps the file open
 
 
 def test_gguf(device):

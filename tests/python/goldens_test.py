@@ -1,4 +1,4 @@
-"""The golden files from Python, on every device: the stored results and gradients, and PyTorch's where that is installed."""
+"""The golden files in Python, on every device: the stored results and gradients, and PyTorch's if it is installed."""
 
 import os
 
@@ -23,7 +23,7 @@ CHOSEN = of_each_fifth(FILES) | of_each_fifth(GRADIENT_FILES)
 
 
 def skip_most(device, path):
-    """A driver in software takes seconds to compile what a file needs, and other tests run all files on it."""
+    """A software driver needs seconds to compile the kernels of a file, and other tests run all files on it."""
     if device.info.kind != "cpu" and path not in CHOSEN and os.environ.get("HEED_ALL_GOLDENS") != "1":
         pytest.skip("one file of each fifth system on GPUs, unless HEED_ALL_GOLDENS=1")
 

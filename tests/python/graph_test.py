@@ -1,4 +1,4 @@
-"""Each operation against numpy, mistakes while a graph is built, and layers with PyTorch's names."""
+"""Each operation compared with numpy, mistakes while a graph is built, and layers with PyTorch's names."""
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ CASES = {
     "cast": (lambda g, x: g.cast(g.cast(x, "bf16"), "f32"), (((X.view(np.uint32) + 0x7fff + (X.view(np.uint32) >> 16 & 1)) >> 16) << 16)
              .view(np.float32)),
     "constant": (lambda g, x: x + g.constant("c", [1.0, 2, 3, 4, 5]), X + np.arange(1, 6)),
-    "dropout": (lambda g, x: g.dropout(x, 0.5), X),  # acts in training only
+    "dropout": (lambda g, x: g.dropout(x, 0.5), X),  # acts in training plans only
     "greedy": (lambda g, x: g.sample(x, temperature=0), X.argmax(1)),
     "cross_entropy": (lambda g, x: g.cross_entropy(x, g.constant("labels", [0, 4, -100])),
                       np.array([-np.log(softmax(X))[0, 0], -np.log(softmax(X))[1, 4], 0])),

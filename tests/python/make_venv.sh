@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a fresh virtual environment, with the system's packages, since PyTorch of Debian is one of them.
+# Makes a new virtual environment that includes the system's packages, among them Debian's PyTorch.
 #   make_venv.sh FOLDER
 set -euo pipefail
 folder=${1:?usage: make_venv.sh FOLDER}

@@ -1,4 +1,5 @@
-"""Tensors behave as Python's do: indexing, reductions, mistakes that a notebook survives, messages that name arguments, docstrings."""
+"""Tensors behave like other Python objects: indexing, reductions, recovery after mistakes, messages that name arguments,
+docstrings."""
 
 import dataclasses
 import importlib
@@ -128,7 +129,7 @@ def test_reductions(device, axes):
     assert close(run(device, lambda g, x: x.mean(axes), x=a), a.mean(numpy_axes).reshape(whole))
 
 
-# Operators as numpy has them, also where it decides: a number on the left, and what is compared with nothing.
+# Operators as in numpy, also where numpy decides: a number on the left, and comparisons with None.
 OPERATORS = {
     "a + 1": (lambda a: a + 1.5), "1 + a": (lambda a: 1 + a), "a - 1": (lambda a: a - 2.25), "1 - a": (lambda a: 1 - a),
     "2 * a": (lambda a: 2 * a), "a * 2": (lambda a: a * np.float32(2)), "number of numpy * a": (lambda a: np.float64(2.5) * a),
@@ -186,7 +187,7 @@ def test_a_notebook_goes_on_after_a_mistake(cpu):
             x @ x
         y = x @ g.transpose(w, 0, 1)
     g.output("y", y)
-    assert list(g.weights()) == ["w"]  # no layer that failed has left a weight
+    assert list(g.weights()) == ["w"]  # no failed layer has left a weight
     values = {"w": array(7, 5)}
     plan = cpu.compile(g, cpu.upload(values))
     assert plan.passes()[0].label.startswith("part.")
@@ -230,7 +231,7 @@ def test_an_extent_that_no_input_tells_must_be_given(device):
 
 
 def torch_tensor():
-    """As PyTorch has it, which need not be installed."""
+    """PyTorch's dtype, without PyTorch installed."""
     return type("Tensor", (), {"__module__": "torch", "__array__": lambda self: np.ones(4)})()
 
 
@@ -286,7 +287,7 @@ def test_type_errors_name_the_argument(call, named):
     x = g.input("x", [2, 3, 4])
     with pytest.raises((TypeError, ValueError, IndexError), match=named):
         call(g, x)
-    g.output("y", x)  # the graph is as it was
+    g.output("y", x)  # the graph is unchanged
 
 
 def public(module):
@@ -320,7 +321,7 @@ def test_every_option_and_result_is_told():
     assert lacking == []
 
 
-# What neither takes nor gives tensors whose shapes there is anything to say of.
+# Calls without tensors whose shapes could be described.
 WITHOUT_SHAPES = {"find_weight", "label", "number", "position", "sum", "extent", "dim_product", "dim_difference", "dim_quotient",
                   "dim_floor_quotient"}
 

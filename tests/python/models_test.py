@@ -1,4 +1,4 @@
-"""Networks as parts of graphs: decoders against the texts that tests/decoders/make.py computed in double, BERT against numpy."""
+"""Networks as parts of graphs: decoders compared with the texts that tests/decoders/make.py computed in double, BERT with numpy."""
 
 import json
 
@@ -23,7 +23,7 @@ def config_of(family):
 
 
 def check_model(device, family):
-    """A GGUF file, with a cache: the prompt at once, then one token after the other."""
+    """Runs a GGUF file with a cache: the prompt in one run, then one token after the other."""
     file = stored(family)
     model = heed.DecoderModel(ROOT / "tests" / "models" / f"{family}.gguf")
     assert model.bytes > 0
@@ -54,7 +54,7 @@ def test_a_model_on_every_device(device):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_network_by_its_numbers(cpu, family):
-    """Weights of Hugging Face's names, no cache, and the logits of all tokens."""
+    """Runs with weights under Hugging Face's names, without a cache, and with the logits of all tokens."""
     file = stored(family)
     text = np.concatenate([file["prompt"], file["tokens"][:STEPS - 1]]).astype(np.int32)
     g = heed.Graph()

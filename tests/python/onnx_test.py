@@ -1,4 +1,5 @@
-"""heed.onnx: files that this test writes itself, with the fields of onnx.proto. tests/onnx/run.py has the standard's operators."""
+"""heed.onnx with files that this test writes itself, with the fields of onnx.proto. tests/onnx/run.py runs the standard's
+operators."""
 
 import numpy as np
 import pytest
@@ -51,7 +52,7 @@ def policy():
 
 
 def decoder():
-    """Sums of all rows so far: fresh rows behind a cache."""
+    """Running sums of all rows: new rows are appended to a cache."""
     return model([node("Concat", ["past_0", "x"], ["present_0"], axis=0), node("CumSum", ["present_0", "zero"], ["sums"])],
                  [port("x", FLOAT, "new", 4), port("past_0", FLOAT, "past", 4)],
                  [port("sums", FLOAT, "all", 4), port("present_0", FLOAT, "all", 4)],

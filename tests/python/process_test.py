@@ -1,4 +1,4 @@
-"""What concerns the whole process: leaks, interrupts, forks, its end, machines without Vulkan, and what the wheel holds."""
+"""The process as a whole: leaks, interrupts, forks, exit, machines without Vulkan, and the contents of the wheel."""
 
 import gc
 import os
@@ -23,7 +23,7 @@ X = np.ones((3, 4), np.float32)
 
 
 def resident():
-    """Bytes of this process that are in memory."""
+    """Resident bytes of this process."""
     return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
@@ -49,7 +49,7 @@ def test_a_thousand_runs_leak_nothing(device):
         plan.run({"x": x[:33]})
         plan.start({"x": x}).wait()
 
-    assert growth(work, 200, 1000) < 1 << 20  # one array kept in each run would be 16 MB
+    assert growth(work, 200, 1000) < 1 << 20  # a leak of one array in each run would be 16 MB
 
 
 def test_a_thousand_steps_of_training_leak_nothing(device):
@@ -71,9 +71,9 @@ def test_a_thousand_steps_of_training_leak_nothing(device):
         optimizer.read(state, "fc.weight")
 
     optimizer.load(state, w)
-    assert growth(work, 200, 1000) < 4 << 20  # one weight kept in each step would be 32 MB
+    assert growth(work, 200, 1000) < 4 << 20  # a leak of one weight in each step would be 32 MB
     assert taken == [1200]
-    assert growth(lambda: optimizer.load(state, w), 20, 200) < 2 << 20  # as much would be 6 MB
+    assert growth(lambda: optimizer.load(state, w), 20, 200) < 2 << 20  # the limit would be 6 MB
 
 
 def test_graphs_plans_weights_and_failures_leak_nothing(cpu):
@@ -89,7 +89,7 @@ def test_graphs_plans_weights_and_failures_leak_nothing(cpu):
             with pytest.raises(heed.Error):
                 wrong()
 
-    assert growth(work, 20, 100) < 4 << 20  # one matrix kept in each round would be 26 MB
+    assert growth(work, 20, 100) < 4 << 20  # a leak of one matrix in each round would be 26 MB
 
 
 def test_an_interrupt_comes_when_the_run_is_over(cpu):
@@ -126,11 +126,11 @@ def test_an_interrupt_just_behind_the_start_leaves_no_run(cpu, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             plan.start(arrays)
     gc.collect()
-    assert (plan.run(arrays)["y"] == expected).all()  # so the run was waited for
+    assert (plan.run(arrays)["y"] == expected).all()  # so it waited for the run
 
 
 def in_child(call):
-    """What the call says in a forked child."""
+    """The call's message in a forked child."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -152,7 +152,7 @@ def in_child(call):
         return pipe.read().decode()
 
 
-@pytest.mark.filterwarnings("ignore:This process")  # newer versions of Python warn of threads at a fork
+@pytest.mark.filterwarnings("ignore:This process")  # newer versions of Python warn about threads at a fork
 def test_a_child_gets_an_exception(device):
     plan = doubled(device)
     plan.run({"x": X})
@@ -231,7 +231,7 @@ def test_messages_go_to_logging(caplog):
 
 
 def check_defaults(kind, _c, _options):
-    """A dataclass with no field given is what C's _init makes."""
+    """A dataclass with default fields equals the struct of C's _init."""
     initial, packed = _c.ffi.new(kind._ctype + " *"), _c.pack(kind(), _c.Keep())
     _c.check(getattr(_c.lib, kind._ctype + "_init")(initial))
     same = {**kind._kinds, **{name: "skip" for name, how in kind._kinds.items() if how in ("text", "struct", "wanted")}}
@@ -272,7 +272,7 @@ def test_the_wheel_needs_what_every_system_has():
         assert needed
         for name in needed:
             assert allowed.fullmatch(name) or (folder / name).exists(), f"{library.name} needs {name}"
-    # No other name can clash with those of other libraries in the process.
+    # Other exported names could clash with those of other libraries in the process.
     symbols = subprocess.run(["readelf", "--dyn-syms", "-W", folder / "libheed.so"], capture_output=True, text=True).stdout
     exported = [line.split()[7] for line in symbols.splitlines() if re.search(r" GLOBAL DEFAULT +\d+ ", line)]
     assert len(exported) > 100 and all(name.startswith("heed_") for name in exported)

@@ -1,4 +1,4 @@
-"""What the READMEs show runs as it stands: each block of Python by itself, in a folder that has the files it names."""
+"""Runs each block of Python on the READMEs by itself, in a folder that has the files it names."""
 
 import functools
 import re
@@ -9,7 +9,7 @@ import pytest
 import heed
 from conftest import LOADER, ROOT
 
-# Those of from_onnx.md are in onnx_test.py and tests/onnx/pytorch.py, since one writes what the other reads.
+# onnx_test.py and tests/onnx/pytorch.py run the blocks of from_onnx.md, since one block reads what another writes.
 GUIDE = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "include/heed/guide").glob("*.md") if page.stem != "from_onnx")
 BLOCKS = [(path, block) for path in ("README.md", "engine/python/README.md", *GUIDE)
           for block in re.findall(r"```python\n(.*?)```", (ROOT / path).read_text(), re.S)]

@@ -1,4 +1,4 @@
-"""Plans, vectors and answers with the same bits on every device, and devices that refuse."""
+"""Plans, vectors and answers with the same bits on every device, and devices that refuse them."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ MISTRAL = "'[INST] ' + message + ' [/INST]' + answer + eos_token"
 
 
 def or_refused(device, call):
-    """What the call gives; None if this device cannot promise the bits, and says so."""
+    """The call's result; None if this device refuses because it cannot promise the bits."""
     try:
         return call()
     except heed.Error as failure:
@@ -39,7 +39,7 @@ def test_plans(device, cpu):
 
 
 def test_operations(cpu):
-    # A driver's kernels are compared by the tests reproducible.*, which takes its compiler a minute.
+    # The tests reproducible.* compare a driver's kernels, for which its compiler takes a minute.
     bits = cpu.operation_bits()
     assert len(bits) >= 14
     for name, one in bits.items():

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Runs tests/python, or another program of Python, in a virtual environment that has the wheel, on the CPU and on lavapipe, where that is
-# installed.
+# Runs tests/python, or another Python program, in a virtual environment with the wheel, on the CPU and, if it is installed, on lavapipe.
 #   run.sh FOLDER [PROGRAM ARGUMENT...]
 set -uo pipefail
 folder=${1:?usage: run.sh FOLDER [PROGRAM ARGUMENT...]}

@@ -1,4 +1,4 @@
-"""Tiny Whispers with random weights hear what tests/speech/make.py computed in double."""
+"""Tiny Whispers with random weights give the results that tests/speech/make.py computed in double."""
 
 import math
 
@@ -9,12 +9,12 @@ import heed
 from conftest import ROOT
 
 FOLDER = ROOT / "tests" / "speech"
-# Models with random weights doubt all that they hear.
+# Options that accept every text, since models with random weights would reject all of theirs.
 SURE = dict(temperature_step=0, most_no_speech=math.inf)
 
 
 def noise(count):
-    """As sound() in make.py."""
+    """The formula of sound() in make.py."""
     state, samples = 1, np.empty(count, np.float32)
     for i in range(count):
         state = (state * 1664525 + 1013904223) % 2**32

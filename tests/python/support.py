@@ -18,7 +18,7 @@ def doubled(device, shape=(3, 4), dtype="f32"):
 
 
 def slow(device, size=512, times=40):
-    """A plan that takes a good part of a second on two processors: "x" times a matrix, again and again."""
+    """A plan that takes a large part of a second on two processors: "x" times a matrix, many times."""
     g = heed.Graph()
     x = g.input("x", [size, size])
     w = g.input("w", [size, size])
@@ -36,7 +36,7 @@ def close(a, b):
 
 
 def in_threads(work, count):
-    """Calls work(0) to work(count - 1), each in a thread of its own, and waits for them."""
+    """Calls work(0) to work(count - 1), each in its own thread, and waits for them."""
     threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
     for thread in threads:
         thread.start()
@@ -45,6 +45,6 @@ def in_threads(work, count):
 
 
 def in_new_process(code, timeout=600):
-    """What a program prints, and how it ended."""
+    """A program's output and exit code."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=timeout)
     return done.returncode, done.stdout, done.stderr

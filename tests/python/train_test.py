@@ -1,4 +1,4 @@
-"""Training: AdamW and SGD beside PyTorch's, what is left out, files, and wrong arguments."""
+"""Training: AdamW and SGD compared with PyTorch's, skipped steps, files, and wrong arguments."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ STEPS = 20
 
 
 def learner(optimizer, scaled=False, linear_only=False):
-    """A graph that learns: an attention, a norm, and a layer that tells the kind of each token."""
+    """A trainable graph: an attention, a norm, and a layer that classifies each token."""
     g = heed.Graph()
     x, labels = g.input("x", [BATCH, TOKENS, WIDTH]), g.input("labels", [BATCH, TOKENS], "i32")
     y = x
@@ -45,7 +45,7 @@ class InPyTorch:
     def __init__(self, torch, rule, groups):
         self.torch = torch
         self.weights = {name: torch.from_numpy(a.copy()).requires_grad_() for name, a in drawn().items()}
-        # As Optimizer.add_weights: matrices, and what is commonly not decayed.
+        # The rule of Optimizer.add_weights: matrices are decayed, other weights are not.
         lists = [[w for w in self.weights.values() if (w.dim() < 2) == is_vector] for is_vector in (False, True)]
         kind = torch.optim.AdamW if rule == "adamw" else torch.optim.SGD
         self.optimizer = kind([dict(params=p, **numbers) for p, numbers in zip(lists, groups)], lr=0)
@@ -70,7 +70,7 @@ class InPyTorch:
         return losses[-1].item(), norm.item()
 
 
-# After 20 steps both may differ by this, since they sum in f32 in other orders. Seen: 5e-7.
+# The largest difference after 20 steps, since both sum in f32 in different orders. Measured: 5e-7.
 def close(a, b, bound=5e-6):
     return bool((np.abs(np.asarray(a, np.float64) - b) <= bound + bound * np.abs(b)).all())
 
@@ -78,7 +78,7 @@ def close(a, b, bound=5e-6):
 @pytest.mark.parametrize("rule", ["adamw", "sgd"])
 @pytest.mark.parametrize("times", [1, 2])
 def test_twenty_steps_beside_pytorch(device, rule, times):
-    """Clipping, weight decay of one group, and with two runs for a step a loss scale, too."""
+    """Clipping, weight decay of one group, and with two runs for a step also a loss scale."""
     torch = pytest.importorskip("torch")
     adamw = rule == "adamw"
     optimizer = train.Optimizer(rule, nesterov=not adamw, accumulate=times > 1)
@@ -130,7 +130,7 @@ def test_a_file_goes_on_to_the_same_bits(device, tmp_path):
     run(state, range(5, 8))
     run(other, range(5, 8))
     assert state.save() == other.save()
-    optimizer.load(other, dict(saved))  # arrays are taken, too
+    optimizer.load(other, dict(saved))  # arrays are accepted, too
     run(other, range(5, 8))
     assert state.save() == other.save()
 
@@ -181,7 +181,7 @@ def test_gradients(device):
     x, w, b = g.input("x", [2, 3]), g.weight("w", [4, 3]), g.weight("b", [4])
     y, apart = g.linear(x, w, b), g.input("apart", [5])
     d_y = g.input("d_y", [2, 4])
-    mean = g.mean((x * x).reshape(1, 6), 1)  # one number, whose gradient is 1
+    mean = g.mean((x * x).reshape(1, 6), 1)  # one element, whose gradient is 1
     for name, d in zip(("of_x", "of_w", "of_apart"), train.gradients([(y, d_y), (mean, None)], [x, w, apart])):
         g.output(name, d)
     random = np.random.default_rng(3)
@@ -236,7 +236,7 @@ def mistakes(g, optimizer, state):
         "both": (lambda: optimizer.words(train.StepNumbers(), rate=1), TypeError),
         "rate": (lambda: optimizer.words(rate=-1), heed.Error),
         "loss scale": (lambda: optimizer.words(loss_scale=0), heed.Error),
-        "beta": (lambda: optimizer.words(beta1=0), heed.Error),  # none for AdamW
+        "beta": (lambda: optimizer.words(beta1=0), heed.Error),  # AdamW has none
         "no file": (lambda: optimizer.save(state, "/nonexistent/folder/file"), heed.Error),
         "no weight": (lambda: optimizer.read(state, "none"), heed.Error),
         "missing": (lambda: optimizer.load(state, {"out.weight": drawn()["out.weight"]}), heed.Error),

@@ -1,4 +1,4 @@
-// The examples for engines do what they say, on a small program that owns the GPU.
+// Runs the examples for engines in a small program that owns the GPU.
 
 #include <heed/vulkan_frames.hpp>
 
@@ -11,7 +11,7 @@ using namespace heed::test;
 namespace {
 
 namespace readme {
-// The lines of README.md, with the names that a renderer has.
+// The lines of README.md, with a renderer's variables.
 Status first_steps(const vulkan::HostDevice& host, std::span<const HostTensor> tensors, VkCommandBuffer cmd,
                    VkBuffer agents_buffer, VkBuffer look_buffer, int64_t count, Plan* kept) {
   Device device;
@@ -32,7 +32,7 @@ namespace from_onnx {
 
 constexpr int64_t kWidth = 64;
 
-// The results of the CPU device for the same graph, with all extents given by the sizes of the inputs.
+// The results of the CPU device for the same graph, with extents from the sizes of the inputs.
 std::vector<float> on_cpu(const Graph& g, const Tensors& tensors, std::span<const HostBuffer> inputs,
                           std::span<const ExtentValue> extents, const char* output, size_t size) {
   const Device cpu = open_cpu();

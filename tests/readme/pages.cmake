@@ -1,4 +1,4 @@
-# Takes the examples of C++ and C out of the pages, so that tests compile them as they stand there: block N of the page NAME becomes
+# Extracts the C++ and C examples from the pages, so that tests compile them unchanged: block N of the page NAME becomes
 # generated/pages/NAME.N.cpp or NAME.N.c, which tests include. README.md is "readme", those of include/heed and include/heed/c are "using"
 # and "c", and a page of include/heed/guide has its own name. readme/pages_test.cpp fails if a block of a page is in no test.
 file(GLOB guide CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/heed/guide/*.md)

@@ -1,4 +1,4 @@
-// Every example of a page is in a test, and every link leads somewhere.
+// Every example of a page is in a test, and every link has a target.
 #include <cctype>
 #include <filesystem>
 #include <fstream>
@@ -42,7 +42,7 @@ std::vector<std::filesystem::path> pages() {
   return found;
 }
 
-// Whether a page has a heading that such a link names: in lower case, spaces as hyphens, other punctuation left out.
+// Whether a page has the heading that a link names: in lower case, with spaces as hyphens and without other punctuation.
 bool has_heading(const std::string& markdown, const std::string& name) {
   std::istringstream lines(markdown);
   std::string line;
@@ -68,7 +68,7 @@ TEST_CASE("README: each example of C++ and C on a page is included by a test", "
   size_t examples = 0;
   for (const std::filesystem::path& page : pages())
     for (const char* language : {"cpp", "c"}) {
-      // As readme/pages.cmake names them.
+      // The names that readme/pages.cmake uses.
       const std::string name = page == "README.md"                  ? "readme"
                                : page == "include/heed/README.md"   ? "using"
                                : page == "include/heed/c/README.md" ? "c"
@@ -106,7 +106,7 @@ TEST_CASE("README: the first page has 110 lines of 140 characters at most", "[re
   size_t lines = 0;
   for (std::string line; std::getline(text, line); ++lines) {
     INFO(line);
-    // Bytes that continue a character of UTF-8 do not count.
+    // Continuation bytes of UTF-8 do not count.
     CHECK(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }) <= 140);
   }
   CHECK(lines <= 110);

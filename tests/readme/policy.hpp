@@ -1,4 +1,4 @@
-// The crowd of samples/godot: the policy that PyTorch exported, and what PyTorch computed by it.
+// The crowd policy of samples/godot, exported by PyTorch, and PyTorch's results for it.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The examples of the pages do what they say. They are taken out of the pages (pages.cmake), and those for engines are in engine_test.cpp.
+// Runs the examples of the pages. pages.cmake extracts them; engine_test.cpp has those for engines.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

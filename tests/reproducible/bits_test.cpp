@@ -1,4 +1,4 @@
-// Devices beside each other, and beside the bits that this version of heed must give.
+// Compares devices with each other, and with the bits that this version of heed must give.
 #include <heed/custom.hpp>
 #include <heed/reproducible.hpp>
 
@@ -17,7 +17,7 @@ namespace {
 
 using ops::test_devices, ops::TestDevice;
 
-// Whether a device that refuses reproducible plans says which property it lacks.
+// Whether a device that refuses reproducible plans names the missing property.
 bool names_what_is_missing(const std::string& text) {
   for (const char* what : {"shaderRoundingModeRTEFloat32", "shaderSignedZeroInfNanPreserveFloat32", "Vulkan 1.2"})
     if (text.find(what) != std::string::npos) return true;
@@ -33,7 +33,7 @@ void check_bits(const TestDevice& on) {
   if (status == Status::Unsupported && device.info().kind != DeviceKind::Cpu) {
     std::printf("%s: %s\n", on.word.c_str(), said.c_str());
     CHECK(names_what_is_missing(said));
-    CHECK(on.word.find("llvmpipe") == std::string::npos);  // Mesa's driver promises all of it
+    CHECK(on.word.find("llvmpipe") == std::string::npos);  // Mesa's driver supports all of it
     return;
   }
   INFO(said);
@@ -57,7 +57,7 @@ TEST_CASE("reproducible: what a host's threads do with subnormals changes nothin
   const uint32_t usual = _mm_getcsr();
   for (const uint32_t flags : {0x0040u, 0x8000u, 0x8040u}) {  // flush inputs, results, both
     _mm_setcsr(usual | flags);
-    // The interpreter computes by this thread. Drivers compute by threads of their own, so that they are asked once.
+    // The interpreter computes on this thread. Drivers compute on their own threads, so that they run only once.
     for (const TestDevice& on : test_devices())
       if (flags == 0x8040u || on.interpreted || on.device.info().kind == DeviceKind::Cpu) check_bits(on);
     _mm_setcsr(usual);

@@ -20,7 +20,7 @@ inline constexpr std::pair<const char*, Activation> kActivations[] = {{"relu", A
                                                                       {"silu", Activation::Silu},
                                                                       {"tanh", Activation::Tanh}};
 
-// Values from 2^-4 to 2; or, if `wild`, from 2^-20 to 2^20, with small ones, zeros and numbers near the least normal one among them.
+// Values from 2^-4 to 2; or, if `wild`, from 2^-20 to 2^20, mixed with small ones, zeros and numbers near the smallest normal one.
 inline Floats values(int64_t count, uint32_t state, bool wild) {
   Floats result;
   for (int64_t i = 0; i < count; ++i) {
@@ -56,7 +56,7 @@ inline std::string differing(const Results& a, const Results& b) {
   return names;
 }
 
-// Calls run(plan) for each device that takes reproducible plans.
+// Calls run(plan) for each device that supports reproducible plans.
 template <class Run>
 void on_devices(const Graph& g, const Run& run) {
   for (const ops::TestDevice& on : ops::test_devices()) {

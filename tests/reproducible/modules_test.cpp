@@ -1,4 +1,4 @@
-// The kernels of reproducible plans as SPIR-V: what a driver may rewrite must not be there.
+// The SPIR-V of reproducible plans' kernels has nothing that a driver may rewrite.
 #include <set>
 
 #include "harness/catch.hpp"
@@ -10,7 +10,7 @@ namespace {
 // Numbers of the SPIR-V specification.
 constexpr uint32_t kOpExtInst = 12, kOpExecutionMode = 16, kOpDecorate = 71;
 constexpr uint32_t kNoContraction = 42, kKeepsInfinities = 4461, kRoundsToEven = 4462;
-// FNegate is exact. Products of vectors and matrices have no order, and divisions may be off by 2.5 ulp.
+// FNegate is exact. Instructions on matrices and vectors leave the order of sums open, and divisions may be off by 2.5 ulp.
 const std::set<uint32_t> kRounded = {129, 131, 133};  // FAdd, FSub, FMul
 const std::set<uint32_t> kForbidden = {136, 140, 141, 142, 143, 144, 145, 146, 147, 148};
 // Exact functions of GLSL.std.450: RoundEven, FAbs, Floor, and sign, minimum, maximum and clamp of integers.
@@ -18,7 +18,7 @@ const std::set<uint32_t> kExact = {2, 4, 7, 8, 38, 39, 41, 42, 44, 45};
 
 struct Module {
   std::set<uint32_t> uncontracted, modes, functions;
-  std::vector<std::pair<uint32_t, uint32_t>> operations;  // opcode, result
+  std::vector<std::pair<uint32_t, uint32_t>> operations;  // opcode, result id
 
   explicit Module(std::span<const uint32_t> whole) {
     for (size_t at = 5; at < whole.size();) {

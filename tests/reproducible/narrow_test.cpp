@@ -1,4 +1,4 @@
-// Tensors of f16 and bf16 in reproducible plans: what the host sees has the bits of plain loops, rounded once.
+// Tensors of f16 and bf16 in reproducible plans: the host sees the bits of plain loops, rounded once.
 #include <algorithm>
 
 #include "base/half.hpp"
@@ -40,7 +40,7 @@ struct Inputs {
                                       {"k", kRows * kDepth},
                                       {"v", kRows * kColumns}})
       narrow.emplace_back(name, rounded(type, values(count, seed++, wild)));
-    // A NaN, which stays as it is where it is moved, and a subnormal number.
+    // A NaN, which stays as it is when it is moved, and a subnormal number.
     narrow[0].second[7] = static_cast<uint16_t>(type == DType::F16 ? 0x7d23u : 0x7fa3u);
     narrow[0].second[8] = 0x8001u;
     wide[3] = 0x1.ffep-15f, wide[4] = -0x1.002p-24f, wide[5] = 65520.0f, wide[6] = 0x1.ffffp127f, wide[7] = -0.0f;

@@ -18,7 +18,7 @@ float within(float x, float low, float high) { return x > high ? high : x < low 
 
 float product_of(Fault fault, float a, float b) {
   if (fault != Fault::RoundedDown) return a * b;
-  // The product of two floats is a double without rounding.
+  // The product of two floats is exact in double.
   const double exact = static_cast<double>(a) * static_cast<double>(b);
   const float near = static_cast<float>(exact);
   return std::fabs(static_cast<double>(near)) > std::fabs(exact) ? std::nextafter(near, 0.0f) : near;

@@ -1,5 +1,5 @@
-// The canon of README.md in plain loops over single numbers, for comparison with devices. A planted fault changes one rule, so
-// that a test can see whether its comparison would notice.
+// The canon of README.md in plain loops over single numbers, to compare devices with. A planted fault changes one rule, so that a test can
+// check whether its comparison detects it.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,30 @@ namespace heed::reproducible {
 enum class Fault : uint8_t {
   None,
   FusedProducts,     // a * b + c with one rounding
-  ReversedProducts,  // k from its end
+  ReversedProducts,  // k in reverse order
   HalvesOfProducts,  // k in two halves
-  LanesOfProducts,   // k by four sums, as in a dot product of vectors
+  LanesOfProducts,   // k by four sums, as in a vectorized dot product
   DoubleProducts,    // sums in double
-  FineFactors,       // small factors count
+  FineFactors,       // small factors are not flushed
   FusedEpilogue,     // scale and bias with one rounding
   LanesOfRows,       // 64 sums for a row
   NeighboursOfRows,  // neighbours are added first
   DoubleRows,        // sums of rows in double
   LibraryExp,        // std::exp
   DividedWeights,    // e / sum
-  RoughReciprocal,   // without its last step
+  RoughReciprocal,   // the last step is missing
   LibraryRoot,       // 1 / std::sqrt
   DividedMean,       // sum / n
   KeptSubnormals,    // nothing is flushed
-  FlushedBelow,      // 2^-126 itself is kept
-  PayloadOfNan,      // NaN are stored as they are
+  FlushedBelow,      // 2^-126 itself is not flushed
+  PayloadOfNan,      // NaN are stored unchanged
   SignedZeros,       // -0 is kept
   FusedPolynomial,   // e^x by fused multiply-adds
   RoundedDown,       // products rounded towards zero
-  HiddenValues,      // values of hidden keys meet their weights of 0
+  HiddenValues,      // values of hidden keys are multiplied by their weights of 0
   LibraryLog,        // std::log
-  ReversedTable,     // rows with one id from their end
-  OneSumOfRows,      // rows of a norm one after the other, not by 16 sums
+  ReversedTable,     // rows with one id in reverse order
+  OneSumOfRows,      // rows of a norm one after the other, not in 16 sums
 };
 inline constexpr Fault kFaults[] = {
     Fault::FusedProducts,    Fault::ReversedProducts, Fault::HalvesOfProducts, Fault::LanesOfProducts,
@@ -51,11 +51,11 @@ const char* to_string(Fault fault);
 
 using Floats = std::vector<float>;
 
-Floats turned(const Floats& x, int64_t rows);  // rows as columns
+Floats turned(const Floats& x, int64_t rows);  // transposed
 
 float coarse(float x);
 float on_grid(float x);
-// The power of two for a row whose largest magnitude, or that of `least`, is this.
+// The power of two for a row with this largest magnitude, or with `least` if that is larger.
 float row_scale(const Floats& values, uint32_t least);
 uint32_t near_root(float eps);
 
@@ -73,7 +73,7 @@ struct Oracle {
   enum class Zeros : uint8_t { Multiplied, Skipped };  // elements of a that count as 0
   Floats product(const Floats& a, const Floats& b, const Floats& bias, int64_t m, int64_t n, float scale,
                  Activation kind, Zeros zeros = Zeros::Multiplied) const;
-  // The attention of one head, with as many queries as keys: its scores, -infinity where a key is hidden, and its output.
+  // The attention of one head, with as many queries as keys: its scores, -infinity for hidden keys, and its output.
   Floats causal_scores(const Floats& q, const Floats& k, int64_t rows, float scale) const;
   Floats causal_attention(const Floats& q, const Floats& k, const Floats& v, int64_t rows, float scale) const;
   // Rows of n elements.
@@ -84,13 +84,13 @@ struct Oracle {
   Floats l2_normalize(const Floats& x, int64_t n, float eps) const;
   // The mean of all rows: [m, n] to [n].
   Floats mean(const Floats& x, int64_t n) const;
-  // Product, LogSumExp or L2 of each column; and the sums up to each element of a row.
+  // Product, LogSumExp or L2 of each column; and running sums of a row.
   Floats reduce(Reduction kind, const Floats& x, int64_t n) const;
   Floats cumsum(const Floats& x, int64_t n) const;
   Floats add(const Floats& a, const Floats& b) const;
   Floats multiply(const Floats& a, const Floats& b) const;
 
-  // oracle_functions.cpp has elementwise functions, of operands that are flushed. Where one of a single operand gets NaN, NaN is stored.
+  // Elementwise functions of flushed operands, in oracle_functions.cpp. For a NaN operand, functions of one operand return NaN.
   float flush(float x) const;
   float quotient(float a, float b) const;
   float modulo(float a, float b) const;
@@ -103,9 +103,9 @@ struct Oracle {
   float softplus(float x) const;
   float elu(float x, float alpha) const;
   float erf(float x) const;
-  float sine(float x, int quarters) const;  // of x and so many quarters of a turn
+  float sine(float x, int quarters) const;  // of x plus so many quarter turns
 
-  // oracle_training.cpp has the functions of training.
+  // The functions of training are in oracle_training.cpp.
   // x = 2^n (1 + f), with 1 + f between the roots of 1/2 and 2, and ln(1 + f) = f - f^2 / 2 + cubic.
   struct LogParts {
     float n, f, cubic;
@@ -115,7 +115,7 @@ struct Oracle {
   float root(float x) const;
   float one_less_power(float x) const;
   float derivative(Activation kind, float x) const;
-  // Rows of n logits with a label each; `upstream` is the gradient of the losses.
+  // Rows of n logits with a label each. `upstream` is the gradient of the losses.
   Floats loss(const Floats& x, const std::vector<int32_t>& labels, int64_t n, float smoothing) const;
   Floats loss_backward(const Floats& x, const std::vector<int32_t>& labels, const Floats& upstream, int64_t n,
                        float smoothing) const;
@@ -132,11 +132,10 @@ struct Oracle {
   NormGradients norm_backward(Norm kind, const Floats& x, const Floats& upstream, const Floats& gamma, int64_t n,
                               float eps) const;
   Floats embedding_backward(const Floats& rows, const std::vector<int32_t>& ids, int64_t vocabulary, int64_t n) const;
-  // The root of the sum of squares of a gradient; what clipping multiplies it by.
+  // The norm of a gradient, and the factor of clipping.
   float norm_of(const Floats& gradient) const;
   float clip(const UpdateSettings& numbers, const Floats& gradient) const;
-  // A step of SGD, with a first moment if it is not empty, and one of AdamW, number `steps`. The gradient is clipped, and multiplied by
-  // nothing else.
+  // A step of SGD, with a first moment if it is not empty, and one of AdamW, number `steps`. Clipping is the gradient's only factor.
   void sgd(const UpdateSettings& numbers, bool nesterov, const Floats& gradient, Floats* weights, Floats* first) const;
   void adamw(const UpdateSettings& numbers, float steps, const Floats& gradient, Floats* weights, Floats* first,
              Floats* second) const;

@@ -1,5 +1,5 @@
-// Elementwise functions of reproducible plans beside the canon in plain loops. Those that only gradients have, and activations, are in
-// oracle_test.cpp and oracle_training_test.cpp.
+// Elementwise functions of reproducible plans, compared with the canon in plain loops. oracle_test.cpp and oracle_training_test.cpp test
+// activations and functions that only gradients use.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -17,14 +17,14 @@ constexpr float kAlpha = 0.75f;
 struct FunctionCase {
   const char* name;
   Tensor (*build)(Graph& g, Tensor a, Tensor b);
-  // Of flushed operands. Functions of a alone leave NaN as it is.
+  // Operands are flushed. Functions of one operand return NaN for NaN.
   float (*value)(const Oracle& oracle, float a, float b);
   bool of_both = false;
 };
 
 #define HEED_ONE(name) [](Graph& g, Tensor a, Tensor) { return g.name(a); }
 #define HEED_TWO(name) [](Graph& g, Tensor a, Tensor b) { return g.name(a, b); }
-// Comparisons give U8, and logic takes it: casts make floats of them.
+// Comparisons return U8, and logic reads it: casts convert to floats.
 #define HEED_TRUTH(name) [](Graph& g, Tensor a, Tensor b) { return g.cast(g.name(a, b), DType::F32); }
 #define HEED_ORACLE(expression)                                                                       \
   []([[maybe_unused]] const Oracle& o, [[maybe_unused]] float a, [[maybe_unused]] float b) -> float { \
@@ -90,7 +90,7 @@ constexpr FunctionCase kCases[] = {
      HEED_ORACLE(a > 0.0f ? std::trunc(std::fmin(a, 255.0f)) : 0.0f), true},
 };
 
-// Values of every size, and what is special beside itself and beside each other.
+// Values of every size, and special values, in all pairs.
 struct Operands {
   Floats a, b;
 

@@ -1,4 +1,4 @@
-// The canon in plain loops beside every device, and faults that a comparison must notice.
+// Compares every device with the canon in plain loops, and checks that the comparison detects planted faults.
 #include "reproducible/oracle.hpp"
 
 #include <bit>
@@ -29,17 +29,17 @@ struct Inputs {
         k(values(kRows * kDepth, 9, wild)),
         v(values(kRows * kColumns, 10, wild)) {
     for (size_t i = 3; i < nan.size(); i += 17) nan[i] = std::bit_cast<float>(0xffc00123u);
-    // Products that are the least normal number, just below it, and -0.
+    // Products equal to the smallest normal number, just below it, and -0.
     x[5] = 0x1p-63f, other[5] = 0x1p-63f;
     x[6] = std::bit_cast<float>(0x1fffffffu), other[6] = std::bit_cast<float>(0x20000001u);
     x[7] = -0.0f, other[7] = 3.0f;
     a[0] = 0x1p-52f, b[0] = 0x1p30f;
-    // Only the last query sees these.
+    // Only the last query sees these keys.
     v[v.size() - 2] = std::bit_cast<float>(0x7f800000u), v[v.size() - 3] = std::bit_cast<float>(0xffc00123u);
   }
 };
 
-// The cross-entropy of every label, with the other sign. A difference to 0 has no -0.
+// The cross-entropy of every label, with the opposite sign. A difference from 0 is never -0.
 Floats log_softmax(const Oracle& oracle, const Floats& x) {
   Floats y(x.size());
   for (int64_t column = 0; column < kColumns; ++column) {
@@ -132,7 +132,7 @@ TEST_CASE("reproducible: devices compute what plain loops do, bit for bit", "[re
   });
 }
 
-// Faults of training are noticed in oracle_training_test.cpp.
+// oracle_training_test.cpp checks the faults of training.
 TEST_CASE("reproducible: each fault changes some bits", "[reproducible]") {
   for (const Fault fault : kFaults) {
     if (fault >= Fault::LibraryLog) continue;

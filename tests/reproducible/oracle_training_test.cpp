@@ -1,4 +1,4 @@
-// Losses, gradients and optimizers of the canon in plain loops beside every device.
+// Compares losses, gradients and optimizers of every device with the canon in plain loops.
 #include <array>
 #include <bit>
 
@@ -41,7 +41,7 @@ struct Inputs {
   }
 };
 
-// Columns kSlice .. 2 kSlice - 1 put back among zeros, bit for bit.
+// The gradient of a slice puts columns kSlice .. 2 kSlice - 1 back among zeros, bit for bit.
 Floats put_back(const Floats& slice) {
   Floats result(kRows * kColumns, 0.0f);
   for (int64_t r = 0; r < kRows; ++r)
@@ -160,7 +160,7 @@ constexpr UpdateSettings kAdam = {.rate = 0.1f,
                                   .loss_scale = 1.0f,
                                   .unused = {}};
 
-// AdamW, and SGD by the gradient, with its moment, and by Nesterov's rule.
+// AdamW, and SGD by the gradient, with momentum, and by Nesterov's rule.
 enum class Rule : uint8_t { AdamW, Sgd, Moment, Nesterov };
 constexpr Rule kRules[] = {Rule::AdamW, Rule::Sgd, Rule::Moment, Rule::Nesterov};
 

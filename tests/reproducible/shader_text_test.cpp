@@ -1,4 +1,4 @@
-// The functions of shaders/shared/canon.glsl, compiled as C++, beside the oracle: what devices get is that text.
+// Compiles the functions of shaders/shared/canon.glsl as C++ and compares them with the oracle. So the text that devices run is tested.
 #include <bit>
 #include <cmath>
 
@@ -11,7 +11,7 @@ namespace {
 
 namespace glsl {
 
-// As much of GLSL as the file needs.
+// The part of GLSL that the file needs.
 using uint = uint32_t;
 struct vec2 {
   float x, y;
@@ -30,7 +30,7 @@ uint floatBitsToUint(float x) { return std::bit_cast<uint>(x); }
 float abs(float x) { return std::fabs(x); }
 bool is_nan(float x) { return x != x; }
 
-// Numbers of GLSL without a suffix are floats.
+// GLSL literals without a suffix are floats.
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wunused-function"
 #if defined(__clang__)

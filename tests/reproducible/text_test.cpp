@@ -1,4 +1,4 @@
-// Conversations of reproducible plans: the same tokens on every device, also drawn at random.
+// Conversations of reproducible plans: the same tokens on every device, also with random sampling.
 #include <algorithm>
 
 #include "harness/environment.hpp"
@@ -8,7 +8,7 @@
 namespace heed::test {
 namespace {
 
-// The tokens that a model says on this device; none if the device cannot promise them.
+// The tokens that a model generates on this device; none if the device does not support reproducible plans.
 std::vector<int32_t> said_on(Device device, const std::string& path, int64_t tokens, DType cache) {
   TextGenerator model;
   const TextGeneratorOptions options = {.context = 128, .read = 16, .cache_dtype = cache, .reproducible = true};
@@ -22,7 +22,8 @@ std::vector<int32_t> said_on(Device device, const std::string& path, int64_t tok
   return told.tokens;
 }
 
-// Compares with the CPU device, which says `tokens`; other devices say the first `elsewhere` of them. `cache`: of keys and values.
+// Compares with the CPU device, which generates `tokens`; other devices generate the first `elsewhere` of them. `cache`: type of keys and
+// values.
 void compare(const std::string& path, int64_t tokens, int64_t elsewhere, DType cache = DType::F32) {
   const std::vector<int32_t> want = said_on(open_cpu(), path, tokens, cache);
   for (const ops::TestDevice& on : ops::test_devices()) {
@@ -44,7 +45,7 @@ TEST_CASE("reproducible: a model whose keys and values have 16 bits says the sam
   for (const DType cache : {DType::F16, DType::BF16}) compare(kTinySpeaker, 24, 24, cache);
 }
 
-// HEED_ALL_STEPS=1: 64 on every device, which takes minutes of a driver in software.
+// HEED_ALL_STEPS=1: 64 on every device, which takes a software driver minutes.
 TEST_CASE("reproducible: SmolLM2 says the same 64 tokens on every device", "[language_model][reproducible]") {
   const std::string path = smollm2_file();
   if (!path.empty()) compare(path, 64, number_from("HEED_ALL_STEPS", 0) != 0 ? 64 : 6);

@@ -10,9 +10,9 @@
 namespace heed::train_tests {
 namespace {
 
-constexpr uint64_t kAfterTwoSteps = 0x4944e907a9643f22u;  // of every device
+constexpr uint64_t kAfterTwoSteps = 0x4944e907a9643f22u;  // on every device
 
-// Weights, moments and losses after so many steps of the model of samples/learn, whose losses are `curve`.
+// Weights, moments and losses after so many steps of the model of samples/learn. Its losses are `curve`.
 uint64_t trained(Plan& plan, const Writer& writer, int64_t steps, std::span<const float> curve) {
   State state = writer.begin(plan);
   Fingerprint fingerprint;

@@ -1,4 +1,4 @@
-// Model directories that are incomplete, damaged or do not fit together.
+// Model folders that are incomplete, damaged or inconsistent.
 
 #include "search/support.hpp"
 
@@ -122,7 +122,7 @@ TEST_CASE("Harmless differences of a checkpoint are accepted", "[bert]") {
   REQUIRE(TextEncoder::open(device, tiny_folder(), {.log = messages.log()}, &plain) == Status::Ok);
   CHECK(messages.text.empty());
   ModelCopy copy;
-  // A tensor that the network does not use is named in a warning; a sequence length is taken from its file.
+  // A warning names a tensor that the network does not use. A file sets the sequence length.
   for (const char* file : {"model.safetensors.index.json", "model-00002-of-00002.safetensors"}) {
     copy.change(file, "pooler.dense.weight", "closer.dense.weight");
     copy.change(file, "pooler.dense.bias", "closer.dense.bias");
@@ -158,7 +158,7 @@ TEST_CASE("A fingerprint tells apart whatever changes vectors", "[bert]") {
   for (const auto& change : changes) seen.insert(fingerprint(change));
   CHECK(seen.size() == std::size(changes));
   CHECK(fingerprint(changes[0]) == fingerprint([](ModelCopy& m) {
-          m.change("tokenizer.json", "\"strip_accents\":null", "\"strip_accents\":true");  // as lowercase says
+          m.change("tokenizer.json", "\"strip_accents\":null", "\"strip_accents\":true");  // the default of lowercase
         }));
 }
 

@@ -1,4 +1,4 @@
-// The tiny BERT of data/make_data.py on every device, against onnxruntime.
+// The tiny BERT of data/make_data.py on every device, compared with onnxruntime.
 
 #include "search/rewritten.hpp"
 #include "search/support.hpp"
@@ -21,7 +21,7 @@ struct Tiny {
   }
 };
 
-// Largest difference; rows of `width` with keep 0 are left out. NaN counts as infinite.
+// Largest difference. Rows of `width` with keep 0 are left out. NaN counts as infinite.
 double difference(const std::vector<float>& got, const std::vector<float>& want, std::span<const uint8_t> keep,
                   size_t width) {
   REQUIRE(got.size() == want.size());
@@ -53,7 +53,7 @@ TEST_CASE("The tiny BERT gives the reference's tokens, pooler, sentence and atte
     for (const bool joined : {true, false}) {
       INFO(on.word << (joined ? ", joined" : ", separate"));
       Graph g;
-      // The extents' maxima are beyond all runs, so that one plan takes every size.
+      // The extents' maxima exceed all runs, so that one plan serves every size.
       const Dim b = g.extent("batch", 7), s = g.extent("tokens", tiny.config.positions);
       const Tensor in = g.input("ids", {b, s}, DType::I32);
       const Mask padding = keep(g.input("keep", {b, s}, DType::U8));
@@ -85,7 +85,7 @@ TEST_CASE("The tiny BERT gives the reference's tokens, pooler, sentence and atte
       REQUIRE(plan.run(buffers, sizes) == Status::Ok);
       for (size_t i = 0; i < 5; ++i) {
         INFO(names[i]);
-        // Rows of tokens that are padding are not compared.
+        // Rows of padded tokens are not compared.
         const std::span<const uint8_t> mask = i == 0 ? std::span<const uint8_t>(kept) : std::span<const uint8_t>();
         CHECK(difference(out[i], floats_of(tiny.expected, std::string("typed.") + names[i]), mask, width) < 2e-5);
       }
@@ -170,7 +170,7 @@ TEST_CASE("TextEncoder encodes texts of any length in the order given", "[bert]"
     for (float x : got) length += static_cast<double>(x) * static_cast<double>(x);
     CHECK(length == Approx(1).margin(1e-5));
   }
-  // Stops when told to.
+  // Stops when it is asked to.
   const EncodeProgress stop = {[](void*, size_t, size_t) { return false; }, nullptr};
   REQUIRE(encoder.encode(texts, vectors, nullptr, stop, &done) == Status::Ok);
   CHECK(done == 3);

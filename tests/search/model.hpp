@@ -1,4 +1,4 @@
-// Where the tests look for all-MiniLM-L6-v2: $HEED_MODEL_DIR, else where samples/search/fetch_model.sh puts it.
+// The folder of all-MiniLM-L6-v2: $HEED_MODEL_DIR, else where samples/search/fetch_model.sh puts it.
 #pragma once
 
 #include "harness/source_path.hpp"
@@ -6,7 +6,7 @@
 
 namespace heed::test {
 
-// Empty, after a warning in the report, if the model is not there. With HEED_REQUIRE_MODEL=1 that is a failure.
+// Empty, with a warning in the report, if the model is missing. With HEED_REQUIRE_MODEL=1 that is a failure.
 inline std::string minilm_folder() {
   const char* named = std::getenv("HEED_MODEL_DIR");
   const auto folder = named != nullptr && *named != 0 ? std::filesystem::path(named)

@@ -1,4 +1,4 @@
-// The modules that sentence-transformers lists in modules.json: TextEncoder refuses a model when it would compute something else.
+// The modules that sentence-transformers lists in modules.json: TextEncoder refuses a model that it would compute differently.
 
 #include "search/support.hpp"
 
@@ -25,7 +25,7 @@ std::string list_of(const std::vector<Module>& modules) {
   return text + "]";
 }
 
-// Opens the tiny model with this modules.json and this configuration of its pooling, if it is not null.
+// Opens the tiny model with this modules.json, and with this configuration of its pooling if it is not null.
 Status open_with(const std::string& list, const char* pooling, Messages* messages, TextEncoder* encoder) {
   ModelCopy copy;
   write_file(copy / "modules.json", list);

@@ -1,4 +1,4 @@
-// Models whose matrices and tables are kept as f16 or bf16 beside activations of f32: a BERT, and every layer of nn.
+// Models whose matrices and tables are f16 or bf16 with activations of f32: a BERT, and every layer of nn.
 
 #include "graph/graph_data.hpp"
 #include "harness/reference.hpp"
@@ -8,17 +8,17 @@
 namespace heed::test {
 namespace {
 
-// The tiny model as one file with every tensor in bf16, as many checkpoints are.
+// The tiny model as one file with every tensor in bf16, like many checkpoints.
 class Bf16Model {
  public:
-  Bf16Model() { write_as_bf16(copy_ / "model.safetensors"); }  // preferred to the index beside it
+  Bf16Model() { write_as_bf16(copy_ / "model.safetensors"); }  // preferred to the index file
   std::string path() const { return copy_.path(); }
 
  private:
   ModelCopy copy_;
 };
 
-// The sentences of the reference as the model in `folder` has them.
+// Vectors of the reference's sentences by the model in `folder`.
 struct Encoded {
   Status status = Status::Ok;
   DType weight_dtype = DType::F32;
@@ -58,7 +58,7 @@ double difference(const std::vector<float>& a, const std::vector<float>& b) {
 
 bool is_cpu(const ops::TestDevice& on) { return on.device.info().kind == DeviceKind::Cpu; }
 
-// Whether activations are rounded: a processor's dot products of bf16 round the other operand, too.
+// Whether activations are rounded: dot products of bf16 on some processors round the other operand, too.
 bool rounds_activations(const ops::TestDevice& on, DType weights) {
   return weights == DType::BF16 && is_cpu(on) && on.device.info().reason.find("bf16") != std::string::npos;
 }
@@ -142,7 +142,7 @@ TEST_CASE("Every layer of nn takes matrices of f16 and bf16 beside f32", "[narro
       Device device = on.device;
       const Graph narrow = transformer_graph(type);
       REQUIRE(narrow.status() == Status::Ok);
-      // Values that f16 and bf16 hold exactly: eighths.
+      // Multiples of 1/8, which f16 and bf16 represent exactly.
       std::vector<std::vector<float>> values;
       std::vector<std::vector<int64_t>> shapes;
       std::vector<HostTensor> tensors;
@@ -157,7 +157,7 @@ TEST_CASE("Every layer of nn takes matrices of f16 and bf16 beside f32", "[narro
         CHECK(narrow.dtype({weight.tensor}) == (shape.rank == 2 ? type : DType::F32));
         matrices += shape.rank == 2;
       }
-      CHECK(matrices == 14);  // 2 + 2 of the encoder, 3 + 4 + 2 of the decoder, and the last
+      CHECK(matrices == 14);  // 2 + 2 of the encoder, 3 + 4 + 2 of the decoder, and the last linear layer
       for (size_t i = 0; i < values.size(); ++i)
         tensors.push_back({narrow.data().weights[i].name, DType::F32, shapes[i], std::as_bytes(std::span(values[i]))});
       const ops::Array x = ops::uniform({2, 5, 16}, 1), z = ops::uniform({2, 3, 16}, 2);

@@ -8,7 +8,7 @@ namespace heed::test {
 
 namespace {
 
-// The layout of a safetensors file: the length of the header in 8 bytes, the header as JSON, the data.
+// The layout of a safetensors file: the header's length in 8 bytes, the header as JSON, the data.
 void write_safetensors(const std::filesystem::path& file, const nlohmann::json& header, const std::string& data) {
   const std::string text = header.dump();
   const uint64_t size = text.size();

@@ -1,4 +1,4 @@
-// Copies of the tiny model whose files are written anew.
+// Copies of the tiny model with rewritten files.
 #pragma once
 
 #include <filesystem>
@@ -7,10 +7,10 @@
 
 namespace heed::test {
 
-// Makes the model's table of positions one of zeros for `positions` of them.
+// Replaces the model's position table by one of zeros for `positions` positions.
 void lengthen(ModelCopy& model, int64_t positions);
 
-// Every tensor of the tiny model as bf16 in one file, as many checkpoints are.
+// Writes every tensor of the tiny model as bf16 into one file, like many checkpoints.
 void write_as_bf16(const std::filesystem::path& file);
 
 }  // namespace heed::test

@@ -1,5 +1,5 @@
-// 500 sentences by all-MiniLM-L6-v2 on every device, against onnxruntime in f32. That is half a TFLOP each time, so
-// every fiftieth is taken unless HEED_ALL_SENTENCES=1.
+// 500 sentences by all-MiniLM-L6-v2 on every device, compared with onnxruntime in f32. All of them are half a TFLOP, so that every fiftieth
+// is tested unless HEED_ALL_SENTENCES=1.
 
 #include "search/model.hpp"
 
@@ -45,7 +45,7 @@ TEST_CASE("500 sentences by all-MiniLM-L6-v2 match the reference", "[bert][model
     chosen.push_back(i);
   }
 
-  // Weights of bf16 run with the best instructions only, and lesser instructions encode only some of the sentences.
+  // Weights of bf16 run with the best instruction set only, and other sets encode only some of the sentences.
   constexpr size_t kSome = 60;
   struct Precision {
     DType dtype, weights;
@@ -59,7 +59,7 @@ TEST_CASE("500 sentences by all-MiniLM-L6-v2 match the reference", "[bert][model
       const bool some = p.weights == DType::BF16 || on.word.starts_with("cpu:");
       const size_t count = some ? std::min(texts.size(), kSome) : texts.size();
       INFO(on.word << " " << to_string(dtype) << ", weights " << to_string(p.weights) << ", " << count << " sentences");
-      // Batches are small, so that no single submission takes minutes on a driver without a GPU.
+      // Batches are small, so that no submission takes minutes on a driver without a GPU.
       TextEncoder encoder = opened_on(on, folder, {.dtype = dtype, .weight_dtype = p.weights, .max_batch = 2});
       if (!encoder.valid()) continue;
       REQUIRE(encoder.width() == 384);

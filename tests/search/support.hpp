@@ -1,4 +1,4 @@
-// Shared by the tests of tokenizers, checkpoints and encoders: their data, logs, and folders to damage files in.
+// Helpers for tests of tokenizers, checkpoints and encoders: their data, logs, and temporary folders.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ inline TextEncoder opened(Device device, const std::string& folder, const TextEn
   return encoder;
 }
 
-// The same on a device that may have no f16. Then there is a WARN, and the encoder is not valid.
+// The same on a device that may lack f16. Then there is a WARN, and the encoder is not valid.
 inline TextEncoder opened_on(const ops::TestDevice& on, const std::string& folder, const TextEncoderOptions& options) {
   TextEncoder encoder;
   Device device = on.device;

@@ -1,4 +1,4 @@
-// The tokenizer against the `tokenizers` package, on the lines of data/make_data.py.
+// Compares the tokenizer with the `tokenizers` package, on the lines of data/make_data.py.
 
 #include "search/model.hpp"
 #include "search/support.hpp"
@@ -6,7 +6,7 @@
 namespace heed::test {
 namespace {
 
-// Lists of bytes or of pairs of bytes lie one behind the other; NAME.end has the end of each.
+// Lists of bytes or of pairs of bytes are concatenated; NAME.end has the end of each.
 struct Lists {
   std::span<const std::byte> data;
   std::vector<int32_t> ends;
@@ -38,7 +38,7 @@ std::string words_of(const WordPiece& tokenizer, const std::vector<int32_t>& ids
   return text;
 }
 
-// Every `step`th line must give the ids in `expected`. Shows the first few that do not.
+// Checks that every `step`th line gives the ids in `expected`. Prints the first few wrong ones.
 void compare(const WordPiece& tokenizer, const SafeTensors& file, const std::string& expected, size_t step,
              size_t limit) {
   const Lists lines(file, "text", 1), wanted(file, expected, 2);
@@ -138,7 +138,7 @@ TEST_CASE("WordPiece takes very long lines", "[tokenizer]") {
 }
 
 TEST_CASE("WordPiece reads broken UTF-8 as replacement characters", "[tokenizer]") {
-  // With cleaning off the replacement stays and makes the word unknown; cleaning drops it.
+  // Without cleaning the replacement character stays and makes the word unknown; cleaning removes it.
   const WordPiece kept = tiny({.clean = false}), cleaned = tiny({});
   for (const char* broken : {"\xFF", "\xC3", "\xE2\x82", "\xED\xA0\x80", "\xF4\x90\x80\x80"}) {
     const std::string text = std::string("a") + broken + "a";
@@ -234,7 +234,7 @@ TEST_CASE("WordPiece takes no longer than a hostile vocabulary is allowed to mak
         Status::InvalidFile);
   CHECK(messages.mention("1000 added tokens"));
 
-  // Every rest of these words begins like a token that is almost as long as the word.
+  // Every suffix of these words begins like a token that is almost as long as the word.
   const std::string a(900, 'a');
   const std::string vocabulary = "[UNK]\n[CLS]\n[SEP]\n[PAD]\na\n##a\n" + a + "b\n##" + a + "b";
   CHECK(WordPiece::from_vocabulary(vocabulary, "v", messages.log(), &tokenizer, {.max_word = 1001}) ==

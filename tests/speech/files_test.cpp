@@ -1,4 +1,4 @@
-// Files of CTranslate2: sound ones, damaged ones, ones that mean another network.
+// Files of CTranslate2: valid, damaged, and of other networks.
 #include "harness/files.hpp"
 #include "hostile/hostile.hpp"
 #include "io/ctranslate2.hpp"
@@ -41,7 +41,7 @@ struct FileWriter {
 struct Bad {
   const char* what;
   std::string bytes;
-  std::vector<const char*> words;  // all of them are in the message
+  std::vector<const char*> words;  // texts that the message must contain
   Status status = Status::InvalidFile;
 };
 
@@ -98,7 +98,7 @@ std::vector<std::byte> exact(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-// A copy of a tiny model in a folder of its own, to be changed.
+// A copy of a tiny model in a temporary folder, which tests change.
 struct ChangedModel {
   explicit ChangedModel(const std::string& name,
                         std::initializer_list<const char*> files = {"model.bin", "config.json", "vocabulary.txt"}) {
@@ -142,7 +142,7 @@ TEST_CASE("ctranslate2: a sound file", "[io][speech]") {
   CHECK(file.find("c") == file.find("b"));
   CHECK(file.find("d") == nullptr);
   const std::byte* begin = file.find("b")->data.data();
-  CHECK((begin > bytes.data() && begin < bytes.data() + bytes.size()));  // no copy
+  CHECK((begin > bytes.data() && begin < bytes.data() + bytes.size()));  // mapped, not copied
 }
 
 TEST_CASE("ctranslate2: damaged and hostile files", "[io][speech][hostile]") {
@@ -154,7 +154,7 @@ TEST_CASE("ctranslate2: damaged and hostile files", "[io][speech][hostile]") {
     CHECK(messages.count() == 1);
     for (const char* word : bad.words) CHECK_THAT(messages.text, holds(word));
   }
-  // Each end that comes too early.
+  // Truncated at every place.
   const std::string sound = read_file(source_path("tests/speech/english/model.bin"));
   for (size_t size = 0; size < sound.size(); size += size < 2000 ? 1 : 997) {
     Messages messages;
@@ -257,14 +257,14 @@ TEST_CASE("whisper: a vocabulary as JSON", "[speech]") {
   messages.refused(changed.open(messages.log()), Status::ShapeMismatch, "0 tokens");
 }
 
-// Changes where names, shapes and types are, and now and then a value.
+// Changes bytes near names, shapes and types, and sometimes a value.
 TEST_CASE("hostile: changed files of Whisper", "[hostile][speech]") {
   struct Target {
     const char* name;
     std::initializer_list<const char*> files;
     const char* changed;
-    const char* mark;       // changes lie near one of these
-    size_t reach;           // which begins before this byte
+    const char* mark;       // changes are near one of these
+    size_t reach;           // that begins before this byte
     const char* open = "";  // what is opened in the folder
   };
   const auto hf = {"model.safetensors", "config.json", "generation_config.json", "tokenizer.json"};
@@ -306,7 +306,7 @@ TEST_CASE("hostile: changed files of Whisper", "[hostile][speech]") {
     ++taken;
     SpeechText text;
     const std::vector<float> samples = tiny_sound(2000);
-    (void)recognizer.recognize(samples, {}, &text);  // the weights may be no numbers
+    (void)recognizer.recognize(samples, {}, &text);  // the weights may be NaN
   });
   tell_sound(taken, cases);
 }

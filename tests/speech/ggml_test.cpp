@@ -1,4 +1,4 @@
-// Files of whisper.cpp: sound ones, damaged ones, and those of other networks.
+// Files of whisper.cpp: valid, damaged, and of other networks.
 #include "harness/files.hpp"
 #include "io/ggml_whisper.hpp"
 #include "speech/support.hpp"
@@ -17,7 +17,7 @@ std::string counted(std::string_view text) { return number(static_cast<uint32_t>
 
 constexpr uint32_t kMagic = 0x67676d6c;
 
-// Magic, sizes that count up from 1, no filters, two words.
+// Magic, sizes that count up from 1, no filters, two tokens.
 std::string start(uint32_t type = 0) {
   std::string bytes = number(kMagic);
   for (uint32_t i = 1; i <= 10; ++i) bytes += number(i);
@@ -38,7 +38,7 @@ std::vector<std::byte> exact(std::string_view text) {
 struct Bad {
   const char* what;
   std::string bytes;
-  std::vector<const char*> words;  // all of them are in the message
+  std::vector<const char*> words;  // texts that the message must contain
   Status status = Status::InvalidFile;
 };
 
@@ -79,8 +79,8 @@ std::vector<Bad> bad_files() {
   };
 }
 
-// The file of a tiny model, with one number of its start changed. `place`: 1 words, 2 to 5 and 6 to 9 positions, width, heads and layers
-// of both sides, 10 mel bands, 11 the type, 12 bands and 13 bins of the filters, 14 the first filter.
+// The file of a tiny model with one number of its header changed. `place`: 1 tokens, 2 to 5 and 6 to 9 positions, width, heads and layers
+// of encoder and decoder, 10 mel bands, 11 the type, 12 bands and 13 bins of the filters, 14 the first filter.
 std::string with_number(std::string bytes, size_t place, uint32_t value) {
   return bytes.replace(place * 4, 4, number(value));
 }
@@ -113,8 +113,8 @@ TEST_CASE("ggml: a sound file", "[io][speech]") {
   CHECK(file.entries()[0].type->storage == DType::Q5_0);
   CHECK(file.entries()[1].shape == std::vector<int64_t>{2, 3});
   CHECK(file.entries()[1].data.size() == 12);
-  CHECK_FALSE(file.entries()[2].type->storage);                             // known, but of no use
-  CHECK(file.entries()[2].data.data() == bytes.data() + bytes.size() - 1);  // no copy
+  CHECK_FALSE(file.entries()[2].type->storage);                             // known, but not supported
+  CHECK(file.entries()[2].data.data() == bytes.data() + bytes.size() - 1);  // mapped, not copied
 }
 
 TEST_CASE("ggml: damaged and hostile files", "[io][speech][hostile]") {
@@ -126,7 +126,7 @@ TEST_CASE("ggml: damaged and hostile files", "[io][speech][hostile]") {
     CHECK(messages.count() == 1);
     for (const char* word : bad.words) CHECK_THAT(messages.text, holds(word));
   }
-  // Each end that comes too early. Between two tensors the file is whole, and the network lacks what follows.
+  // Truncated at every place. Between two tensors the file is valid, and the network lacks the rest.
   const std::string sound = read_file(source_path(kPolyglot));
   size_t whole = 0;
   for (size_t size = 0; size < sound.size(); size += size < 500 || size > sound.size() - 2000 ? 1 : 97) {
@@ -187,7 +187,7 @@ TEST_CASE("ggml: files that mean another network are refused", "[speech]") {
     bytes.replace(at, std::string_view(change.from).size(), change.to);
     messages.refused(GgmlFile(bytes).open(messages.log()), change.status, change.said);
   }
-  // A part of another type than those it is joined to, in the same number of bytes: bf16 instead of f16.
+  // One of several joined tensors has another type with the same number of bytes: bf16 instead of f16.
   std::string bytes = sound;
   const std::string name = "encoder.blocks.0.attn.key.weight";
   bytes.replace(bytes.find(name) - 12, 4, number(30));
@@ -212,7 +212,7 @@ TEST_CASE("ggml: tokens follow from the number of words", "[speech]") {
   REQUIRE(one.open(tiny.path, stderr_log()) == Status::Ok);
   REQUIRE(other.open(folder.path, stderr_log()) == Status::Ok);
   CHECK(one.take_vocabulary() == other.take_vocabulary());
-  // Without its empty text the same file is of English alone.
+  // Without the empty token text the same file is English-only.
   std::string bytes = read_file(tiny.path);
   const std::string last = counted("l") + counted("");
   const size_t at = bytes.find(last);

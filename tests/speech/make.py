@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""Makes the folders of tiny Whispers here, as CTranslate2 has them, with random weights, and what they hear, computed in double.
+"""Makes the folders of tiny Whispers here, in CTranslate2's format, with random weights, and their expected results, computed in
+double.
 
     python3 tests/speech/make.py [FOLDER]     needs numpy
 
-NAME-hf has the same model as Hugging Face has it, and NAME-ggml.bin as whisper.cpp does.
+NAME-hf has the same model in Hugging Face's format, and NAME-ggml.bin in whisper.cpp's.
 
 Each folder holds model.bin, config.json, vocabulary.txt and expected.safetensors:
     mel [frames, bands], encoder [positions, width]    of the first window
-    logits [V], no_speech [1]                          behind the first window's prompt
+    logits [V], no_speech [1]                          after the first window's prompt
     plain.N    I32    ids of window N, cut one after the other, without times
     times.N    I32    ids of segment N with times; times.spans [N, 2] are its begin and end in samples
     languages  I32    of the windows with times, or -1
-    translated.N      of models with several languages: as plain.N, of the last language, translated
-The sound is noise whose loudness rises and falls, the same in the test (sound() there). A seed is not taken if a choice was ever within
-1e-3 of another one.
+    translated.N      for multilingual models: as plain.N, of the last language, translated
+The sound is noise whose loudness rises and falls, the same as in the test (sound() there). A seed is rejected if any choice was
+within 1e-3 of another one.
 """
 import json
 import struct
@@ -26,7 +27,7 @@ HOP, FRAME, MARGIN = 160, 400, 1e-3
 WINDOWS = 2.6  # the sound's length
 F32, I8, I16, F16 = 0, 1, 2, 4
 TEXTS = ["Ġ", ".", ",", "Ã", "©", "Ġthe", "Ġa", "er", "Ġsword"] + [chr(ord("a") + i) for i in range(26)]
-# Signs that nobody speaks are where others have texts that their lists forbid; the empty one marks models of several languages.
+# Texts without speech, at ids that other models' lists forbid; the empty text marks multilingual models.
 SIGNS = ["Ġ", "(", ",", "Ġ-", "©", "Ġthe", "Ġa", "Ã", "Ġsword"] + [chr(ord("a") + i) for i in range(12)] + [""]
 
 CONFIGS = {
@@ -54,7 +55,7 @@ def vocabulary(c):
 
 
 def sound(count):
-    """Samples that are exact in f32."""
+    """Samples that f32 represents exactly."""
     state, samples = 1, np.empty(count)
     for i in range(count):
         state = (state * 1664525 + 1013904223) % 2**32
@@ -66,7 +67,7 @@ def sound(count):
 # ---- weights ---------------------------------------------------------------------------------------------------
 
 def draw(c, rng):
-    """Variables by CTranslate2's names, as they are stored."""
+    """Variables under CTranslate2's names, as they are stored."""
     stored, width, kind = {}, c["width"], c["dtype"]
 
     def put(name, values, kind=F32):
@@ -123,7 +124,7 @@ def draw(c, rng):
 
 
 def widened(stored):
-    """In double. A scale's inverse is rounded to f16 where rows are blocks of 32."""
+    """The values in double. With rows in blocks of 32 the inverse of a scale is rounded to f16."""
     weights = {}
     for name, (kind, values) in stored.items():
         if kind == I8 and name + "_scale" in stored:
@@ -210,7 +211,7 @@ class Network:
         return self.norm(x, "encoder/layer_norm")
 
     def logits(self, ids, heard):
-        """[len(ids), V] of a whole text at once."""
+        """Logits [len(ids), V] of a whole text at once."""
         table = self.w["decoder/embeddings/weight"]
         x = table[ids] + self.w["decoder/position_encodings/encodings"][:len(ids)]
         for i in range(self.c["decoder"]["layers"]):
@@ -218,7 +219,7 @@ class Network:
         return self.norm(x, "decoder/layer_norm") @ table.T
 
 
-# ---- what is heard -----------------------------------------------------------------------------------------------
+# ---- decoding ------------------------------------------------------------------------------------------------------
 
 class Close(Exception):
     pass
@@ -262,7 +263,7 @@ class Listener:
         return ids if times else ids + [self.word["<|notimestamps|>"]]
 
     def obey(self, logits, ids):
-        """The rules of times, as Whisper's reference states them."""
+        """The timestamp rules of Whisper's reference."""
         logits[self.word["<|notimestamps|>"]] = -np.inf
         times = [i for i in ids if i >= self.zero]
         if not ids:
@@ -311,7 +312,7 @@ class Listener:
         return windows
 
     def timed(self, samples):
-        """Segments (ids, begin, end) as Whisper's reference cuts them; times in samples."""
+        """Segments (ids, begin, end), cut as in Whisper's reference; times in samples."""
         segments, languages, at = [], [], 0
         while at < len(samples):
             part = samples[at:at + self.window]
@@ -340,10 +341,10 @@ class Listener:
 
 
 def listen(c, seed):
-    """The stored variables, and what is expected of them; None if a choice was close, or little happens."""
+    """The stored variables and their expected results; None if a choice was close, or the text is too short."""
     rng = np.random.default_rng(seed)
     stored = draw(c, rng)
-    if c.get("unbiased"):  # keys of Hugging Face's files have no bias
+    if c.get("unbiased"):  # in Hugging Face's files keys have no bias
         for name, (_, values) in stored.items():
             for module, begin in (("self_attention/linear_0/bias", c["width"]), ("/attention/linear_1/bias", 0)):
                 if name.endswith(module):
@@ -405,7 +406,7 @@ MODULES = {"self_attention/layer_norm": ["self_attn_layer_norm"], "self_attentio
 
 
 def hugging_face_names(name):
-    """Of the modules that a variable joins."""
+    """The modules that a variable joins."""
     side, rest = name.split("/", 1)
     if name == "decoder/embeddings/weight":
         return ["decoder.embed_tokens.weight"]
@@ -420,7 +421,7 @@ def hugging_face_names(name):
 
 
 def split_variables(stored):
-    """By Hugging Face's names: kind, values and scales, if there are such."""
+    """Tensors under Hugging Face's names: kind, values and scales, if there are any."""
     for name, (kind, values) in stored.items():
         if values.ndim == 0 or name.endswith("_scale"):
             continue
@@ -436,7 +437,7 @@ def save_hugging_face(folder, c, stored, rules):
     save_tensors(folder / "model.safetensors", {"model." + name: values for name, _, values, _ in split_variables(stored)})
     words = vocabulary(c)
     written = {word: i for i, word in enumerate(texts(c))}
-    # Older files have no tokens of times.
+    # Older files have no timestamp tokens.
     added = [{"id": i, "content": word} for i, word in enumerate(words) if len(texts(c)) <= i < words.index("<|0.00|>")]
     (folder / "tokenizer.json").write_text(json.dumps({"added_tokens": added, "model": {"vocab": written, "merges": []}}) + "\n")
     config = {"model_type": "whisper", "d_model": c["width"], "num_mel_bins": c["bands"], "vocab_size": len(words),
@@ -458,7 +459,7 @@ GGML = {"self_attn_layer_norm": "attn_ln", "self_attn.q_proj": "attn.query", "se
 
 
 def ggml_name(name):
-    """Of Hugging Face's."""
+    """The vocabulary in Hugging Face's format."""
     side, rest = name.split(".", 1)
     if rest.startswith("layers."):
         _, layer, rest = rest.split(".", 2)
@@ -469,14 +470,14 @@ def ggml_name(name):
 
 
 def q8_0(values, scale):
-    """Blocks of 32: a factor in f16, which all of a row share, and whole numbers."""
+    """Blocks of 32: an f16 scale, which all blocks of a row share, and integers."""
     factors = (1 / scale.astype(np.float32)).astype(np.float32).astype("<f2")
     blocks = values.reshape(len(values), -1, 32)
     return b"".join(factors[row].tobytes() + block.tobytes() for row in range(len(values)) for block in blocks[row])
 
 
 def bytes_of(word):
-    """Those that a word of GPT-2's alphabet, which has a printable letter for each byte, stands for."""
+    """The bytes of a token in GPT-2's alphabet, which has a printable letter for each byte."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in plain]
     letters = {chr(byte): byte for byte in plain} | {chr(256 + i): byte for i, byte in enumerate(others)}
@@ -484,7 +485,7 @@ def bytes_of(word):
 
 
 def save_ggml(path, c, stored):
-    """As whisper.cpp has it: matrices as they are, int8 as Q8_0, and all else in f32."""
+    """The model in whisper.cpp's format: matrices as they are, int8 as Q8_0, and all else in f32."""
     words, kind = vocabulary(c), c["dtype"]
     sides = [number for side in ("encoder", "decoder") for number in (c[side]["positions"], c["width"], c[side]["heads"], c[side]["layers"])]
     data = struct.pack("<12I", 0x67676D6C, len(words), *sides, c["bands"], {F32: 0, F16: 1, I8: 2007}[kind])

@@ -1,4 +1,4 @@
-// Streams give the text of the file, whatever the pieces in which sound comes; wrong sound and options are refused.
+// Streams give the text of the file, however the sound is cut into pieces; invalid sound and options are refused.
 #include <chrono>
 #include <limits>
 #include <thread>
@@ -20,7 +20,7 @@ void take(const SpeechPiece& piece, Heard* heard) {
   if (!piece.partial.empty()) heard->partial.push_back(piece.partial);
 }
 
-// Sound in pieces of so many samples, with a step behind each piece that may give something.
+// Pushes sound in pieces of so many samples, and polls after each piece.
 Heard hear_pieces(const SpeechRecognizer& model, const SpeechOptions& options, std::span<const float> sound,
                   size_t size, bool steps_between) {
   SpeechStream stream;
@@ -128,7 +128,7 @@ TEST_CASE("speech: several streams at once, polled", "[speech]") {
         REQUIRE(streams[i].poll(&piece) == Status::Ok);
         turns[i] += piece.done ? 1 : 0;
         take(piece, &heard[i]);
-        // Both get on.
+        // Both streams progress.
         if (streams[0].busy() && streams[1].busy()) CHECK(turns[0] + 3 > turns[1]);
         if (streams[0].busy() && streams[1].busy()) CHECK(turns[1] + 3 > turns[0]);
       }
@@ -163,7 +163,7 @@ TEST_CASE("speech: a stream is cancelled, moved or dropped in the middle of a st
   REQUIRE(other.push(tiny.sound) == Status::Ok);
   REQUIRE(other.poll(&piece) == Status::Ok);
   moved = {};
-  // The other one goes on, and hears what it would have alone.
+  // The other stream continues, with the text that it would have alone.
   other.finish();
   Heard heard;
   while (other.busy()) {
@@ -177,7 +177,7 @@ TEST_CASE("speech: doubtful windows are read again with draws", "[speech]") {
   const TinyWhisper tiny("english");
   const SpeechRecognizer model = opened_recognizer(open_cpu(), tiny.path);
   SpeechOptions options;
-  options.least_log_probability = 1.0f;  // doubts everything
+  options.least_log_probability = 1.0f;  // rejects every text
   options.most_no_speech = kInfinity;
   options.temperature_step = 0.4f;
   SpeechText text, again, other;
@@ -189,7 +189,7 @@ TEST_CASE("speech: doubtful windows are read again with draws", "[speech]") {
   options.seed = 5;
   REQUIRE(model.recognize(tiny.sound, options, &other) == Status::Ok);
   CHECK(ids_of(other) != ids_of(text));
-  // Nobody speaks: such windows give nothing.
+  // Windows without speech give no text.
   options.most_no_speech = -1.0f;
   REQUIRE(model.recognize(tiny.sound, options, &other) == Status::Ok);
   CHECK(other.segments.empty());

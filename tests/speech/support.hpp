@@ -1,4 +1,4 @@
-// The tiny Whispers that make.py made, and the sound that they hear.
+// The tiny Whispers that make.py made, and their sound.
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,7 @@
 
 namespace heed::test {
 
-// As make.py's sound().
+// The formula of sound() in make.py.
 inline std::vector<float> tiny_sound(size_t count) {
   std::vector<float> samples(count);
   uint32_t state = 1;
@@ -30,7 +30,7 @@ inline std::vector<float> tiny_sound(size_t count) {
 
 struct TinyWhisper {
   explicit TinyWhisper(const std::string& name) : path(source_path("tests/speech/") + name) {
-    const std::string folder = source_path("tests/speech/") + name.substr(0, name.find('-'));  // of the same model
+    const std::string folder = source_path("tests/speech/") + name.substr(0, name.find('-'));  // of this model
     REQUIRE(SafeTensors::open(folder + "/expected.safetensors", stderr_log(), &expected) == Status::Ok);
     REQUIRE(model.open(path, stderr_log()) == Status::Ok);
     sound = tiny_sound(static_cast<size_t>(2.6 * static_cast<double>(model.config().window())));
@@ -67,7 +67,7 @@ inline SpeechRecognizer opened_recognizer(Device device, const std::string& path
   return recognizer;
 }
 
-// The likeliest tokens, whatever they say: models with random weights doubt all that they hear.
+// Options that accept the likeliest tokens, whatever they are: models with random weights would reject all of their texts.
 inline SpeechOptions without_doubts(bool timestamps) {
   SpeechOptions options;
   options.timestamps = timestamps;

@@ -1,4 +1,4 @@
-// The rules of times, and segments, by hand.
+// Timestamp rules and segments, written by hand.
 #include "speech/times.hpp"
 
 #include "harness/catch.hpp"
@@ -38,13 +38,13 @@ TEST_CASE("times: what may follow", "[speech]") {
 TEST_CASE("times: segments of a window", "[speech]") {
   const Cut cuts[] = {
       {{}, {}, 50},
-      {{20, 1, 2}, {{0, 3, 0, 50}}, 50},                                     // its end was not heard
-      {{22, 1, 2, 40}, {{0, 4, 2, 20}}, 50},                                 // nobody speaks behind it
-      {{22, 1, 40, 41, 2, 3}, {{0, 3, 2, 20}}, 20},                          // the rest is heard again
+      {{20, 1, 2}, {{0, 3, 0, 50}}, 50},                                     // its end is missing
+      {{22, 1, 2, 40}, {{0, 4, 2, 20}}, 50},                                 // no speech follows it
+      {{22, 1, 40, 41, 2, 3}, {{0, 3, 2, 20}}, 20},                          // the rest is decoded again
       {{22, 1, 40, 41, 2, 60}, {{0, 3, 2, 20}, {3, 6, 21, 40}}, 50},         //
       {{22, 1, 40, 40, 2, 60, 60, 3}, {{0, 3, 2, 20}, {3, 6, 20, 40}}, 40},  //
-      {{22, 1, 90, 90, 2, 99}, {{0, 3, 2, 50}, {3, 6, 50, 50}}, 50},         // behind the window's end
-      {{20, 20, 1}, {{0, 1, 0, 0}}, 50},                                     // goes on all the same
+      {{22, 1, 90, 90, 2, 99}, {{0, 3, 2, 50}, {3, 6, 50, 50}}, 50},         // past the window's end
+      {{20, 20, 1}, {{0, 1, 0, 0}}, 50},                                     // continues all the same
       {{1, 2}, {{0, 2, 0, 50}}, 50},                                         // no times
   };
   for (const Cut& cut : cuts) {

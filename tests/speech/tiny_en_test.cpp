@@ -1,4 +1,4 @@
-// Whisper tiny.en hears in a recording what it hears in double.
+// Whisper tiny.en gives for a recording what it gives in double.
 #include <nlohmann/json.hpp>
 
 #include "harness/files.hpp"
@@ -7,7 +7,7 @@
 namespace heed::test {
 namespace {
 
-// The folder of the model: $HEED_WHISPER, else where samples/run.sh listen puts it. Empty, after a warning in the report, if it is not there.
+// The model's folder: $HEED_WHISPER, else the folder of samples/run.sh listen. Empty, with a warning in the report, if it does not exist.
 // With HEED_REQUIRE_MODEL=1 that is a failure.
 std::string tiny_en_folder() {
   const char* named = std::getenv("HEED_WHISPER");
@@ -77,7 +77,7 @@ TEST_CASE("Whisper tiny.en hears what it hears in double", "[speech_model]") {
     CHECK(std::fabs(static_cast<double>(text.segments[0].no_speech) - want["no_speech_prob"].get<double>()) < 1e-4);
     CHECK(std::fabs(static_cast<double>(text.segments[0].log_probability) - want["avg_logprob"].get<double>()) < 1e-3);
 
-    // The words are where words.py finds them, with times among the tokens or without.
+    // Word times equal those of words.py, with and without timestamp tokens.
     std::ifstream words_file(source_path("tests/speech/open-door.words.json"));
     const auto words = nlohmann::json::parse(words_file, nullptr, false);
     for (const bool times : {false, true}) {

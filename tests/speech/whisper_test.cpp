@@ -1,4 +1,4 @@
-// Tiny Whispers hear what numpy in double hears, stage by stage, on each device.
+// Tiny Whispers give the results of numpy in double, stage by stage, on each device.
 #include "speech/support.hpp"
 
 namespace heed::test {
@@ -36,7 +36,7 @@ TEST_CASE("whisper: tiny models hear what numpy hears", "[speech]") {
                                  "polyglot-hf", "polyglot-ggml.bin"})
     for (const ops::TestDevice& on :
          name.starts_with("int8") ? ops::devices_for_quantized_projections() : ops::test_devices()) {
-      // Streams that are polled hear with the second, and what the file was does not count any more.
+      // Polled streams use the second device; the first file is no longer needed.
       if (name != "english" && name != "int8" && on.device.info().kind != DeviceKind::Cpu) continue;
       INFO(name << " on " << on.word);
       const TinyWhisper tiny(name);
@@ -46,9 +46,9 @@ TEST_CASE("whisper: tiny models hear what numpy hears", "[speech]") {
       CHECK(distance(got.encoder, tiny.floats("encoder")) < 2e-4);
       CHECK(distance(got.logits, tiny.floats("logits")) < 2e-4);
 
-      if (name == "int8-ggml.bin") continue;  // other rules, as the file lists no tokens that are never drawn
+      if (name == "int8-ggml.bin") continue;  // other rules, since the file lists no forbidden tokens
       const SpeechRecognizer recognizer = opened_recognizer(on.device, tiny.path);
-      // Keys and values are written by what makes them.
+      // The passes that compute keys and values write them into the cache.
       CHECK(copies_to_states(recognizer.encoder()) == 0);
       CHECK(copies_to_states(recognizer.decoder()) == 1);  // the token
       if (on.device.info().kind != DeviceKind::Cpu)
@@ -121,7 +121,7 @@ TEST_CASE("whisper: other storage of weights and caches", "[speech]") {
 TEST_CASE("whisper: triangles of mel bands have an area of one", "[speech]") {
   const std::vector<double> triangles = models::mel_triangles(80);
   REQUIRE(triangles.size() == 80 * 201);
-  // Band 0 of openai-whisper's table.
+  // Band 0 of openai-whisper's filter table.
   CHECK(std::fabs(triangles[1] - 0.024862593) < 1e-8);
   CHECK(triangles[0] == 0.0);
   for (size_t band = 60; band < 80; ++band) {
@@ -144,7 +144,7 @@ TEST_CASE("speech: languages of a model", "[speech]") {
   REQUIRE(several.recognize(tiny.sound, options, &text) == Status::Ok);
   const int32_t first = tiny.integers("languages")[0];
   CHECK("<|" + text.segments[0].language + "|>" == several.tokenizer().token(first));
-  // One that is given is taken, and so is the task.
+  // A given language is used, and so is the task.
   const std::vector<std::vector<int32_t>> detected = ids_of(text);
   options.language = text.segments[0].language == "fr" ? "de" : "fr";
   REQUIRE(several.recognize(tiny.sound, options, &text) == Status::Ok);

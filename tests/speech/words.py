@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""When the words of a recording are said, by Whisper in double: writes open-door.words.json, which words_test.cpp compares.
+"""Computes when the words of a recording are said, by Whisper in double: writes open-door.words.json, which words_test.cpp
+compares.
 
     python3 tests/speech/words.py FOLDER [OUT]     FOLDER: Whisper tiny.en (samples/listen/fetch_model.sh); needs numpy
 
-The text is that of open-door.json. Its tokens are read at once behind the prompt without times; the attention of the heads that
-config.json names is scaled over the tokens, filtered along the frames, and its mean is what dynamic time warping goes along.
+The text is that of open-door.json. Its tokens are read in one run after the prompt without times. The attention of the heads in
+config.json is normalized over the tokens and filtered along the frames; dynamic time warping follows its mean.
 """
 import json
 import struct
@@ -20,7 +21,7 @@ START, NO_TIMES, END = 50257, 50362, 50256
 
 
 def read_model(path):
-    """The variables of a file of CTranslate2 (binary version 6) in double."""
+    """The variables of a CTranslate2 file (binary version 6), in double."""
     data, at = path.read_bytes(), 0
 
     def take(form):
@@ -48,7 +49,7 @@ def read_model(path):
 
 
 class Looking(make.Network):
-    """Keeps the weights of cross attention, [heads, tokens, frames] of each layer."""
+    """Stores the weights of cross attention, [heads, tokens, frames] for each layer."""
     looks = []
 
     def attend(self, q, k, v, heads, causal):
@@ -65,7 +66,7 @@ def median(rows):
 
 
 def warp(cost):
-    """The first column of each row along the cheapest path."""
+    """The first column of each row on the cheapest path."""
     rows, columns = cost.shape
     sums = np.full((rows + 1, columns + 1), np.inf)
     sums[0, 0] = 0

@@ -1,4 +1,4 @@
-// Times of words: the filter, the path and the words by hand, and what tiny models say. tiny_en_test.cpp compares those of a recording.
+// Word times: the filter, the path and the words by hand, and those of tiny models. tiny_en_test.cpp compares those of a recording.
 #include "speech/words.hpp"
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace {
 
 using speech::Matrix;
 
-// The greatest sum of any path, by trying them all.
+// The greatest sum of any path, by exhaustive search.
 double best_sum(const Matrix& m, size_t r, size_t c) {
   const double here = m.row(r)[c];
   if (r == 0 && c == 0) return here;
@@ -61,7 +61,7 @@ TEST_CASE("words: the best path", "[speech]") {
       m.values.push_back(static_cast<double>(state >> 8) / (1 << 24) - 0.5);
     }
     const std::vector<size_t> begins = speech::path_begins(m);
-    // The path's sum: a row's columns go on to where the next row begins, or to the one before it.
+    // The path's sum: a row's columns extend to where the next row begins, or one further.
     const std::function<double(size_t, size_t)> most = [&](size_t r, size_t last) {
       double sum = 0;
       for (size_t c = begins[r]; c <= last; ++c) sum += m.row(r)[c];
@@ -124,11 +124,11 @@ TEST_CASE("words: those of tiny models, in streams that take turns", "[speech]")
     }
     for (const ops::TestDevice& on : ops::test_devices()) {
       const bool is_cpu = on.device.info().kind == DeviceKind::Cpu;
-      // Drivers compile for long: they hear the model of one layer.
+      // Drivers compile slowly, so that they run the model with one layer.
       if (is_cpu ? on.word != ops::test_devices().back().word : name != "multilingual") continue;
       INFO(on.word << ", " << name);
       const SpeechRecognizer model = opened_recognizer(on.device, tiny.path);
-      // Two streams that take turns keep their words apart.
+      // Two alternating streams keep their words apart.
       SpeechStream streams[2];
       std::vector<SpeechSegment> heard[2];
       for (SpeechStream& stream : streams) {

@@ -8,7 +8,7 @@ using namespace heed::test;
 
 namespace {
 
-// A plan's passes as text: "matmul rotary", with a star behind each that writes a state.
+// A plan's passes as text: "matmul rotary", with a star after each that writes a state.
 std::string passes_of(const Graph& g, const ScheduleOptions& options = {}) {
   const Scheduled s = schedule_of(g, options);
   INFO(s.messages);
@@ -41,7 +41,7 @@ TEST_CASE("state: the pass that makes rows writes them where they stay", "[graph
     REQUIRE(ops_of(made.schedule) == std::vector<Op>{Op::Matmul});
     CHECK(made.schedule.passes[0].label == "matmul+append");
     CHECK(made.schedule.scratch_bytes == 0);
-    // Row 3 of a run lies 24 elements behind row 2, and the first at the position.
+    // Row 3 of a run is 24 elements after row 2, and the first row is at the position.
     std::vector<int64_t> sizes(made.schedule.sizes.count());
     CHECK(made.schedule.sizes.evaluate(std::vector<int64_t>{5, 4}, sizes));
     const View view = resolve(made.schedule, made.schedule.passes[0].outputs[0], {.sizes = sizes});
@@ -68,7 +68,7 @@ TEST_CASE("state: the pass that makes rows writes them where they stay", "[graph
       REQUIRE(made.status == Status::Ok);
       REQUIRE(ops_of(made.schedule) == std::vector<Op>{Op::Matmul});
       CHECK(made.schedule.scratch_bytes == 0);
-      // Head 2 begins 64 rows behind head 0, row 3 of a run 24 elements behind row 0, and the first at the position.
+      // Head 2 begins 64 rows after head 0, row 3 of a run is 24 elements after row 0, and the first row is at the position.
       std::vector<int64_t> sizes(made.schedule.sizes.count());
       CHECK(made.schedule.sizes.evaluate(std::vector<int64_t>{5, 4}, sizes));
       const View view = resolve(made.schedule, made.schedule.passes[0].outputs[0], {.sizes = sizes});
@@ -126,7 +126,7 @@ TEST_CASE("state: a new value is computed where the old one lies", "[graph][stat
   CHECK(passes([](Graph& g, Tensor, Tensor part, Tensor) {
           (void)g.assign(part, g.activation(g.scale(part, 0.5f), Activation::Tanh));
         }) == "elementwise*");
-  // Other elements: another row, a row for all, a whole row for each element.
+  // Different elements: another row, one row for all, a whole row for each element.
   CHECK(passes([](Graph& g, Tensor s, Tensor part, Tensor) {
           (void)g.assign(part, g.scale(g.slice(s, 0, 0, 2), 2.0f));
         }) == "elementwise elementwise*");
@@ -134,13 +134,13 @@ TEST_CASE("state: a new value is computed where the old one lies", "[graph][stat
         "elementwise elementwise*");
   CHECK(passes([](Graph& g, Tensor s, Tensor, Tensor) { (void)g.assign(s, g.rmsnorm(s, {}, 1e-5f)); }) ==
         "rmsnorm elementwise*");
-  // Somebody reads the old value between.
+  // Another operation reads the old value in between.
   CHECK(passes([](Graph& g, Tensor s, Tensor, Tensor x) {
           const Tensor sum = g.add(s, x);
           g.output("y", g.scale(s, 2.0f));
           (void)g.assign(s, sum);
         }) == "elementwise elementwise elementwise*");
-  // Turned about, the elements meet others of their own.
+  // Transposed, elements correspond to other elements.
   Graph g;
   const Tensor square = g.state("q", {8, 8});
   (void)g.assign(square, g.transpose(g.scale(square, 2.0f), 0, 1));
@@ -178,7 +178,7 @@ TEST_CASE("state: rows are copied where the pass cannot write them", "[graph][st
     const detail::PlanningDevice device({.converts_results = true});
     const ScheduleOptions converting = {.device = &device};
     CHECK(passes_of(s.g, converting) == "matmul*");
-    Step t;  // an operation that is not asked to convert; but the copy becomes a step of it
+    Step t;  // an operation that converts nothing; but the copy becomes a step of it
     (void)t.g.append(t.g.state("k", {1, 32, 24}, DType::F16), t.g.scale(t.x, 2.0f), 1, t.past);
     CHECK(passes_of(t.g, converting) == "elementwise*");
   }
@@ -202,8 +202,7 @@ TEST_CASE("state: rows are copied where the pass cannot write them", "[graph][st
 }
 
 TEST_CASE("state: reads and writes keep the order of the calls", "[graph][state]") {
-  // The sum would otherwise go into the product that comes after the write, or the read of the state into the sum's
-  // place.
+  // Fused otherwise, the sum would move into the matmul after the write, or the read of the state into the sum's place.
   Graph g;
   const Tensor before = g.state("s", {4, 8});
   const Tensor read = g.scale(before, 3.0f);
@@ -215,7 +214,7 @@ TEST_CASE("state: reads and writes keep the order of the calls", "[graph][state]
   CHECK(passes_of(g) == "elementwise elementwise* elementwise elementwise");
   CHECK(simple_of(s.schedule.passes[0].as<ElementwiseAttrs>())->scale == 3.0f);
 
-  Graph h;  // in evaluation this dropout does nothing, but is a read
+  Graph h;  // in evaluation this dropout does nothing, but it is a read
   const Tensor old = h.state("s", {4, 8});
   const Tensor kept = h.dropout(old, 0.5f);
   (void)h.assign(old, h.input("x", {4, 8}));
@@ -229,7 +228,7 @@ TEST_CASE("state: reads and writes keep the order of the calls", "[graph][state]
   (void)o.assign(first, o.input("x", {4, 8}));
   CHECK(passes_of(o) == "elementwise elementwise*");
 
-  Graph m;  // the second maker comes first, but its write is the later one
+  Graph m;  // the second operation comes first, but its write is the later one
   const Tensor state = m.state("s", {4, 8});
   const Tensor late = m.matmul(m.input("a", {4, 8}), m.weight("w", {8, 8}));
   const Tensor early = m.matmul(m.input("b", {4, 8}), m.weight("w", {8, 8}));
@@ -326,7 +325,7 @@ TEST_CASE("state: mistakes are named", "[graph][state]") {
   Graph g;
   const Tensor again = g.state("s", {3});
   (void)g.assign(again, g.input("x", {3}));
-  g.output("y", g.state("s", {3}));  // as it then is
+  g.output("y", g.state("s", {3}));  // the value at that time
   CHECK(g.status() == Status::Ok);
   Graph reads;  // neither an output nor a write
   (void)reads.scale(reads.state("s", {3}), 2.0f);

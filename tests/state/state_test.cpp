@@ -1,4 +1,4 @@
-// States on every device: runs that leave something and find it again.
+// States on every device: values that one run writes and a later run reads.
 #include <array>
 #include <cstring>
 
@@ -29,7 +29,7 @@ Bytes saved(const State& state) {
   return blob;
 }
 
-// Lengths that together are `total`.
+// Lengths that add up to `total`.
 const std::vector<std::vector<int64_t>> kSplits = {
     {24},     {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {7, 1, 9, 7}, {23, 1}, {1, 23},
     {8, 8, 8}};
@@ -37,8 +37,7 @@ constexpr int64_t kTotal = 24;
 
 }  // namespace
 
-// Inputs are copied, scaled, transposed, joined, looked up and converted into states. All of these do each element
-// alone.
+// Inputs are copied, scaled, transposed, joined, looked up and converted into states. All of these are elementwise.
 TEST_CASE("states: what was appended in any split is the same bit for bit", "[state]") {
   on_each([](const TestDevice& device) {
     for (const DType type : {DType::F32, DType::F16, DType::BF16}) {
@@ -79,7 +78,7 @@ TEST_CASE("states: what was appended in any split is the same bit for bit", "[st
         const Bytes got = saved(state);
         if (want.empty()) want = got;
         CHECK(got == want);
-        // And they are what was given.
+        // And the states equal the inputs.
         Run whole;
         whole.dtype = type;
         (void)whole.input("x", all);
@@ -106,7 +105,7 @@ TEST_CASE("states: reads see what the writes before them left, in one run and in
     s = g.assign(s, g.add(s, x));  // computed from itself
     g.output("sum", g.scale(s, 1.0f));
     s = g.append(s, g.slice(x, 0, 0, 1), 0, 3);
-    (void)g.assign(g.slice(s, 0, 0, 2), g.slice(s, 0, 1, 2));  // rows move up, over themselves
+    (void)g.assign(g.slice(s, 0, 0, 2), g.slice(s, 0, 1, 2));  // rows move up and overlap themselves
     g.output("after", g.state("s", {4, 5}));
     Plan plan = test::compiled(device.device, g);
     State state = test::state_of(plan);
@@ -128,7 +127,7 @@ TEST_CASE("states: reads see what the writes before them left, in one run and in
   });
 }
 
-// A decoder's layer against one attention over all tokens at once, in double.
+// A decoder's layer, compared with one attention over all tokens, in double.
 TEST_CASE("states: attention over keys and values that stay", "[state]") {
   constexpr int64_t kWidth = 32, kHeads = 4, kGroups = 2, kHead = 8;
   const Array x = uniform({1, kTotal, kWidth}, 321);
@@ -188,7 +187,7 @@ TEST_CASE("states: attention over keys and values that stay", "[state]") {
           CHECK(difference(run.expectations[0], y, &tally) == "");
           at += n;
         }
-        // Cut back to 5 rows, and on with others: what lies behind them is not seen.
+        // Cut back to 5 rows and continued with other rows: later rows are not visible.
         if (split.size() != 4) continue;
         Run again;
         again.dtype = type;
@@ -208,7 +207,7 @@ namespace {
 
 constexpr int64_t kRoom = 40, kHeadWidth = 16;
 
-// One token of each of `batch` conversations: its keys and values are appended where that conversation ends.
+// One token of each of `batch` conversations: its keys and values are appended at the end of that conversation.
 Graph step_of(int64_t batch, DType type, int64_t window) {
   Graph g;
   const auto input = [&](const char* name, int64_t heads) {
@@ -243,7 +242,7 @@ TEST_CASE("states: conversations of different lengths in a batch are as each is 
         if (!device.device.impl()->supports(type)) continue;
         Plan batch = test::compiled(device.device, step_of(kBatch, type, window)),
              alone = test::compiled(device.device, step_of(1, type, window));
-        // Rows behind the end of a conversation are NaN, which must not reach any result.
+        // Rows after the end of a conversation are NaN, which must not reach any result.
         State all = test::state_of(batch);
         std::vector<State> own;
         Run given;
@@ -263,7 +262,7 @@ TEST_CASE("states: conversations of different lengths in a batch are as each is 
           }
         }
         for (int64_t step = 0; step < kSteps; ++step) {
-          // Runs conversations first .. first + count - 1, and gives their outputs.
+          // Runs conversations first .. first + count - 1, and returns their outputs.
           const auto outputs = [&](Plan& plan, const State& state, int64_t first, int64_t count) {
             Run run;
             run.dtype = type;
@@ -295,7 +294,7 @@ TEST_CASE("states: conversations of different lengths in a batch are as each is 
             const Bytes one = outputs(alone, own[static_cast<size_t>(b)], b, 1);
             apart.insert(apart.end(), one.begin(), one.end());
           }
-          // The same kernel goes over the same keys.
+          // The same kernel processes the same keys.
           INFO(to_string(type) << ", window " << window << ", step " << step);
           CHECK(together == apart);
         }
@@ -305,7 +304,7 @@ TEST_CASE("states: conversations of different lengths in a batch are as each is 
 
 namespace {
 
-// Adds x to "sum", and counts runs in row `at` of "log" where asked.
+// Adds x to "sum", and counts runs in row `at` of "log" if requested.
 Graph counter(bool logs) {
   Graph g;
   const Tensor x = g.input("x", {3});
@@ -337,7 +336,7 @@ TEST_CASE("states: one plan serves many, and plans share one", "[state]") {
     CHECK(step(logs, a, 1.0f, {{"at", 0}}) == three(1.0f));
     CHECK(step(logs, b, 10.0f) == three(10.0f));
     CHECK(step(plain, c, 100.0f) == three(100.0f));
-    CHECK(step(plain, a, 2.0f) == three(3.0f));  // "log" is not this plan's
+    CHECK(step(plain, a, 2.0f) == three(3.0f));  // this plan has no "log"
     CHECK(step(logs, a, 4.0f, {{"at", 2}}) == three(7.0f));
     CHECK(step(plain, b, 0.0f) == three(10.0f));
 
@@ -347,7 +346,7 @@ TEST_CASE("states: one plan serves many, and plans share one", "[state]") {
     CHECK(log[3] == 0.0f);
     CHECK(log[6] == 7.0f);
 
-    // A fork goes its own way.
+    // A fork develops independently.
     REQUIRE(b.copy(a) == Status::Ok);
     CHECK(step(plain, b, 1.0f) == three(8.0f));
     CHECK(step(plain, a, 0.0f) == three(7.0f));
@@ -565,7 +564,7 @@ TEST_CASE("states: wrong uses are refused, and leave the State as it was", "[sta
     CHECK(none.bytes() == 0);
     CHECK(saved(state) == kept);
 
-    Graph g;  // rows that end behind the state's end at some runs
+    Graph g;  // rows that exceed the state's end in some runs
     const Dim at = g.position("at", 7), n = g.extent("n", 4);
     (void)g.append(g.state("log", {8, 3}), g.input("rows", {n, 3}), 0, at);
     Plan append = test::compiled(device.device, g);
@@ -589,7 +588,7 @@ TEST_CASE("states: wrong uses are refused, and leave the State as it was", "[sta
 }
 
 TEST_CASE("states: one in use by a run is refused to others", "[state][cpu]") {
-  // The host's threads, asked for by one run, try what another thread might.
+  // While a run uses the host's threads, they make calls that another thread might make.
   struct Attempts {
     Plan *other = nullptr, *stateless = nullptr;
     State state, spare;
@@ -649,15 +648,15 @@ TEST_CASE("states: in memory of the host's, on the CPU", "[state][cpu]") {
   const auto place = std::span(memory).first(plan.state_bytes());
   REQUIRE(plan.make_state(place, &state) == Status::Ok);
   CHECK(step(plan, state, 2.0f) == three(2.0f));
-  State again;  // takes the contents over
+  State again;  // transfers the contents
   REQUIRE(plan.make_state(place, &again) == Status::Ok);
   CHECK(step(plan, again, 2.0f) == three(4.0f));
   for (size_t i = plan.state_bytes(); i < memory.size(); ++i) CHECK(memory[i] == std::byte{0});
-  // Buffers in the State's memory are copied: the input is what it was before the run, the output is there after it.
+  // Buffers inside the State's memory are copied: the input has its value from before the run, and the output is complete after it.
   const StatePart row = {0, 7, 1};
   const std::vector<float> ones(3, 1.0f);
   REQUIRE(state.write("log", std::as_bytes(std::span(ones)), row) == Status::Ok);
-  float* const last = reinterpret_cast<float*>(memory.data()) + 21;  // row 7 of "log", which lies first
+  float* const last = reinterpret_cast<float*>(memory.data()) + 21;  // row 7 of "log", which is first in memory
   CHECK(last[0] == 1.0f);
   std::vector<float> y(3);
   REQUIRE(plan.run({{"x", std::span<const float>(last, 3)}, {"y", y}}, {{"at", 7}}, {.state = state}) == Status::Ok);

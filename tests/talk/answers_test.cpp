@@ -1,4 +1,4 @@
-// Answers: which tokens are drawn, how they become text, and what ends them.
+// Answers: which tokens are sampled, how they become text, and what ends them.
 #include <thread>
 
 #include "base/utf8.hpp"
@@ -18,15 +18,14 @@ std::vector<int32_t> prompt_ids(const TextGenerator& model) {
   return ids;
 }
 
-// The likeliest token; rows of the table behind the tokens do not count.
+// The likeliest token; rows of the table after the vocabulary do not count.
 int32_t likeliest(const TextGenerator& model, std::span<const float> logits) {
   REQUIRE(logits.size() > model.tokenizer().size());
   const auto tokens = logits.first(model.tokenizer().size());
   return static_cast<int32_t>(std::ranges::max_element(tokens) - tokens.begin());
 }
 
-// Whole characters only, and together what the tokenizer makes of the tokens, except that bytes which belong to no character
-// are U+FFFD.
+// Checks that pieces are whole characters, and together the tokenizer's text, except that invalid bytes become U+FFFD.
 void check_pieces(const TextGenerator& model, const Told& told) {
   BpeStream stream(model.tokenizer(), {.begins_text = false});
   std::string text;
@@ -44,7 +43,7 @@ TEST_CASE("an answer's tokens are those of a plain loop over the decoder", "[tal
     if (on.interpreted) continue;
     INFO(on.word);
     const DecoderModel plain = opened_model(kTinySpeaker);
-    const TextGenerator model = tiny_speaker(on.device, {.read = 7});  // the prompt takes several runs
+    const TextGenerator model = tiny_speaker(on.device, {.read = 7});  // the prompt needs several runs
     const std::vector<int32_t> ids = prompt_ids(model);
     REQUIRE(ids.size() > 14);
     std::vector<int32_t> wanted;
@@ -83,7 +82,7 @@ TEST_CASE("draws depend on the seed alone, and pieces are whole characters", "[t
     CHECK(tell(again) == told);
   }
   CHECK(all.size() > 20);
-  CHECK(incomplete > 20);  // otherwise the model would not try what is to be tried
+  CHECK(incomplete > 20);  // else the model would not reach the tested case
   CHECK(ends == std::set{TextEnd::EndOfTurn, TextEnd::MostTokens});
 }
 
@@ -232,11 +231,11 @@ TEST_CASE("conversations that are polled in turn get their steps in turn", "[tal
   constexpr size_t kCount = 5;
   std::vector<TextConversation> all;
   for (size_t i = 0; i < kCount; ++i) {
-    all.push_back(begun(model, drawn(3, 24)));  // all say the same
+    all.push_back(begun(model, drawn(3, 24)));  // all give the same tokens
     REQUIRE(all[i].prompt(kPrompt) == Status::Ok);
   }
   check_turns(all);
-  // One that nobody polls any more keeps none of the others from going on.
+  // An answer that nobody polls does not block others.
   TextPiece piece;
   for (const size_t i : {1, 3}) {
     size_t passes = 0;
@@ -317,9 +316,9 @@ TEST_CASE("a cancelled answer ends at once, and the text goes on from what was g
     std::vector<int32_t> wanted = prompt_ids(model);
     wanted.insert(wanted.end(), told.tokens.begin(), told.tokens.end());
     CHECK(std::ranges::equal(conversation.ids(), wanted));
-    conversation.cancel();  // nothing is left to be ended
+    conversation.cancel();  // nothing is left to end
 
-    // It goes on as a conversation does that has read the same text, with as many draws behind it.
+    // It continues like a conversation that has read the same text, with as many samples drawn.
     TextConversation other = prompted(model, greedy(12), wanted);
     REQUIRE(conversation.set_sampling(greedy(0).sampling) == Status::Ok);
     REQUIRE(conversation.answer_now() == Status::Ok);

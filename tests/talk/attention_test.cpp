@@ -1,4 +1,4 @@
-// What the last token of a text looked at.
+// The attention of a text's last token.
 #include "models/support.hpp"
 #include "talk/support.hpp"
 
@@ -19,7 +19,7 @@ TEST_CASE("the weights of a token's attention sum to 1, and are those of the pla
     REQUIRE(seen.heads == 4);
     REQUIRE(seen.tokens == static_cast<int64_t>(ids.size()));
 
-    // The same in one go, without keys and values that stay.
+    // The same in one run, without a cache.
     Graph g;
     const DecoderResult y =
         plain.build(g, g.input("ids", {1, static_cast<int64_t>(ids.size())}, DType::I32), {.attention = true});
@@ -45,7 +45,7 @@ TEST_CASE("the weights of a token's attention sum to 1, and are those of the pla
         CHECK(std::fabs(sum - 1) < 1e-5);
       }
 
-    // A token alone has but itself to look at.
+    // A single token attends only to itself.
     REQUIRE(model.attention(std::span(ids).first(1), &seen) == Status::Ok);
     CHECK(std::ranges::all_of(seen.weights, [](float weight) { return weight == 1.0f; }));
   }
@@ -64,7 +64,7 @@ TEST_CASE("the attention of what is no text is a Status", "[talk]") {
   CHECK(seen.weights.empty());
 }
 
-// Their plans are made when they are first asked for.
+// The plans are compiled at their first use.
 TEST_CASE("attention, loss and grammars need no file again", "[talk]") {
   const ScratchFolder folder;
   const std::string path = (folder / "tiny.gguf").string();

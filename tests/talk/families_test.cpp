@@ -1,5 +1,5 @@
-// Conversations with models of each family of chat templates: what is said becomes the ids of the text that jinja2 makes of the
-// template, with special tokens read. The models are tiny, drawn at random, and written here.
+// Conversations with models of each family of chat templates: messages become the ids of the text that jinja2 renders from the template,
+// with special tokens parsed. The models are tiny and random, and written here.
 #include <nlohmann/json.hpp>
 
 #include "io/gguf_writer.hpp"
@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 struct SmallVocabulary {
-  std::string model, pre;  // of tokenizer.ggml
+  std::string model, pre;  // the key tokenizer.ggml.model
   std::vector<std::string> tokens;
   std::vector<int32_t> types;
   void add(const std::string& token, TokenType type) {
@@ -55,7 +55,7 @@ std::string floats(size_t count, uint32_t seed) {
   return std::string(reinterpret_cast<const char*>(values.data()), count * sizeof(float));
 }
 
-// A network of one layer, Llama's, or Qwen 2's with biases.
+// A network of one layer, of Llama, or of Qwen 2 with biases.
 std::string small_model(const SmallVocabulary& vocabulary, const std::string& jinja, bool is_qwen) {
   constexpr uint64_t kWidth = 16, kHidden = 24;
   const std::string kind = is_qwen ? "qwen2" : "llama";
@@ -94,7 +94,7 @@ std::string small_model(const SmallVocabulary& vocabulary, const std::string& ji
   return file.file();
 }
 
-// Special tokens in what a player says are read as plain text, other than in the rendered text.
+// Special tokens in a player's message are plain text, unlike those of the rendered template.
 bool is_plain_text(const json& messages) {
   for (const json& message : messages)
     if (message[1].get_ref<const std::string&>().find("</s>") != std::string::npos) return false;
@@ -120,7 +120,7 @@ TEST_CASE("what is said to a model of each family is what jinja2 makes of its te
     REQUIRE(model.chat() != nullptr);
     CHECK(model.chat()->family() == family);
     families.insert(family);
-    // A template's mark for the end of an answer ends answers.
+    // The template's end-of-turn token ends answers.
     const int32_t end = model.tokenizer().id(model.chat()->answer_end());
     if (!model.chat()->answer_end().empty()) CHECK((end >= 0 && model.ends_answer(end)));
     CHECK(model.ends_answer(2));

@@ -1,4 +1,4 @@
-// Answers under a grammar: whatever a model says can be parsed.
+// Answers under a grammar can be parsed, whatever the model generates.
 #include <heed/grammar.hpp>
 
 #include <nlohmann/json.hpp>
@@ -52,7 +52,7 @@ TEST_CASE("what a model that speaks nonsense says under a grammar can be parsed"
       CHECK(told.end == TextEnd::Complete);  // nothing follows the last brace
       check_npc(told.text());
       all.insert(told.text());
-      // The next answer begins anew, and a greedy one keeps to the grammar, too.
+      // The next answer starts the grammar again, and a greedy one follows it, too.
       REQUIRE(conversation.set_sampling(drawn(seed + 100, 0).sampling) == Status::Ok);
       REQUIRE(conversation.say("And?") == Status::Ok);
       check_npc(tell(conversation).text());
@@ -99,7 +99,7 @@ TEST_CASE("a grammar of any characters keeps bytes away that belong to none", "[
     TextConversation free = prompted(model, under("", options), "the sword"),
                      bound = prompted(model, under("root ::= .*", options), "the sword");
     const Told a = tell(free), b = tell(bound);
-    // Only the last character may be cut, by most_tokens.
+    // Only most_tokens may cut the last character.
     const size_t broken = b.text().find("\xEF\xBF\xBD");
     CHECK((broken == std::string::npos || (broken + 3 == b.text().size() && b.end == TextEnd::MostTokens)));
     const size_t first = std::min(a.tokens.size(), b.tokens.size());
@@ -132,7 +132,7 @@ TEST_CASE("a fork, a cancelled answer and a reset are each where they should be 
     CHECK(origin.answer() == wanted.text());
     CHECK(twin.answer() == wanted.text());
     check_npc(stranger.answer());
-    // Cancelled in the middle, the next answer begins with the root again.
+    // After an answer is cancelled in the middle, the next one begins at the root again.
     REQUIRE(twin.say("and?") == Status::Ok);
     for (int i = 0; i < 6; ++i) REQUIRE((polled ? twin.poll(&piece) : twin.step(&piece)) == Status::Ok);
     twin.cancel();
@@ -174,7 +174,7 @@ TEST_CASE("how an answer under a grammar ends", "[talk][grammar]") {
   CHECK(stopped.text().empty());
   std::set<TextEnd> ends;
   for (uint32_t seed = 0; seed < 40; ++seed) ends.insert(ended("root ::= [ab]+", drawn(seed, 30)).end);
-  CHECK(ends.contains(TextEnd::EndOfTurn));  // by the model, where it may
+  CHECK(ends.contains(TextEnd::EndOfTurn));  // chosen by the model where the grammar allows it
   for (const TextEnd end : {TextEnd::Complete, TextEnd::NoToken}) CHECK(std::string(to_string(end)).size() > 6);
 }
 

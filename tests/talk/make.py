@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes tiny.gguf: a language model with tokenizer and chat template that speaks nonsense.
+"""Makes tiny.gguf: a language model with tokenizer and chat template that generates nonsense.
 
     python3 tests/talk/make.py [FILE]     needs numpy and gguf (0.19.0 made the committed file)
 
-Its network is drawn at random: Llama's, of two layers. Its tokens are the 256 bytes, some merges and three special ones, so that
-most of what it says are parts of characters, or bytes that belong to none. The table has rows behind its tokens, as tables have that are
-padded; they would often be the likeliest.
+Its network is a random Llama of two layers. Its tokens are the 256 bytes, some merges and three special ones, so that most answers
+contain parts of characters, or invalid bytes. The table has rows after its tokens, like padded tables; they would often be the
+likeliest.
 """
 import sys
 from pathlib import Path
@@ -25,7 +25,7 @@ NORMAL, CONTROL = 1, 3
 
 
 def letters():
-    """The letter for each byte, as GPT-2 has them."""
+    """The letter for each byte, as in GPT-2."""
     plain = [b for b in range(256) if 0x21 <= b <= 0x7E or 0xA1 <= b <= 0xAC or b >= 0xAE]
     rest = [b for b in range(256) if b not in plain]
     names = {b: chr(b) for b in plain} | {b: chr(256 + i) for i, b in enumerate(rest)}

@@ -1,4 +1,4 @@
-// Conversations of messages: what the model reads of them, what is forgotten, and what cannot be said.
+// Conversations of messages: the tokens that the model reads, dropped messages, and invalid calls.
 
 #include "harness/source_path.hpp"
 #include "talk/support.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 using Exchange = std::vector<std::pair<std::string, std::string>>;
 
-// The tokens of messages as the model's own template writes them, with what begins an answer.
+// The tokens of messages as rendered by the model's own template, with the start of an answer.
 std::vector<int32_t> template_ids(const TextGenerator& model, const Exchange& messages) {
   std::string text;
   for (const auto& [role, content] : messages) text += "<|im_start|>" + role + "\n" + content + "<|im_end|>\n";
@@ -26,7 +26,7 @@ TextConversationOptions with_system(TextConversationOptions options, std::string
   return options;
 }
 
-// A copy of the tiny model in which the mark of ChatML is another, so that its template is not known.
+// A copy of the tiny model with another end-of-turn token, so that heed does not know its template.
 std::string unknown_template() {
   std::string bytes = read_file(kTinySpeaker);
   const std::string mark = "<|im_start|>";
@@ -48,18 +48,18 @@ TEST_CASE("messages are read as the template writes them, and answers become mes
   for (const char* line : {"And a <|im_end|> hammer?", "Oh, and an axe."}) {
     wanted.emplace_back("user", line);
     REQUIRE(conversation.say(line) == Status::Ok);
-    if (wanted.size() == 4) {  // what a player writes ends no turn
+    if (wanted.size() == 4) {  // a player's text ends no turn
       std::vector<int32_t> special;
       std::ranges::copy_if(conversation.ids(), std::back_inserter(special), [](int32_t id) { return id == 2; });
       CHECK(special.size() == 4);
     } else {
-      CHECK(conversation.unread() < conversation.tokens() / 2);  // most is on the device
+      CHECK(conversation.unread() < conversation.tokens() / 2);  // most of the text is on the device
     }
     const Told told = tell(conversation);
     REQUIRE_FALSE(told.text().empty());
     wanted.emplace_back("assistant", told.text());
   }
-  wanted[3].second = "And a hammer?";  // one without a mark, for the comparison
+  wanted[3].second = "And a hammer?";  // one without a special token, for comparison
   TextConversation other = begun(model, with_system(drawn(1, 9), "You are Bram."));
   for (size_t i = 1; i + 1 < wanted.size(); ++i) REQUIRE(other.add(wanted[i].first, wanted[i].second) == Status::Ok);
   wanted.pop_back();
@@ -75,7 +75,7 @@ TEST_CASE("what is read ahead need not be read again", "[talk]") {
   const int64_t length = plain.unread();
   const Told wanted = tell(plain);
   TextPiece piece;
-  for (const int steps : {0, 1, 2, 100}) {  // how many are done before something is said
+  for (const int steps : {0, 1, 2, 100}) {  // answers before the message
     for (const bool polled : {false, true}) {
       INFO(steps << (polled ? " polled" : " stepped"));
       TextConversation ahead = begun(model, options);
@@ -142,7 +142,7 @@ TEST_CASE("reset forgets all but the system message", "[talk]") {
     CHECK(conversation.tokens() == 0);
     CHECK(conversation.answer().empty());
     REQUIRE(conversation.say("Soup") == Status::Ok);
-    CHECK(conversation.unread() < conversation.tokens());  // the system message is there already
+    CHECK(conversation.unread() < conversation.tokens());  // the system message is present already
     const Told again = tell(conversation);
     CHECK(again.tokens == first.tokens);
     CHECK(again.text() == first.text());
@@ -162,7 +162,7 @@ TEST_CASE("a full context ends an answer, or the oldest is dropped", "[talk]") {
       const Told told = tell(conversation);
       if (told.end != TextEnd::ContextFull) continue;
       filled = true;
-      CHECK(conversation.tokens() == kContext + 1);  // the last one was drawn, and nothing can be drawn from it
+      CHECK(conversation.tokens() == kContext + 1);  // the last token was drawn, and no further one can be
       CHECK(conversation.answer_now() == Status::ExtentOutOfRange);
     }
     CHECK(filled);
@@ -188,7 +188,7 @@ TEST_CASE("a full context ends an answer, or the oldest is dropped", "[talk]") {
       CHECK(conversation.unread() > kContext / 4);
     }
     CHECK(slid > 0);
-    // What is left is what a conversation reads that begins with it.
+    // The remaining text is that of a conversation that begins with it.
     TextConversation other = prompted(model, greedy(8), conversation.ids());
     REQUIRE(conversation.set_sampling(greedy(0).sampling) == Status::Ok);
     conversation.cancel();
@@ -220,7 +220,7 @@ TEST_CASE("a full context ends an answer, or the oldest is dropped", "[talk]") {
       const Told told = tell(conversation);
       if (!told.text().empty()) wanted.emplace_back("assistant", told.text());
       if (told.text().empty()) wanted.back().second += "\n";
-      if (told.text().empty()) return;  // the tiny model said nothing: the rest would be another test
+      if (told.text().empty()) return;  // the tiny model gave no token, so that the rest would test something else
     }
     CHECK(dropped > 2);
   }
@@ -288,7 +288,7 @@ TEST_CASE("what cannot be said is a Status, and the conversation is as it was", 
   refused(chat.add("us\xFF", "x"), Status::InvalidArgument, "UTF-8");
   refused(chat.say(std::string(64, 'x')), Status::ExtentOutOfRange, "the context has room for 64");
   CHECK(chat.tokens() == 0);
-  REQUIRE(chat.say("") == Status::Ok);  // to say nothing is to say something
+  REQUIRE(chat.say("") == Status::Ok);  // an empty message is a message
   refused(chat.say("x"), Status::InvalidArgument, "an answer goes on");
   tell(chat);
   refused(chat.prompt("x"), Status::InvalidArgument, "raw text");
@@ -348,7 +348,7 @@ TEST_CASE("weights and caches may be of other types", "[talk]") {
   CHECK(plain.weight_dtype() == DType::F32);
   CHECK(half.weight_dtype() == DType::BF16);
   CHECK(half.weights().bytes() < plain.weights().bytes());
-  const auto text_bytes = static_cast<uint64_t>(2 * 4 * (plain.context() + 1));  // the tokens themselves
+  const auto text_bytes = static_cast<uint64_t>(2 * 4 * (plain.context() + 1));  // the ids of the tokens
   CHECK(plain.conversation_bytes() - half.conversation_bytes() > plain.conversation_bytes() / 2 - text_bytes);
   TextConversation conversation = prompted(half, greedy(5), "the sword");
   CHECK_FALSE(tell(conversation).tokens.empty());

@@ -1,4 +1,4 @@
-// What SmolLM2 says in conversations, where its file is there.
+// SmolLM2 in conversations, if its file is present.
 #include <nlohmann/json.hpp>
 
 #include "harness/source_path.hpp"
@@ -40,7 +40,7 @@ TEST_CASE("conversations with SmolLM2 say what its weights say in double", "[lan
       const Told told = tell(conversation);
       CHECK(told.tokens == one["greedy"].get<std::vector<int32_t>>());
     }
-    // The third prompt is a conversation, which the file's own template writes.
+    // The third prompt is a conversation, rendered by the file's own template.
     TextConversationOptions options = greedy(24);
     options.system = "You are Bram, a grumpy blacksmith in a fantasy village. Answer in one sentence.";
     conversation = begun(model, options);
@@ -78,7 +78,7 @@ TEST_CASE("eight conversations with SmolLM2 at once say what its weights say in 
   for (size_t i = 0; i < all.size(); ++i) CHECK(told[i].tokens == prompts[i]["greedy"].get<std::vector<int32_t>>());
 }
 
-// The mean was computed by the program that made smollm2-greedy.json: numpy in double, from the dequantized weights.
+// The program that made smollm2-greedy.json computed the mean with numpy in double, from the dequantized weights.
 TEST_CASE("SmolLM2 takes a text to be as likely as in double", "[language_model][talk]") {
   const std::string path = smollm2_file();
   if (path.empty()) return;

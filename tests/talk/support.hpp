@@ -1,4 +1,4 @@
-// Shared by the tests of conversations.
+// Helpers for tests of conversations.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace heed::test {
 
-// make.py makes it: a model that speaks nonsense.
+// The tiny model of make.py, which generates nonsense.
 inline const std::string kTinySpeaker = source_path("tests/talk/tiny.gguf");
 
 inline TextGenerator tiny_speaker(Device device, TextGeneratorOptions options = {}) {
@@ -44,10 +44,10 @@ inline TextConversation asked(const TextGenerator& model, const TextConversation
   return conversation;
 }
 
-// What an answer was, piece by piece.
+// An answer, piece by piece.
 struct Told {
   std::vector<std::string> pieces;
-  std::vector<int32_t> tokens;  // the one that ended it included
+  std::vector<int32_t> tokens;  // including the last one
   int64_t read = 0;
   TextEnd end = TextEnd::None;
   std::string text() const {
@@ -93,7 +93,7 @@ inline TextConversationOptions drawn(uint32_t seed, int64_t most_tokens) {
   return options;
 }
 
-// Polls conversations in turn, as a game does in its frames, until one has answered. None may be more than two steps behind another.
+// Polls conversations in turn, as a game does in its frames, until one has answered. None may fall more than two steps behind another.
 inline void check_turns(std::vector<TextConversation>& all) {
   TextPiece piece;
   std::vector<size_t> steps(all.size());
@@ -104,7 +104,7 @@ inline void check_turns(std::vector<TextConversation>& all) {
       steps[i] += piece.done ? 1 : 0;
     }
     CHECK(std::ranges::max(steps) - std::ranges::min(steps) <= 2);
-    // As in a game, the step is over before the next frame begins.
+    // As in a game, the step has ended before the next frame begins.
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     REQUIRE(++passes < 10'000);
   }

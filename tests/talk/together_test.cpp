@@ -1,4 +1,4 @@
-// Conversations whose steps share runs: what each says is what it says alone.
+// Conversations whose steps share runs give the same text as alone.
 #include <numeric>
 #include <random>
 #include <thread>
@@ -12,8 +12,8 @@ constexpr const char* kSaying = "The dragon sleeps in the north, they say.";
 
 std::string prompt_of(size_t i) { return std::string(kSaying).substr(0, 12 + 5 * (i % 6)) + std::string(i % 4, '!'); }
 
-// Polls these in turn, as a game does in each frame, until none of their answers goes on. Gives the number of frames in which somebody
-// said something, which a busy machine, whose steps take several frames, at most doubles.
+// Polls these in turn, as a game does in each frame, until all answers have ended. Returns the number of frames with new text. A busy
+// machine, whose steps take several frames, at most doubles that.
 size_t poll_some(const std::vector<size_t>& some, std::vector<TextConversation>& all, std::vector<Told>* told) {
   TextPiece piece;
   size_t heard = 0;
@@ -29,7 +29,7 @@ size_t poll_some(const std::vector<size_t>& some, std::vector<TextConversation>&
     }
     heard += hears;
     if (!goes_on) return heard;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the step is over before the next frame begins
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the step ends before the next frame begins
     REQUIRE(frames < 100'000);
   }
 }
@@ -45,7 +45,7 @@ TEST_CASE("conversations that share runs say what they say alone, stepped or pol
   for (const ops::TestDevice& on : ops::test_devices()) {
     if (on.interpreted || on.word.starts_with("cpu:")) continue;
     INFO(on.word);
-    constexpr size_t kCount = 6;  // of which four share a State, and two another
+    constexpr size_t kCount = 6;  // four of them share a State, and two another
     const auto options_of = [](size_t i) {
       TextConversationOptions options = i % 3 == 0 ? greedy(14) : drawn(static_cast<uint32_t>(i), 14);
       options.sampling.repetition_penalty = i % 2 == 0 ? 1.0f : 1.3f;
@@ -99,7 +99,7 @@ TEST_CASE("a frame's polls share one run, and one that nobody polls any more kee
   std::vector<TextConversation> all;
   std::vector<Told> told(kCount);
   for (size_t i = 0; i < kCount; ++i) {
-    TextConversationOptions options = drawn(3, kTokens);  // all say the same
+    TextConversationOptions options = drawn(3, kTokens);  // all give the same text
     all.push_back(begun(model, options));
     REQUIRE(all[i].prompt(kSaying) == Status::Ok);
   }
@@ -107,7 +107,7 @@ TEST_CASE("a frame's polls share one run, and one that nobody polls any more kee
   for (size_t i = 1; i < kCount; ++i) CHECK(told[i] == told[0]);
   const size_t tokens = told[0].tokens.size();
   REQUIRE(tokens > 10);
-  // Each reads its prompt in a run of its own, and then all go on together. In turns it would take kCount * tokens frames.
+  // Each reads its prompt in its own run, and then all steps share runs. One after the other they would take kCount * tokens frames.
   CHECK(frames < 3 * (kCount + tokens));
 
   for (TextConversation& one : all) {
@@ -120,7 +120,7 @@ TEST_CASE("a frame's polls share one run, and one that nobody polls any more kee
       if (one.answering()) REQUIRE(one.poll(&piece) == Status::Ok);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  // From now on three of them are forgotten.
+  // Drops three of the conversations.
   std::vector<Told> rest(kCount);
   CHECK(poll_some({1, 2, 4, 6, 7}, all, &rest) < 3 * tokens);
   CHECK(all[6].answer() == told[6].text());
@@ -139,7 +139,7 @@ TEST_CASE("conversations in several States get their steps in turn", "[talk]") {
 
 namespace {
 
-// A conversation in company, and one of another generator that does the same alone.
+// A conversation among others, and one of another generator that does the same alone.
 struct Pair {
   TextConversation main, alone;
 };
@@ -193,8 +193,8 @@ class Interleaving {
     }
   }
 
-  // Lets both go on to the same token. How many steps read before it may differ: a step that was cancelled on one side only has
-  // left less to build on.
+  // Runs both up to the same token. Their numbers of steps may differ: a step that was cancelled on one side only leaves fewer steps to
+  // reuse.
   void advance(Pair& pair, bool polled) {
     TextPiece piece, same;
     REQUIRE((polled ? pair.main.poll(&piece) : pair.main.step(&piece)) == Status::Ok);

@@ -1,4 +1,4 @@
-// Byte pair tokenizers from tokenizer.json and from the keys of GGUF files, sound and damaged.
+// Byte pair tokenizers from tokenizer.json and from GGUF keys, valid and damaged.
 #include <nlohmann/json.hpp>
 
 #include <iterator>
@@ -28,7 +28,7 @@ json pre_tokenizer_json(const std::string& pre) {
   return {{"type", "Sequence"}, {"pretokenizers", {first, byte_level(pre == "smollm")}}};
 }
 
-// All ways to write a token as two others, by descending score, as the converter of Hugging Face's library writes them.
+// All ways to compose a token of two others, by descending score, as in the converter of Hugging Face's library.
 json merges_of_scores(const Bpe& bpe) {
   const BpeVocabulary& vocabulary = bpe.vocabulary();
   std::vector<size_t> order(bpe.size());
@@ -94,7 +94,7 @@ Bpe from_json(const json& all) {
   return bpe;
 }
 
-// GGUF files of keys alone.
+// GGUF files with keys only.
 class Keys {
  public:
   Keys& text(const std::string& key, const std::string& value) {
@@ -180,7 +180,7 @@ TEST_CASE("Bpe from tokenizer.json gives the ids of the GGUF file", "[bpe]") {
     CHECK(different == 0);
   }
   CHECK(from_json(tokenizer_json(small_bpe("gpt-2"), "smollm")).vocabulary().pre == "smollm");
-  // As in Gemma's: no space in front, and a rule that splits at spaces, of which none are left.
+  // As in Gemma's: no space in front, and a rule that splits at spaces, none of which are left by then.
   json gemma = tokenizer_json(small_bpe("llama"), "llama");
   gemma["normalizer"] = {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "\xE2\x96\x81"}};
   gemma["pre_tokenizer"] = {{"type", "Split"}, {"pattern", {{"String", " "}}}, {"behavior", "MergedWithPrevious"}};
@@ -302,7 +302,7 @@ TEST_CASE("Bpe names what it does not understand of a GGUF file's keys", "[bpe]"
 
 TEST_CASE("Damaged tokenizer.json files are refused or used", "[hostile][bpe]") {
   const json good = tokenizer_json(small_bpe("qwen2"), "qwen2");
-  json small = good;  // so that most changes meet its rules, not its tokens
+  json small = good;  // so that most changes affect its rules, not its tokens
   small["model"]["vocab"] = {{"a", 0}, {"b", 1}, {"ab", 2}};
   small["model"]["merges"] = {"a b"};
   small["added_tokens"] = {{{"id", 3}, {"content", "<s>"}, {"special", true}}};

@@ -1,4 +1,4 @@
-// What byte pair tokenizers do with odd texts and vocabularies, and what they refuse.
+// Byte pair tokenizers with unusual texts and vocabularies, and those that are refused.
 #include <chrono>
 
 #include "ops/random.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-// Byte-level: ids 0 to 3 are a, b, c and ab, then abc, a special token and one of the user.
+// Byte-level: ids 0 to 3 are a, b, c and ab, then abc, a special token and a user token.
 BpeVocabulary letters() {
   BpeVocabulary vocabulary;
   vocabulary.tokens = {"a", "b", "c", "ab", "abc", "<s>", "<u>", "", "\xC4\xA0"};  // the last is a space
@@ -60,7 +60,7 @@ TEST_CASE("Bpe reads special tokens where it is told to", "[bpe]") {
   CHECK(lost == 3);
   CHECK(text_of(bpe, Ids{4, 5, 6, 7}) == "abc<u>");
   CHECK(text_of(bpe, Ids{4, 5, 6, 7}, {.show_special = true}) == "abc<s><u>");
-  // A word goes across the border of parts, a special token does not.
+  // A word may span parts of a text, a special token may not.
   const TextPart parts[] = {{"a", true}, {"b", false}, {"c<s>", true}, {"<s>a", false}, {"<", true}, {"s>", true}};
   REQUIRE(bpe.encode(parts, false, &ids, &lost) == Status::Ok);
   CHECK(ids == Ids{4, 5, 0});
@@ -88,7 +88,7 @@ TEST_CASE("Bpe merges by rank and takes whole words where the vocabulary says so
   vocabulary.whole_words = true;
   CHECK(ids_of(made(vocabulary), "abc") == Ids{4});
   CHECK(ids_of(made(vocabulary), "abcc") == Ids{0, 7, 2});
-  vocabulary.types[4] = TokenType::Control;  // plain text does not give it
+  vocabulary.types[4] = TokenType::Control;  // plain text does not produce it
   CHECK(ids_of(made(vocabulary), "abc") == Ids{0, 7});
 }
 
@@ -242,7 +242,7 @@ TEST_CASE("Bpe takes a megabyte without spaces in a moment", "[bpe][slow]") {
     vocabulary.pre = vocabulary.pre == "gpt-2" ? "smollm" : vocabulary.pre;
     const Bpe bpe = made(std::move(vocabulary));
     for (const std::string& text : texts) {
-      // A second or less; quadratic work would take hours.
+      // At most a second; quadratic work would take hours.
       const auto start = std::chrono::steady_clock::now();
       const Ids ids = ids_of(bpe, text, {.read_special = true});
       const std::string back = text_of(bpe, ids, {.show_special = true});

@@ -1,4 +1,4 @@
-// Byte pair tokenizers against llama.cpp's llama-tokenize, whose ids data/make_data.py writes down.
+// Compares byte pair tokenizers with llama.cpp's llama-tokenize, whose ids data/make_data.py stores.
 #include <nlohmann/json.hpp>
 
 #include "ops/random.hpp"
@@ -22,7 +22,7 @@ std::string shown(const Bpe& bpe, const Ids& ids) {
   return text;
 }
 
-// Counts texts whose ids differ, and shows the first few.
+// Counts texts whose ids differ, and prints the first few.
 class Comparison {
  public:
   explicit Comparison(const Bpe& bpe) : bpe_(bpe) {}
@@ -98,7 +98,7 @@ void compare(const std::string& name, const Bpe& bpe) {
   check_groups(bpe, wanted["groups"], lines);
 }
 
-// Texts, lines and random bytes come back as they were.
+// Decoding returns the original texts, lines and random bytes.
 void check_round_trip(const Bpe& bpe, bool every_byte) {
   std::vector<std::string> all = search_lines();
   for (const json& text : expected().at("texts")) all.push_back(text);
@@ -112,7 +112,7 @@ void check_round_trip(const Bpe& bpe, bool every_byte) {
   const bool sentence_piece = bpe.vocabulary().kind == BpeKind::SentencePiece;
   int different = 0;
   for (const std::string& text : all) {
-    if (sentence_piece && text.find("\xE2\x96\x81") != std::string::npos) continue;  // reads as a space
+    if (sentence_piece && text.find("\xE2\x96\x81") != std::string::npos) continue;  // decodes as a space
     for (const bool read : {false, true}) {
       Ids ids;
       size_t lost = 0;

@@ -1,4 +1,4 @@
-// Chat templates against jinja2, whose texts data/make_chat.py writes down.
+// Compares chat templates with jinja2, whose texts data/make_chat.py stores.
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -134,7 +134,7 @@ TEST_CASE("What a player writes cannot end the turn", "[chat][bpe]") {
   std::string whole;
   for (const ChatPart& part : parts) whole += part.text;
   CHECK(text_of(bpe, ids, {.show_special = true}) == whole);
-  // Without special tokens in the messages, the parts give what the whole text gives.
+  // Without special tokens in the messages, the parts give the ids of the whole text.
   const ChatMessage plain[] = {{"user", "\n\n  Hi, it's me.\n "}};
   REQUIRE(ChatTemplate("ChatML").render(plain, {}, stderr_log(), &parts) == Status::Ok);
   REQUIRE(bpe.encode(text_parts(parts), false, &ids) == Status::Ok);

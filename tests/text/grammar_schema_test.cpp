@@ -1,4 +1,4 @@
-// Grammars from JSON schemas: which JSON they write.
+// Grammars from JSON schemas: the JSON texts that they accept.
 #include <heed/grammar.hpp>
 
 #include <random>
@@ -17,7 +17,7 @@ GrammarStates schema_states(const std::string& schema) {
   return states_of(gbnf);
 }
 
-// A text that the grammar accepts: random bytes, which lead to an end sooner the longer it is.
+// A text that the grammar accepts, from random bytes. The longer it is, the more it prefers an end.
 std::string random_text(GrammarStates& states, uint32_t seed) {
   std::mt19937 random(seed);
   std::string text;

@@ -1,4 +1,4 @@
-// Shared by the tests of grammars: who else decides what a grammar accepts.
+// Helpers for tests of grammars: an independent check of what a grammar accepts.
 #pragma once
 
 #include "harness/setup.hpp"
@@ -8,7 +8,7 @@
 
 namespace heed::test {
 
-// Says from the rules alone, by trying every way, where an item that begins at a place may end.
+// Finds from the rules alone, by exhaustive search, where an item that begins at a place may end.
 class SlowGrammar {
  public:
   explicit SlowGrammar(const GrammarRules& rules) : rules_(rules) {}

@@ -1,4 +1,4 @@
-// Grammars: what is read, what is refused, and which texts and tokens they accept.
+// Grammars: which are parsed and refused, and which texts and tokens they accept.
 #include "text/grammar/grammar_masker.hpp"
 
 #include <bit>
@@ -115,7 +115,7 @@ TEST_CASE("what is no grammar is refused with its place", "[grammar][text]") {
 
 namespace {
 
-// Rules at random over a and b. Most are grammars, some are refused.
+// Random rules over a and b. Most are grammars, some are refused.
 class RandomGrammar {
  public:
   explicit RandomGrammar(uint32_t seed) : random_(seed) {}
@@ -146,7 +146,7 @@ class RandomGrammar {
   std::mt19937 random_;
 };
 
-// Whether a text that is accepted begins so, as far as states are looked at.
+// Whether an accepted text begins so, within the searched states.
 bool leads_to_end(GrammarStates& states, uint32_t from) {
   std::set<uint32_t> seen = {from};
   std::vector<uint32_t> open = {from};
@@ -184,7 +184,7 @@ TEST_CASE("grammars at random accept what a slow reader of their rules accepts",
       const uint32_t state = walked(states, text);
       accepted += wanted ? 1 : 0;
       if (states.accepts(state) != wanted) FAIL("'" << text << "' should be " << wanted);
-      // In another table a state goes on in the same way.
+      // In another table the same state continues in the same way.
       const uint32_t copy = copies.copy(states, state);
       if (copies.accepts(copy) != wanted || copies.goes_on(copy) != states.goes_on(state) ||
           copy != walked(copies, text))
@@ -204,7 +204,7 @@ TEST_CASE("ambiguous and deeply nested texts take little time and memory", "[gra
     size_t times;
   };
   const Case cases[] = {
-      {"root ::= \"a\" root \"b\" | \"a\" root \"c\" | \"d\"", "a", "d", 4000},  // 2^4000 ways to go on
+      {"root ::= \"a\" root \"b\" | \"a\" root \"c\" | \"d\"", "a", "d", 4000},  // 2^4000 paths
       {"root ::= x+\nx ::= \"a\" | \"a\" \"a\" | \"a\" x", "a", "", 300},
       {"root ::= \"[\" root \"]\" | \"\"", "[", "", 20000},
       {"root ::= \"a\" root | \"a\"", "a", "", 20000},
@@ -283,13 +283,13 @@ TEST_CASE("where no token goes on as the grammar wants, the mask is empty", "[gr
     REQUIRE(masker->mask(&place, stderr_log(), &mask) == Status::Ok);
     return (*mask)[0];
   };
-  CHECK(mask_behind("") == 0b0111);  // "ab" and its parts, never the end
+  CHECK(mask_behind("") == 0b0111);  // "ab" and its prefixes, never the end
   CHECK(mask_behind("a") == 0b0010);
   CHECK(mask_behind("ab") == 0b1000);
   CHECK(mask_behind("b") == 0);
 }
 
-// Prints how long masks take, too, of which those within a text of JSON allow the most.
+// Also prints how long masks take. Those within JSON strings allow the most tokens.
 TEST_CASE("each token of a JSON text is allowed at its place among SmolLM2's tokens", "[language_model][grammar]") {
   const std::string path = smollm2_file();
   if (path.empty()) return;
@@ -326,7 +326,7 @@ TEST_CASE("each token of a JSON text is allowed at its place among SmolLM2's tok
   }
   CHECK(GrammarMasker::accepts(place));
   CHECK(most > bpe.size() / 2);
-  CHECK(longest < 100);  // else a step would be felt
+  CHECK(longest < 100);  // else a step would be noticeably slower
   std::printf("masks of %zu tokens: %.2f ms for all %zu places, %.2f ms the longest; the tree of tokens %.1f ms\n",
               bpe.size(), all, ids.size(), longest, trie_time);
 }

@@ -1,4 +1,4 @@
-// Shared by the tests of language models' tokenizers: their vocabularies and what the reference says.
+// Helpers for tests of language models' tokenizers: their vocabularies and the reference's ids.
 #pragma once
 
 #include <cstdlib>
@@ -12,8 +12,8 @@ namespace heed::test {
 
 inline std::filesystem::path text_data() { return source_path("tests/text/data"); }
 
-// The GGUF file of a real model: what the environment's `variable` names, else where samples/talk/fetch_model.sh puts it. Empty, after a
-// warning in the report, if it is not there. With HEED_REQUIRE_MODEL=1 that is a failure.
+// The GGUF file of a real model: the environment variable `variable`, else where samples/talk/fetch_model.sh puts it. Empty, with a warning
+// in the report, if it is missing. With HEED_REQUIRE_MODEL=1 that is a failure.
 inline std::string model_file(const char* model, const char* variable, const char* usual) {
   const char* named = std::getenv(variable);
   const std::string file = named != nullptr && *named != 0 ? named : source_path(std::string(".cache/") + usual);

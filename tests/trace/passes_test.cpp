@@ -1,4 +1,4 @@
-// The table of `heed bench --passes`, and that plans on every device tell the same fewest bytes.
+// The table of `heed bench --passes`, and that plans on every device report the same fewest bytes.
 #include "bench/passes.hpp"
 #include "harness/devices.hpp"
 #include "harness/setup.hpp"
@@ -50,7 +50,7 @@ TEST_CASE("passes: plans of a graph have the same fewest bytes everywhere", "[tr
     const PassInfo total = program::total_of(plan.passes());
     INFO(tested.word);
     CHECK(total.fewest_bytes == 4.0 * (64 * 4096 + 4096 * 16 + 64 * 16));
-    // The product goes through memory between the passes, and the sums of splits do where k is cut.
+    // The matmul's result is stored between the passes, and so are partial sums if k is split.
     CHECK(total.bytes >= total.fewest_bytes + 4.0 * 2 * 64 * 16);
   }
 }

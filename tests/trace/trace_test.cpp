@@ -1,4 +1,4 @@
-// The trace of `heed bench --trace` is JSON as ui.perfetto.dev reads it.
+// `heed bench --trace` writes JSON in the format of ui.perfetto.dev.
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -17,7 +17,7 @@ TEST_CASE("trace: one complete event per pass, one thread per row, one process p
     ++devices;
     for (const char* row : {"softmax \"4x8\"", "again"}) {
       Graph g;
-      g.push_label("layer \xff");  // no UTF-8: must not spoil the file
+      g.push_label("layer \xff");  // invalid UTF-8, which must not damage the file
       g.output("y", g.layernorm(g.softmax(g.input("x", {4, 8})), {}, {}, 1e-5f));
       Plan plan = test::compiled(device, g, {}, {.timestamps = true});
       const std::vector<float> x(32, 1.0f);

@@ -1,4 +1,4 @@
-// The gradients of activations, and the products before and behind them, against their formulas in double.
+// Gradients of activations, and the matmuls before and after them, against formulas in double.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -38,7 +38,7 @@ Case activation_case(const Sizes& shape, Activation kind, double range) {
             Array expected(shape);
             for (int64_t i = 0; i < expected.size(); ++i) {
               expected.at(i) = up.at(i) * derivative(before.at(i), kind);
-              // Terms that cancel are as large as 1.2.
+              // Summands that cancel are as large as 1.2.
               expected.err(i) = std::abs(up.at(i)) * 64.0 * kUnit * 1.2;
             }
             run.expect_within("y", t.stored(expected), t.dtype);
@@ -62,7 +62,7 @@ Case limits_case(Activation kind) {
           }};
 }
 
-// The upstream of an activation comes out of a product, which multiplies by the derivatives itself.
+// The upstream gradient of an activation is a matmul, which multiplies by the derivatives itself.
 Case slopes_case(int64_t m, int64_t n, int64_t k, Activation kind) {
   return {"product of " + std::to_string(m) + " " + std::to_string(n) + " " + std::to_string(k) +
               " by slopes of activation " + std::to_string(static_cast<int>(kind)),
@@ -85,7 +85,7 @@ Case slopes_case(int64_t m, int64_t n, int64_t k, Activation kind) {
           }};
 }
 
-// What an activation is given is read beside what it makes: the product stores both.
+// The activation's gradient reads its input, which the matmul stores beside its result.
 Case kept_case(int64_t m, int64_t n, int64_t k, Activation kind, bool biased) {
   return {"product of " + std::to_string(m) + " " + std::to_string(n) + " " + std::to_string(k) +
               " before and behind activation " + std::to_string(static_cast<int>(kind)) +
@@ -130,7 +130,7 @@ TEST_CASE("products beside activations that are differentiated, on every device"
   operation.cases.push_back(kept_case(1, 70, 40, Activation::Silu, true));
   operation.cases.push_back(kept_case(130, 64, 30, Activation::Relu, false));
   operation.cases.push_back(kept_case(5, 3, 700, Activation::Tanh, true));
-  operation.cases.push_back(slopes_case(5, 3, 700, Activation::GeluErf));  // few results of long sums, which may be cut
+  operation.cases.push_back(slopes_case(5, 3, 700, Activation::GeluErf));  // long sums, which may be split
   check(operation);
 }
 

@@ -1,4 +1,4 @@
-// The operations that only gradients have, at awkward shapes, against their formulas in double.
+// Operations that only gradients use, at awkward shapes, against formulas in double.
 #include <cmath>
 #include <limits>
 
@@ -10,7 +10,7 @@ namespace {
 
 using namespace heed::ops;
 
-// Sums of n numbers, in any order, along the last axis, which stays with one element.
+// Sums of n numbers, in any order, along the last axis, which becomes 1.
 Array row_sums(const Array& x) {
   const int64_t n = x.dim(0);
   Sizes shape = x.shape;
@@ -45,7 +45,7 @@ Case softmax_case(const Sizes& shape, double range = 3.0) {
           }};
 }
 
-// Hidden logits are constants, and those of the others are what softmax with them says.
+// Hidden logits are constants. The others are logits whose softmax gives these weights.
 Case filled_case() {
   return {"filled", [](Trial& t) {
             const Sizes shape = {2, 3, 33};
@@ -54,7 +54,7 @@ Case filled_case() {
             Run& run = t.run();
             const Array logits = run.input("x", uniform(shape, 1, -2, 2));
             Array kept = whole_numbers({3, 33}, 3, 0, 2);
-            for (int64_t i = 33; i < 66; ++i) kept.at(i) = 0.0;  // a row that sees nothing
+            for (int64_t i = 33; i < 66; ++i) kept.at(i) = 0.0;  // a row without visible keys
             const Array given = run.input("mask", kept, DType::U8);
             const Array p = t.stored(softmax(logits, {.mask = &given, .mask_keeps = true, .masked_fill = -0.5}));
             Array expected = t.stored(softmax_gradient(p, run.input("up", uniform(shape, 2)), 1.0));
@@ -64,7 +64,7 @@ Case filled_case() {
           }};
 }
 
-// What a weight of 0 is given as its gradient does not count, whatever it is.
+// The gradient of a weight that is 0 does not count, whatever its value.
 Case unread_case() {
   return {"infinite gradients of hidden keys", [](Trial& t) {
             const Tensor x = t.input("x", {2, 5}), mask = t.graph.input("mask", {5}, DType::U8);
@@ -83,7 +83,7 @@ Case unread_case() {
 
 enum class Norm { Layer, Rms, L2 };
 
-// What deviations of a row are multiplied by.
+// The factor of a row's deviations.
 Array factors(const Array& x, Norm norm, double eps) {
   const int64_t n = x.dim(0);
   Sizes shape = x.shape;
@@ -96,7 +96,7 @@ Array factors(const Array& x, Norm norm, double eps) {
     for (int64_t i = row * n; i < (row + 1) * n; ++i) squares += std::pow(x.at(i) - mean, 2);
     const double deviation = std::sqrt(squares / static_cast<double>(n) + eps);
     f.at(row) = norm == Norm::L2 ? 1.0 / std::max(std::sqrt(squares), eps) : 1.0 / deviation;
-    // The mean's last correction moves the deviations.
+    // The mean's last correction shifts the deviations.
     spread = norm == Norm::Layer ? 4.0 * std::abs(mean) / deviation : 0.0;
     f.err(row) = f.at(row) * kUnit * (static_cast<double>(n) + 24.0 + spread);
   }
@@ -156,8 +156,8 @@ Array column_sums(const Array& x) {
   return y;
 }
 
-// All gradients of z = norm(h) + h with h = x + b: those of gamma and beta, that of h, to which what flows past the norm is added,
-// and the sum of its rows. One pass makes all of them.
+// All gradients of z = norm(h) + h with h = x + b: of gamma and beta, of h including the residual's gradient, and the sum of its rows. One
+// pass computes all of them.
 Case norm_sums_case(const Sizes& shape, Norm norm) {
   return {(norm == Norm::Layer ? "all of layernorm "
            : norm == Norm::Rms ? "all of rmsnorm "
@@ -229,7 +229,7 @@ Case entropy_case(const Sizes& shape, double range, float smoothing) {
       }};
 }
 
-// Forbidden labels have no gradient; rows that have none, or NaN, are NaN.
+// Forbidden labels have no gradient. Rows with no other labels, or with NaN, give NaN.
 Case strange_entropy_case() {
   return {
       "infinities", [](Trial& t) {
@@ -248,7 +248,7 @@ Case strange_entropy_case() {
       }};
 }
 
-// Ids occur several times, or not at all; some are none.
+// Ids occur several times, or not at all; some are invalid.
 Case embedding_case(int64_t vocabulary, int64_t columns, int64_t ids) {
   return {text_of({vocabulary, columns}) + " by " + std::to_string(ids), [=](Trial& t) {
             const Tensor table = t.input("table", {vocabulary, columns});
@@ -310,7 +310,7 @@ Case slice_case(const Cut& cut) {
           }};
 }
 
-// A slice that begins where a run says, of an axis whose length a run says.
+// A slice whose begin a run sets, from an axis whose length a run sets.
 Case moving_slice_case() {
   return {"extents", [](Trial& t) {
             const Dim n = t.graph.extent("n", 9), at = t.graph.position("at", 8);
@@ -350,7 +350,7 @@ Case sum_case(const Sizes& shape, const Sizes& kept) {
               sizes[static_cast<size_t>(to)] += std::abs(up.at(i));
               sums.err(to) = static_cast<double>(up.size()) * kUnit * sizes[static_cast<size_t>(to)];
             }
-            // Sums along axes that are apart go through storage between.
+            // Sums along axes that are not adjacent store an intermediate result.
             run.expect_within("y", t.stored(t.stored(t.stored(sums))), t.dtype);
           }};
 }

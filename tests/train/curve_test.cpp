@@ -1,5 +1,5 @@
-// 200 steps of a small model beside PyTorch's, which make_curve.py took in double; the same bits at a second training, and from a
-// checkpoint on; devices beside each other.
+// 200 steps of a small model, compared with PyTorch's, which make_curve.py computed in double. A second training, and one from a
+// checkpoint, give the same bits. Devices are compared with each other.
 #include <cstring>
 #include <filesystem>
 
@@ -24,7 +24,7 @@ double relative(float got, float want) {
   return std::abs(static_cast<double>(got) - static_cast<double>(want)) / std::abs(static_cast<double>(want));
 }
 
-// The CPU takes all of them, other devices with HEED_ALL_STEPS=1; otherwise they take enough to find what is wrong at once.
+// The CPU runs all steps, and other devices do with HEED_ALL_STEPS=1. Otherwise they run enough to find gross errors.
 int64_t steps_on(const ops::TestDevice& on) {
   return on.word == "cpu" || test::number_from("HEED_ALL_STEPS", 0) != 0 ? Writer::kSteps : 20;
 }
@@ -70,7 +70,7 @@ TEST_CASE("curve: 200 steps of AdamW are PyTorch's, and the same bits again and 
       for (size_t i = 0; i < out.size(); ++i)
         weights_apart =
             std::max(weights_apart, std::abs(static_cast<double>(trained[i]) - static_cast<double>(out[i])));
-      CHECK(weights_apart < 1e-5);  // devices are from each other twice that at most
+      CHECK(weights_apart < 1e-5);  // two devices differ by at most twice that
     }
 
     State again = writer.begin(plan);
@@ -89,7 +89,7 @@ TEST_CASE("curve: 200 steps of AdamW are PyTorch's, and the same bits again and 
   }
 }
 
-// A run that goes on while the host draws frames. vulkan/train_frames_test.cpp slices it.
+// A run that continues while the host draws frames. vulkan/train_frames_test.cpp spreads it over frames.
 TEST_CASE("curve: a step that runs beside the host's frames leaves the same bits", "[train][curve]") {
   for (const ops::TestDevice& test : ops::test_devices()) {
     INFO(test.word);
@@ -114,7 +114,7 @@ TEST_CASE("curve: a step that runs beside the host's frames leaves the same bits
       StartedRun started;
       REQUIRE(plan.start(buffers(1), {}, {.seed = seed, .state = beside}, &started) == Status::Ok);
       std::vector<float> weight(32);
-      CHECK(writer.optimizer.read(beside, "norm.weight", weight) == Status::InvalidArgument);  // it is in use
+      CHECK(writer.optimizer.read(beside, "norm.weight", weight) == Status::InvalidArgument);  // the State is in use
       static_cast<void>(ops::take_messages());
       REQUIRE(started.wait() == Status::Ok);
       CHECK(same_bits(loss[0], loss[1]));

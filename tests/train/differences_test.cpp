@@ -1,5 +1,5 @@
-// Gradients against central differences of the references in double, on graphs drawn at random: all operations, masks, dropout
-// on, extents below their maxima.
+// Gradients against central differences of the references in double, on random graphs: all operations, masks, dropout on, extents below
+// their maxima.
 //   HEED_RANDOM_CASES=N, HEED_RANDOM_CASE=N, HEED_RANDOM_SEED
 #include <cmath>
 
@@ -13,11 +13,11 @@ namespace {
 
 constexpr int64_t kCases = 60;
 constexpr double kStep = 1e-6;
-// Gradients in f32 are off by so much of their own size, and of the largest that flow anywhere.
+// The error of f32 gradients, relative to their own size and to the largest gradient in the graph.
 constexpr double kRelative = 2e-3, kAbsolute = 2e-4;
 
 struct Differentiated {
-  std::vector<size_t> leaves;  // that were asked for
+  std::vector<size_t> leaves;  // requested gradients
   std::vector<std::vector<float>> gradients;
 };
 
@@ -35,12 +35,12 @@ std::vector<std::byte> bytes_of(const Array& x, DType dtype) {
   return bytes;
 }
 
-// Gradients of all leaves that `asked` names, on a device. Empty, with what went wrong, if there are none.
+// Gradients on a device of all leaves in `asked`. Empty, with a failed check, if there are none.
 std::string run(Device device, const Learner& learner, Differentiated* found) {
   Graph g = learner.graph;
   std::vector<train::Upstream> outputs;
   for (const Learner::Output& output : learner.outputs) {
-    // The input that holds the gradient is there already; it is the tensor by that name.
+    // The input for the gradient exists already, under that name.
     outputs.push_back({learner.tensor_of(output.value), {}});
     for (const detail::NamedTensor& input : g.data().inputs)
       if (input.name == output.upstream) outputs.back().gradient = {input.tensor};
@@ -78,7 +78,7 @@ std::string run(Device device, const Learner& learner, Differentiated* found) {
   return "";
 }
 
-// Compares a gradient with differences along some directions: all elements at once, and single ones.
+// Compares a gradient with differences along some directions: all elements at once, and single elements.
 std::string compare(const Learner& learner, size_t leaf, const std::vector<float>& gradient, double scale,
                     ops::Random& random) {
   const Array& at = learner.leaves[leaf].array;

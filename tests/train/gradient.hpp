@@ -1,4 +1,4 @@
-// Shared by the tests of gradients.
+// Helpers for tests of gradients.
 #pragma once
 
 #include "harness/trial.hpp"

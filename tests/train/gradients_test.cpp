@@ -1,4 +1,4 @@
-// What gradients add to a graph, and what they refuse.
+// The operations that gradients add to a graph, and the graphs that they refuse.
 #include <cmath>
 
 #include "graph/support.hpp"
@@ -156,7 +156,7 @@ TEST_CASE("gradients: nothing is added for what nobody asked for", "[train][grap
   Graph g;
   const Tensor x = g.input("x", {4, 6}), w = g.weight("w", {5, 6}), b = g.weight("b", {5});
   const Tensor y = g.linear(x, w, b);
-  static_cast<void>(g.softmax(y));  // beside the way to the loss
+  static_cast<void>(g.softmax(y));  // not on the path to the loss
   const Tensor up = g.input("up", {4, 5});
   const train::Upstream output{y, up};
   const size_t before = g.data().nodes.size();
@@ -219,7 +219,7 @@ TEST_CASE("gradients: what does not reach an output has zeros, several uses are 
     INFO(test.word);
     Graph g;
     const Tensor x = g.input("x", {2, 2}), w = g.weight("w", {2, 2}), other = g.weight("other", {3});
-    // x w + (x w) x: a loss of one number.
+    // x w + (x w) x: a loss with one element.
     const Tensor product = g.mul(x, w), all = g.add(product, g.mul(product, x));
     const Tensor loss = g.mean(g.reshape(all, {4, 1}), 0);
     const Tensor of[] = {w, other, x, g.reshape(loss, {1})};
@@ -360,13 +360,12 @@ TEST_CASE("gradients: dropout's is the mask multiplied in, bit for bit", "[train
   }
 }
 
-// Bit for bit where the attention has lengths, so that its gradient is made of the same products. The fused pass sums in another
-// order.
+// Equal bits if the attention has lengths, so that its gradient consists of the same matmuls. The fused pass sums in another order.
 TEST_CASE("gradients: those of dropped attention weights are the mask multiplied in", "[train]") {
   constexpr int64_t kQueries = 7, kKeys = 9, kHead = 4;
   for (const ops::TestDevice& test : ops::test_devices()) {
     INFO(test.word);
-    // The same products either way: the attention's gradient, and that of what it stands for.
+    // Both have the same matmuls: the attention's gradient, and the gradient of its spelled-out form.
     const auto gradients_of = [&](bool attends, bool has_lengths) {
       Graph g;
       const Tensor q = g.input("q", {2, 3, kQueries, kHead}), k = g.input("k", {2, 3, kKeys, kHead}),
@@ -422,7 +421,7 @@ TEST_CASE("gradients: quantized weights pass them on", "[train]") {
   }
 }
 
-// A layer as they are trained, in 16 bits: all gradients near those in f32.
+// A layer as in training, in 16 bits: all gradients are near those in f32.
 TEST_CASE("gradients: a layer in f16 and bf16", "[train]") {
   constexpr int64_t kTokens = 9, kWidth = 16, kHeads = 2, kHidden = 24;
   const std::string names[] = {"dx", "dqkv", "dgamma", "dup", "ddown"};
@@ -454,7 +453,7 @@ TEST_CASE("gradients: a layer in f16 and bf16", "[train]") {
     };
     const auto exact = gradients_in(DType::F32);
     for (const DType dtype : {DType::F16, DType::BF16}) {
-      Graph asks;  // whether the device has storage of 16 bits
+      Graph asks;  // whether the device has 16-bit storage
       asks.output("y", asks.softmax(asks.input("x", {1, 4}, dtype)));
       Plan plan;
       if (test.device.compile(asks, {}, &plan) == Status::Unsupported) continue;

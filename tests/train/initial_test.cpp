@@ -1,4 +1,4 @@
-// First values of weights: formulas in double by the C library, moments, bits that stay, mistakes.
+// Initial weights: formulas in double by the C library, moments, fixed bits, mistakes.
 #include <heed/initial.hpp>
 
 #include <cmath>
@@ -36,7 +36,7 @@ double normal(const InitialOptions& o, size_t i) {
 struct Case {
   InitialOptions options;
   Sizes shape;
-  double deviation;  // what the papers say
+  double deviation;  // deviations from the papers
 };
 
 }  // namespace
@@ -64,7 +64,7 @@ TEST_CASE("initial values: formulas and moments", "[train]") {
     for (size_t i = 0; i < values.size(); ++i) {
       const double unit = is_normal ? normal(o, i) : uniform(o, i) / third;
       const double exact = mean + c.deviation * unit, value = values[i];
-      // Half a unit of f32, and what double and the rounding of a gain leave.
+      // Half a unit of f32, plus the errors of double and of the rounded gain.
       wrong += !(std::abs(value - exact) <= 0x1.001p-24 * std::abs(exact) + 1e-14);
       sum += value - mean;
       squares += (value - mean) * (value - mean);
@@ -79,7 +79,7 @@ TEST_CASE("initial values: formulas and moments", "[train]") {
 }
 
 TEST_CASE("initial values: the same bits everywhere, in parts and in wholes", "[train]") {
-  // Computed once; whatever machine, compiler and rounding, these are the bits.
+  // These bits were computed once, and must not depend on machine, compiler or rounding mode.
   const Floats few = made({.seed = 1, .stream = 2}, {5});
   const Floats uniform = made({.kind = Initial::XavierUniform, .seed = 1}, {1, 3});
   const auto bits = [](const Floats& values) {

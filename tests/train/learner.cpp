@@ -111,7 +111,7 @@ int Learner::add(const std::string& line, std::vector<int> from, Tensor tensor, 
   return static_cast<int>(values_.size()) - 1;
 }
 
-// Late values more often. Values that have grown are not read, as differences would say little of them.
+// Prefers late values. Does not read values that have grown, since differences of them are inexact.
 int Learner::any(int least, int most) {
   for (int tries = 0; tries < 20; ++tries) {
     const auto count = static_cast<int64_t>(values_.size());
@@ -204,7 +204,7 @@ void Learner::activation() {
       [=](const Values& v) { return ops::activation(v[static_cast<size_t>(x)], kind); });
 }
 
-// A function, of values that a sigmoid brings to where it is smooth.
+// A function, applied to values that a sigmoid brings into its smooth range.
 void Learner::function() {
   const std::span<const ops::FunctionReference> all = ops::function_references();
   const ops::FunctionReference& f = all[static_cast<size_t>(random_.below(std::ssize(all)))];
@@ -260,7 +260,7 @@ void Learner::norm() {
 
 namespace {
 
-// The masks of a softmax, which do not move.
+// The masks of a softmax, which have no gradient.
 struct Masks {
   std::shared_ptr<Array> padding, mask, lengths, positions;
   Causal causal = Causal::None;
@@ -314,7 +314,7 @@ void Learner::attention() {
   const int64_t heads = random_.pick({1, 2, 4}), groups = heads > 1 && random_.one_in(3) ? heads / 2 : heads;
   const int64_t d_k = random_.pick({2, 4}), d_v = random_.pick({2, 3});
   const Dim keys = random_.coin() ? tokens_ : Dim(random_.pick({1, 5}));
-  // Heads as they come from a projection, or on their own.
+  // Heads in a projection's layout, or as separate tensors.
   const auto operand = [&](Dim length, int64_t count, int64_t size) {
     if (random_.coin()) return leaf({batch_, count, length, size}, 1.5);
     const int rows = leaf({batch_, length, count * size}, 1.5);
@@ -430,7 +430,7 @@ void Learner::cut() {
   add("slice of axis " + std::to_string(axis), {x}, graph.slice(tensor_of(x), axis, begin, size),
       [=](const Values& v) { return ops::slice(v[static_cast<size_t>(x)], axis, begin, size); });
   if (!random_.one_in(3)) return;
-  // A second, overlapping one, so that gradients meet in the middle.
+  // A second, overlapping slice, so that gradients add up in the middle.
   add("slice of axis " + std::to_string(axis), {x}, graph.slice(tensor_of(x), axis, 0, size),
       [=](const Values& v) { return ops::slice(v[static_cast<size_t>(x)], axis, 0, size); });
 }
@@ -502,7 +502,7 @@ void Learner::reduce() {
   }
   if (axes.empty()) n = ops::count(sizes_of(x));
   auto kind = static_cast<Reduction>(random_.below(7));
-  if (kind == Reduction::Product && n > 6) kind = Reduction::L2;  // others leave the range that differences say much of
+  if (kind == Reduction::Product && n > 6) kind = Reduction::L2;  // others leave the range of exact differences
   const bool keep = random_.coin();
   add("reduction " + std::to_string(static_cast<int>(kind)), {x}, graph.reduce(tensor_of(x), kind, axes, keep),
       [=](const Values& v) { return ops::reduce(v[static_cast<size_t>(x)], kind, axes, keep); });

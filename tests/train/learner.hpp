@@ -1,5 +1,4 @@
-// Graphs drawn at random that can be differentiated: values in double beside the tensors, computed by the references from
-// leaves that a test may move a little.
+// Random differentiable graphs: values in double beside the tensors, computed by the references from leaves that a test may shift a little.
 #pragma once
 
 #include <functional>
@@ -19,12 +18,12 @@ using Values = std::vector<Array>;
 struct Leaf {
   std::string name;
   Tensor tensor;
-  int value;  // its number among all values
+  int value;  // its index among all values
   Array array;
   bool is_weight;
 };
 
-// What else a run is given.
+// Other inputs of a run.
 struct Given {
   std::string name;
   DType dtype;
@@ -33,7 +32,7 @@ struct Given {
 
 class Learner {
  public:
-  // Draws a graph of a few operations, and the outputs that are differentiated.
+  // Draws a graph of a few operations, and the outputs to differentiate.
   explicit Learner(uint64_t seed);
 
   Graph graph;
@@ -41,15 +40,15 @@ class Learner {
   std::vector<Given> given;
   std::vector<ExtentValue> extents;
   uint32_t dropout_seed = 0;
-  std::string text;  // one line for each value, for people
+  std::string text;  // one line for each value, for messages
   struct Output {
     int value;
-    std::string upstream;  // an input
+    std::string upstream;  // an input with the gradient
     Array gradient;
   };
   std::vector<Output> outputs;
 
-  // sum over the outputs of sum(gradient * output) where leaf `moved` has these values instead of its own.
+  // sum over the outputs of sum(gradient * output) if leaf `moved` has these values instead of its own.
   double loss(size_t moved, const Array& values) const;
   Tensor tensor_of(int value) const { return values_[static_cast<size_t>(value)].tensor; }
   const Sizes& sizes_of(int value) const { return values_[static_cast<size_t>(value)].array.shape; }
@@ -58,7 +57,7 @@ class Learner {
   using Compute = std::function<Array(const Values&)>;
   struct Value {
     Tensor tensor;
-    Compute compute;  // of a leaf: none
+    Compute compute;  // empty for a leaf
     Array array;
     bool read = false;
   };
@@ -80,7 +79,7 @@ class Learner {
 
   mutable ops::Random random_;
   Dim batch_, tokens_;
-  std::map<int32_t, int64_t> known_;  // sizes of dims that are no constants
+  std::map<int32_t, int64_t> known_;  // sizes of extents
   std::vector<Value> values_;
   uint32_t streams_ = 0;
   int names_ = 0;

@@ -1,4 +1,4 @@
-// Adapters beside frozen weights: what they give and learn, against sums in double; their names and files.
+// Adapters beside frozen weights: results and gradients against sums in double, names and files.
 #include <heed/lora.hpp>
 
 #include <filesystem>
@@ -26,7 +26,7 @@ const LoraOptions kOptions = {.rank = kRank, .alpha = kAlpha, .modules = {"proj"
 const std::string kA = "base_model.model.layers.0.proj.lora_A.weight",
                   kB = "base_model.model.layers.0.proj.lora_B.weight";
 
-// y = x W^T + alpha / rank (x A^T) B^T and the gradients of x, A and B, where W is of any type.
+// y = x W^T + alpha / rank (x A^T) B^T and the gradients of x, A and B, for W of any type.
 void check_product(const ops::TestDevice& test, DType dtype) {
   INFO(test.word << " " << to_string(dtype));
   ops::Trial trial(DType::F32);
@@ -35,7 +35,7 @@ void check_product(const ops::TestDevice& test, DType dtype) {
   const Tensor x = trial.input("x", {kRows, kIn}), up = trial.input("up", {kRows, kOut});
   const Tensor weight = is_quantized(dtype) ? trial.blocks("layers.0.proj.weight", {kOut, kIn}, dtype, 5, &w)
                                             : trial.weight("layers.0.proj.weight", &w);
-  const Tensor y = g.scale(g.linear(x, weight), 1.0f);  // built before there are adapters
+  const Tensor y = g.scale(g.linear(x, weight), 1.0f);  // built before the adapters are added
   Lora lora(kOptions);
   REQUIRE(lora.choose(g, stderr_log()) == Status::Ok);
   REQUIRE(lora.adapters().size() == 1);
@@ -63,7 +63,7 @@ void check_product(const ops::TestDevice& test, DType dtype) {
   CHECK(ops::check_trial(test.device, trial, &tally).difference == "");
 }
 
-// A decoder of two layers with weights that a pattern gives.
+// A decoder of two layers with weights from a pattern.
 const DecoderConfig kTiny = {.layers = 2, .width = 16, .heads = 4, .kv_heads = 2, .hidden = 24, .vocabulary = 11};
 
 Graph decoder(const DecoderConfig& config, int64_t tokens = 5) {
@@ -80,7 +80,7 @@ std::vector<LoraMatrix> drawn(const Lora& lora, uint32_t seed) {
   return matrices;
 }
 
-// Counts the matrices that are not those of the same name; their order does not matter.
+// Counts the matrices that differ from those of the same name, in any order.
 int64_t differing(const std::vector<LoraMatrix>& got, const std::vector<LoraMatrix>& want) {
   const int64_t missing = static_cast<int64_t>(want.size()) - static_cast<int64_t>(got.size());
   return std::abs(missing) + std::count_if(want.begin(), want.end(), [&](const LoraMatrix& one) {
@@ -151,14 +151,14 @@ TEST_CASE("lora: only adapters learn, and a step lowers the loss", "[train][lora
     REQUIRE(lora.add_to(&optimizer) == Status::Ok);
     const size_t before = g.data().nodes.size();
     const std::vector<Tensor> d = gradients(g, loss, optimizer.weights(g));
-    for (size_t n = before; n < g.data().nodes.size(); ++n)  // the first layer has no adapter, so nothing flows there
+    for (size_t n = before; n < g.data().nodes.size(); ++n)  // no gradient reaches the first layer
       CHECK(g.data().nodes[n].label.find("layers.0") == std::string::npos);
     g.output("loss", loss);
     g.output("report", optimizer.step(g, d, optimizer.settings(g)));
     Device device = test.device;
     Plan plan = test::compiled(device, g, test::uploaded(device, weights.list()), {.training = true});
     State state = test::state_of(plan);
-    // Weights, gradients and both moments of 2 (16 + 16) + 2 (24 + 16) numbers, and the count of steps; whatever their alignment.
+    // Weights, gradients and both moments have 2 (16 + 16) + 2 (24 + 16) elements, plus the step count; independent of alignment.
     CHECK(state.bytes() < 4 * 4 * (2 * 32 + 2 * 40) + 1024);
     std::vector<LoraMatrix> begin;
     REQUIRE(lora.initial(3, &begin) == Status::Ok);
@@ -198,7 +198,7 @@ TEST_CASE("lora: only adapters learn, and a step lowers the loss", "[train][lora
     REQUIRE(learned.size() == 4);
     CHECK(learned[1].values != std::vector<float>(learned[1].values.size()));
 
-    // Kept apart, read from uploaded tensors, or merged into the weights: the same logits.
+    // Adapters kept apart, read from uploaded tensors, or merged into the weights give the same logits.
     Graph apart = decoder(kTiny, 8);
     lora.apply(apart);
     std::vector<HostTensor> merged = weights.list();
@@ -214,8 +214,7 @@ TEST_CASE("lora: only adapters learn, and a step lowers the loss", "[train][lora
   }
 }
 
-// PEFT 0.10 and later save adapters of LlamaForCausalLM by these names: get_peft_model_state_dict leaves the adapter's own name
-// out.
+// PEFT 0.10 and later save adapters of LlamaForCausalLM under these names: get_peft_model_state_dict leaves the adapter's name out.
 TEST_CASE("lora: files have PEFT's names", "[train][lora]") {
   const test::ScratchFolder folder;
   Lora lora({.rank = 4, .alpha = 8.0f, .dropout = 0.05f, .modules = {"q_proj", "v_proj", "mlp.down_proj"}});
@@ -261,8 +260,8 @@ TEST_CASE("lora: files have PEFT's names", "[train][lora]") {
   CHECK(g.status() == Status::Ok);
 }
 
-// A GGUF file has rows of queries and keys in another order. Adapters of the model of Hugging Face, read for that of the GGUF file,
-// must make of it what they make of the other.
+// GGUF files permute the rows of queries and keys. Adapters of the Hugging Face model, read for the GGUF file, must give the results of the
+// Hugging Face model.
 TEST_CASE("lora: adapters of Hugging Face's order fit models of GGUF files", "[train][lora]") {
   const DecoderModel model = test::opened_model(test::tiny_gguf("llama"));
   DecoderConfig config = model.config();
@@ -298,7 +297,7 @@ TEST_CASE("lora: adapters of Hugging Face's order fit models of GGUF files", "[t
   }
   CHECK(apart < 1e-3);
   CHECK(changed > 0.05);
-  // And back: what is saved of them has the order of Hugging Face again.
+  // Saving them restores Hugging Face's order of rows.
   REQUIRE(turned.save(folder.path() + "/back", read, "tiny") == Status::Ok);
   Lora back;
   REQUIRE(Lora::open(folder.path() + "/back", {}, stderr_log(), &back, &read) == Status::Ok);
@@ -314,7 +313,7 @@ TEST_CASE("lora: mistakes", "[train][lora]") {
   CHECK(choose({.layers = {2}}) == Status::NotFound);
   CHECK(choose({.rank = 0}) == Status::InvalidArgument);
   CHECK(choose({.dropout = 1.0f}) == Status::InvalidArgument);
-  CHECK(choose({.modules = {"embed_tokens"}}) == Status::Unsupported);  // rows are looked up, too
+  CHECK(choose({.modules = {"embed_tokens"}}) == Status::Unsupported);  // the embedding reads rows, too
   CHECK(messages.mention("embedding"));
   Graph cut;
   cut.output("y", cut.linear(cut.input("x", {2, 4}), cut.slice(cut.weight("a.proj.weight", {6, 4}), 0, 2, 3)));
@@ -364,7 +363,7 @@ TEST_CASE("lora: adapters that no memory holds", "[train][lora]") {
   std::vector<LoraMatrix> matrices(1);
   CHECK(chosen(65536, INT32_MAX).initial(1, &matrices) == Status::OutOfMemory);
   CHECK(matrices.size() == 1);
-  // A and B of 512 numbers and of one, as a State has them, where there is memory for the larger, and where there is not.
+  // A with 512 elements and B with one, as in a State. Once the State has memory for the larger, and once it does not.
   constexpr int64_t kWide = 512;
   Optimizer optimizer, absurd;
   REQUIRE(chosen(1, kWide).add_to(&optimizer) == Status::Ok);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes optimizers.safetensors: what PyTorch's optimizers make of the weights and gradients below, in double.
+"""Makes optimizers.safetensors: the weights that PyTorch's optimizers compute from the weights and gradients below, in double.
 
     /usr/bin/python3 tests/train/make.py [FOLDER]     needs PyTorch (python3-torch of Debian 12 has 1.13)
 
@@ -8,7 +8,7 @@ value(i, w) and has the gradient value(i, 100 + 10 step + w) / 4 at a step; opti
 optimizer NAME the file holds, after STEPS steps,
     NAME.a, NAME.b, NAME.c       the weights
     adamw.a.exp_avg, ...         the moments
-    NAME.norms                   F32 [STEPS], of all gradients of each step before they are scaled down
+    NAME.norms                   F32 [STEPS], the norm of all gradients of each step before clipping
 """
 import json
 import struct
@@ -23,7 +23,7 @@ MAX_NORM = 6.0
 
 
 def value(i, salt):
-    """Multiples of 1/1024 between -1 and 1, which floats hold exactly."""
+    """Multiples of 1/1024 between -1 and 1, which floats represent exactly."""
     return ((i * 7919 + salt * 104729 + i * i % 1013) % 2049 - 1024) / 1024
 
 

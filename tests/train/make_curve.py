@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes curve.safetensors: how the model of samples/learn, a narrow one, learns in PyTorch, in double.
+"""Makes curve.safetensors: a training in PyTorch, in double, of a narrow model as in samples/learn.
 
     /usr/bin/python3 tests/train/make_curve.py [FILE]     needs PyTorch (python3-torch of Debian 12 has 1.13)
 
-It reads the begin of samples/learn/genesis.txt. Weights, rows and rates come from the formulas below, which curve_test.cpp has, too.
-The file holds
+It reads the beginning of samples/learn/genesis.txt. Weights, rows and rates come from the formulas below, which curve_test.cpp also
+has. The file holds
     losses   F32 [STEPS], of each step's rows before the step
-    norms    F32 [STEPS], of the gradients before they are scaled down
+    norms    F32 [STEPS], of the gradients before clipping
     out      F32 [..], the weights out.weight at the end
 """
 import math

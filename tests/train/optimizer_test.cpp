@@ -1,4 +1,4 @@
-// Optimizers on every device: what they make of given gradients, what they leave out, and files.
+// Optimizers on every device: their steps on given gradients, skipped steps, and files.
 #include <heed/optimizer.hpp>
 
 #include <cstring>
@@ -23,7 +23,7 @@ namespace {
 using Bytes = std::vector<std::byte>;
 using Floats = std::vector<float>;
 
-// As in make.py.
+// The formula of make.py.
 float value(int64_t i, int64_t salt) {
   return static_cast<float>((i * 7919 + salt * 104729 + i * i % 1013) % 2049 - 1024) / 1024.0f;
 }
@@ -74,7 +74,7 @@ class Training {
     return result;
   }
 
-  // Gradients of step number `step`; `spoil` changes them.
+  // Gradients of step number `step`; `spoil` changes some of them.
   StepReport run(int64_t step, const std::vector<StepNumbers>& groups,
                  const std::function<void(std::vector<Floats>*)>& spoil = {}) {
     std::vector<Floats> gradients;
@@ -126,7 +126,7 @@ Floats floats_of(const SafeTensors& file, const std::string& name) {
   return values;
 }
 
-// The largest difference, relative to 1 or to the value where that is larger.
+// The largest difference, relative to the larger of 1 and the value.
 double apart(const Floats& got, const Floats& want) {
   REQUIRE(got.size() == want.size());
   double most = 0.0;
@@ -192,7 +192,7 @@ TEST_CASE("optimizers: AdamW and SGD do what PyTorch does", "[train]") {
   });
 }
 
-// Sizes around those of workgroups, blocks of squares and vectors; gradients of three runs added up; a scale of the loss.
+// Sizes around those of workgroups, blocks of squares and vectors; accumulated gradients of three runs; a scale of the loss.
 TEST_CASE("optimizers: weights of any size, and gradients of several runs", "[train]") {
   const std::vector<Weight> weights = {{"w0", {1, 1}},   {"w1", {127}},   {"w2", {4097}},         {"w3", {2, 4095}},
                                        {"w4", {65, 63}}, {"w5", {16384}}, {"w6", {3, 5, 7, 2, 1}}};
@@ -256,7 +256,7 @@ TEST_CASE("optimizers: a step whose gradients are no numbers is left out and tol
         CHECK(report.steps == 1.0f);
         CHECK(!std::isfinite(report.norm));
         CHECK(training.weight(2) == before);
-        // The next step is as if there had been none.
+        // The next step behaves as if the skipped one had not happened.
         CHECK(training.run(2, numbers_at(2, UpdateRule::AdamW)).taken == 1.0f);
         other.run(2, numbers_at(2, UpdateRule::AdamW));
         CHECK(training.saved() == other.saved());
@@ -305,7 +305,7 @@ TEST_CASE("optimizers: a pass for each group, and none for gradients that a pass
   });
 }
 
-// A model that is built with weights by their names runs on those of the State, in the graph that learns and in another one.
+// A model built with named weights runs on those of the State, in the graph that trains and in another graph.
 TEST_CASE("optimizers: models read the weights of a State", "[train]") {
   test::Tensors tensors;
   tensors.add("fc.weight", {24, 20}, 3);
@@ -355,7 +355,7 @@ TEST_CASE("optimizers: models read the weights of a State", "[train]") {
     optimizer.keep(answers);
     Plan answering = test::compiled(device, answers);
     REQUIRE(answering.run({{"ids", std::span(ids)}, {"y", std::span(got)}}, {}, {.state = state}) == Status::Ok);
-    // A State of its own has the weights, and no moments.
+    // A separate State has the weights, and no moments.
     State alone = test::state_of(answering);
     CHECK(alone.bytes() < state.bytes() / 3);
     REQUIRE(optimizer.load(alone, tensors.list()) == Status::Ok);
@@ -363,7 +363,7 @@ TEST_CASE("optimizers: models read the weights of a State", "[train]") {
     REQUIRE(answering.run({{"ids", std::span(ids)}, {"y", std::span(first)}}, {}, {.state = alone}) == Status::Ok);
     CHECK(test::difference(first.data(), unlearned) == "");
     run();
-    // That run began with the weights that the other plan has read.
+    // The first run used the weights that the other plan has read.
     Floats same(240);
     std::swap(same, got);
     run();
@@ -392,7 +392,7 @@ TEST_CASE("optimizers: files of another shape, full disks and folders that are n
     CHECK(training.optimizer.load(training.state, other.list(), messages.log()) == Status::ShapeMismatch);
     CHECK(training.saved() == before);
 
-    // A State that does not have what an optimizer would need memory for: it is asked first.
+    // A State without the tensors for which an optimizer would need memory: heed checks this first.
     Optimizer absurd;
     for (int i = 0; i < 64; ++i)
       REQUIRE(absurd.add("w" + std::to_string(i), std::vector<int64_t>{INT32_MAX}) == Status::Ok);
@@ -411,7 +411,7 @@ TEST_CASE("optimizers: files of another shape, full disks and folders that are n
     State none;
     CHECK(renamed.load(none, other.list()) == Status::InvalidArgument);
     CHECK(renamed.save(none, unwritten) == Status::InvalidArgument);
-    // Memory that the host does not have: 4,515 numbers of group 0 are needed.
+    // The host lacks memory: group 0 needs 4,515 elements.
     test::Tensors good;
     good.add("a", {3, 5}, 1);
     good.add("b", {7}, 2);
@@ -443,7 +443,7 @@ TEST_CASE("optimizers: files of another shape, full disks and folders that are n
     std::signal(SIGXFSZ, handler);
     CHECK(full == Status::FileError);
     CHECK(!std::filesystem::exists(path + ".part"));
-    CHECK(floats_of(opened(path), "optimizer.step") == Floats{1.0f});  // the file from before
+    CHECK(floats_of(opened(path), "optimizer.step") == Floats{1.0f});  // the previous file is intact
 #endif
   });
 }
@@ -478,7 +478,7 @@ TEST_CASE("optimizers: mistakes", "[train]") {
   CHECK(status_of([&](Graph& g) { step(g, g.input("g", {3, 2})); }) == Status::ShapeMismatch);
   CHECK(status_of([&](Graph& g) { static_cast<void>(optimizer.step(g, {}, optimizer.settings(g))); }) ==
         Status::InvalidArgument);
-  // The weights of a step are not those from before it.
+  // A step changes the weights.
   CHECK(status_of([&](Graph& g) {
           const Tensor w = g.weight("w", {2, 3});
           step(g, g.input("g", {2, 3}));

@@ -1,4 +1,4 @@
-// Counts the passes and dispatches that a training step takes for each layer of a model.
+// Counts the passes and dispatches of a training step for each layer of a model.
 #include "kernels/lowered.hpp"
 
 #include <map>
@@ -11,7 +11,7 @@ struct Counts {
   std::map<std::string, int64_t> by_op;
 };
 
-// A step of a causal model, 384 wide, of so many layers: loss, gradients, AdamW.
+// A step of a causal model, 384 wide, with so many layers: loss, gradients, AdamW.
 Counts counts_of(int layers, nn::NormPlacement placement, float dropout) {
   Graph g;
   const Tensor ids = g.input("ids", {8, 256}, DType::I32), next = g.input("next", {8, 256}, DType::I32);
@@ -51,8 +51,8 @@ TEST_CASE("a training step takes few passes and dispatches for each layer", "[tr
     float dropout;
     int64_t passes, dispatches;
   };
-  // Products: 4, and 8 on the way back. Two norms and an attention each way. Two sums of biases. Gradients of norms and of attention
-  // have two dispatches; so have the gradients of two small matrices, whose long sums are cut.
+  // 4 matmuls forward, and 8 backward. Two norms and an attention each way. Two sums of biases. Gradients of norms and of attention have
+  // two dispatches, and so have the gradients of two small matrices, whose long sums are split.
   for (const Row& row : {Row{"norms before", nn::NormPlacement::Pre, 0.0f, 20, 25},
                          Row{"norms behind", nn::NormPlacement::Post, 0.0f, 20, 25},
                          Row{"dropout of weights", nn::NormPlacement::Pre, 0.1f, 20, 25}}) {

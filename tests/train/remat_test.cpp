@@ -1,4 +1,4 @@
-// Activations that are computed again: the same gradients, and how much memory they take.
+// Recomputed activations: the same gradients, and the memory they need.
 #include "graph/support.hpp"
 #include "harness/devices.hpp"
 #include "harness/setup.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kTokens = 40, kWidth = 32;
 
-// A decoder's training graph of so many layers, whose gradients are outputs.
+// A decoder's training graph with so many layers, whose gradients are outputs.
 Graph decoder(int layers, std::string_view remat, std::vector<std::string>* names = nullptr) {
   Graph g;
   const DecoderConfig config = {
@@ -29,7 +29,7 @@ Graph decoder(int layers, std::string_view remat, std::vector<std::string>* name
   return g;
 }
 
-// No order of memory can do with less: the most bytes that lie between passes at once.
+// A lower bound for any layout: the most bytes that are live between passes at once.
 uint64_t least_scratch(const Schedule& schedule) {
   struct Life {
     size_t first = SIZE_MAX, last = 0;
@@ -56,7 +56,7 @@ uint64_t least_scratch(const Schedule& schedule) {
   return most;
 }
 
-// Keeps attention whole, as devices do.
+// Keeps attention as one node, as devices do.
 ScheduleOptions fused() {
   static const test::FusingDevice device;
   return {.asked = {.training = true}, .device = &device};
@@ -90,7 +90,7 @@ TEST_CASE("remat: a layer more keeps what it was given, and nothing else", "[tra
   INFO(kept << " and " << again << " bytes a layer, rows are " << kRows);
   CHECK(again <= kRows + 1024);
   CHECK(kept > 6 * kRows);
-  CHECK(scratch_of(12, "model.layer") == scratch_of(12, ""));  // no layer is named so
+  CHECK(scratch_of(12, "model.layer") == scratch_of(12, ""));  // no layer has this name
 }
 
 TEST_CASE("remat: the same gradients on every device", "[train][remat]") {
@@ -127,10 +127,10 @@ TEST_CASE("remat: the same gradients on every device", "[train][remat]") {
   }
 }
 
-// Dropout draws the same bits when a layer is computed again, or the losses of later steps would differ.
+// A recomputed layer must draw the same dropout bits, or the losses of later steps would differ.
 TEST_CASE("remat: a training with dropout is the same", "[train][remat]") {
   for (const ops::TestDevice& test : ops::test_devices()) {
-    if (!test.word.starts_with("cpu")) continue;  // a copy of a node is a node like any other to a device
+    if (!test.word.starts_with("cpu")) continue;  // to a device a copy of a node is an ordinary node
     INFO(test.word);
     const auto losses = [&](std::string_view remat) {
       Writer writer({.accumulate = true}, 0.2f);

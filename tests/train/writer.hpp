@@ -1,4 +1,4 @@
-// The model of samples/learn, a narrow one, that make_curve.py trains in PyTorch: the same weights, rows and rates.
+// A narrow model as in samples/learn, which make_curve.py trains in PyTorch: the same weights, rows and rates.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class Writer {
 
   explicit Writer(const train::OptimizerOptions& options = {.accumulate = true}, float dropout = 0.0f);
 
-  // Inputs ids, next and optimizer.settings; outputs loss and report. `remat`: as GradientOptions has it.
+  // Inputs ids, next and optimizer.settings; outputs loss and report. `remat` is GradientOptions::remat.
   Graph learns(std::string_view remat = {});
   // Weights by make_curve.py's formula.
   State begin(Plan& plan) const;
@@ -24,13 +24,13 @@ class Writer {
     std::vector<int32_t> ids, next;
   };
   Batch batch(int64_t run) const;
-  // The rows of settings of one of the runs of a step.
+  // The rows of settings for one run of a step.
   std::vector<train::StepWords> words(int64_t step, bool apply, int64_t runs) const;
   struct Loss {
     float loss = 0.0f;
     train::StepReport report;
   };
-  // A step of kRuns runs: the mean loss, and the report of the last run.
+  // A step of kRuns runs: returns the mean loss, and the report of the last run.
   Loss step(Plan& plan, State& state, int64_t step) const;
 
   train::Optimizer optimizer;

@@ -1,4 +1,4 @@
-// Tests that heed uses of a host's device what the host says it enabled, and nothing else.
+// heed uses the features of a host's device that the host lists as enabled, and no others.
 
 #include "harness/environment.hpp"
 #include "vulkan/host_plan.hpp"
@@ -85,7 +85,7 @@ TEST_CASE("adopt: three handles and the queue family are enough", "[vulkan][adop
     CHECK(device.info().usable);
     CHECK_THAT(device.info().reason, !holds("not enable"));
     const float ones[] = {1, 2, 3, 4};
-    Graph g;  // with a constant and scratch, so that heed allocates
+    Graph g;  // uses a constant and scratch, so that heed allocates
     g.output("y", g.softmax(g.scale(g.add(g.input("x", {16, 4}), g.constant("ones", {4}, ones)), 2.0f)));
     Plan plan = compiled(device, g), cpu_plan = compiled(open_cpu(), g);
     const std::vector<float> x = pattern(64, 3);
@@ -104,7 +104,7 @@ TEST_CASE("adopt: three handles and the queue family are enough", "[vulkan][adop
   const SetVariable no_vulkan("HEED_VULKAN_LOADER", "libc.so.6");
   host->refused(vulkan::adopt(few, &none), Status::InvalidArgument, "can open no Vulkan loader");
   CHECK_FALSE(none.valid());
-  CHECK(vulkan::adopt(all, &none) == Status::Ok);  // the host's own function needs no loader
+  CHECK(vulkan::adopt(all, &none) == Status::Ok);  // a host with its own function needs no loader
 }
 
 TEST_CASE("adopt: mistakes of the host are named", "[vulkan][adopt]") {
@@ -167,8 +167,8 @@ TEST_CASE("adopt: large uploads pass through bounded staging", "[vulkan][upload]
   const auto host = HostVulkan::create({.f16 = true});
   if (host == nullptr) return;
   Device device = host->adopt();
-  // The weights of f32 have 24 MiB, more than one upload; an odd count, so that uploads end in the middle of a row; and
-  // U8 of an odd size in between, after which the next weight starts at a rounded place.
+  // The f32 weight has 24 MiB, more than one upload. Its element count is odd, so that an upload ends in the middle of a row. A U8 weight
+  // of odd size precedes another weight, which then starts at a rounded offset.
   const int64_t kCount = 6 * 1024 * 1024 + 3;
   const std::vector<float> big = pattern(static_cast<size_t>(kCount), 9);
   const std::vector<uint8_t> bytes = {1, 2, 3, 4, 5, 6, 7};
@@ -208,7 +208,7 @@ TEST_CASE("adopt: large uploads pass through bounded staging", "[vulkan][upload]
 }
 
 TEST_CASE("adopt: nothing is used that the host did not list", "[vulkan][adopt]") {
-  // Vulkan 1.1, no feature, no extension: the validation layer and the loader refuse all else.
+  // Vulkan 1.1 without features and extensions: the validation layer and the loader reject anything else.
   for (const bool labels : {false, true}) {
     reset_calls();
     const auto host = HostVulkan::create({.vulkan_1_1 = true});

@@ -1,4 +1,4 @@
-// A host that serves heed's memory itself: many buffers in one VkDeviceMemory, at offsets it chooses.
+// A host that serves heed's memory itself: many buffers share one VkDeviceMemory, at offsets that the host chooses.
 
 #include "harness/catch.hpp"
 #include "vulkan/host_plan.hpp"
@@ -8,11 +8,11 @@ using namespace heed::test;
 
 namespace {
 
-// A fault of the pool, which heed must notice.
+// A fault of the pool, which heed must detect.
 enum class Fault { None, Misaligned, WrongType, Unmapped, Null };
 
-// Has one large allocation per memory type and cuts it from front to back. Blocks lie right behind each other, as far
-// as alignment lets them. No memory is used twice, so that a late use of freed memory would show.
+// Has one large allocation for each memory type and cuts it from front to back. Blocks are adjacent, as far as alignment allows. No memory
+// is reused, so that a use of freed memory would show.
 class Pool {
  public:
   Pool(HostVulkan& host) : host_(host) {}
@@ -28,7 +28,7 @@ class Pool {
   }
 
   uint32_t blocks = 0, served = 0;
-  uint32_t fail_at = 0;  // the n-th request fails, 0: none
+  uint32_t fail_at = 0;  // makes the n-th request fail; 0: none
   Fault fault = Fault::None;
   std::string names;
 
@@ -100,7 +100,7 @@ class Pool {
   Chunk chunks_[VK_MAX_MEMORY_TYPES];
 };
 
-// Uses every kind of memory: weights, a constant, scratch, faults, timestamps and the host buffers of run.
+// Uses every kind of memory: weights, a constant, scratch, fault words, timestamps and the host buffers of run.
 Status whole_life(const vulkan::HostDevice& host, bool timestamps, std::vector<float>* y) {
   Device device;
   Weights weights;

@@ -1,6 +1,6 @@
-// heed on an async compute queue: inputs come from the graphics queue and outputs go back, by a timeline semaphore, and
-// by ownership transfer where the queue families differ. Runs with the device's own families (with a single family or
-// queue, all submissions run there) and with a second family that a layer makes up.
+// heed on an async compute queue. Inputs come from the graphics queue and outputs return to it, ordered by a timeline semaphore, with
+// ownership transfers if the queue families differ. Runs with the device's own families (with a single family or queue, all submissions use
+// it) and with a second family that a layer emulates.
 
 #include "vulkan/host_plan.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 constexpr VkBufferUsageFlags kUsage =
     VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
-// One command buffer of one queue family.
+// A command buffer of one queue family.
 class Commands {
  public:
   Commands(HostVulkan& host, uint32_t family) : host_(host) {
@@ -54,7 +54,7 @@ class Timeline {
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
 
-  // Waits for value `after` (0: for nothing) at `stages`, and signals after + 1.
+  // Waits for value `after` (0: does not wait) at `stages`, and signals after + 1.
   void submit(VkQueue queue, const Commands& commands, uint64_t after, VkPipelineStageFlags stages) {
     REQUIRE(host_.vk().EndCommandBuffer(commands.handle()) == VK_SUCCESS);
     const uint64_t next = after + 1;
@@ -95,8 +95,8 @@ struct Side {
   VkAccessFlags accesses;
 };
 
-// One half of an ownership transfer of the whole buffer. Within one family the first half is a plain barrier, and the
-// second one only keeps the order.
+// One half of an ownership transfer of the whole buffer. Within one family the first half is a plain barrier, and the second half only
+// keeps the order.
 void transfer(HostVulkan& host, const Commands& commands, VkBuffer buffer, uint32_t from, uint32_t to, Side before,
               Side after) {
   auto barrier = structure<VkBufferMemoryBarrier>(VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER);
@@ -188,13 +188,13 @@ TEST_CASE("sync_needs: what the plan reads and writes, in both forms", "[vulkan]
   CHECK(needs.after_src_stages == VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
   CHECK(needs.after_src_accesses == VK_ACCESS_SHADER_WRITE_BIT);
 
-  // The plan reads only constants, nothing of the host's.
+  // The plan reads only constants, and no input.
   Graph g;
   const float two[] = {1, 2};
   g.output("y", g.scale(g.constant("two", {2}, two), 2.0f));
   Plan plan = compiled(block.device, g);
   CHECK(vulkan::sync_needs(plan).before_dst_accesses == VK_ACCESS_SHADER_WRITE_BIT);
-  // A byte is written by reading and writing its word.
+  // The kernel writes a byte by reading and writing its 32-bit word.
   Graph bytes;
   const uint8_t six[] = {1, 2, 3, 4, 5, 6};
   bytes.output("y", bytes.transpose(bytes.constant("six", {2, 3}, six), 0, 1));
@@ -208,7 +208,7 @@ TEST_CASE("sync_needs: what the plan reads and writes, in both forms", "[vulkan]
   CHECK(vulkan::sync_needs(Plan()).after_src_stages == 0);
 }
 
-// An output of bytes begins in the middle of a buffer that an earlier copy has written.
+// An output of bytes begins in the middle of a buffer that an earlier copy wrote.
 TEST_CASE("sync_needs: with the masks the layer is silent about outputs of bytes", "[vulkan][async]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
@@ -229,7 +229,7 @@ TEST_CASE("sync_needs: with the masks the layer is silent about outputs of bytes
   REQUIRE(host->vk().EndCommandBuffer(commands.handle()) == VK_SUCCESS);
 }
 
-// The validation layer takes the made-up queue family for real.
+// The validation layer treats the emulated queue family as real.
 TEST_CASE("async compute: a missing half of an ownership transfer is noticed", "[vulkan][async]") {
   const auto host = HostVulkan::create({.async = true, .two_families = true});
   if (host == nullptr) return;
@@ -244,12 +244,12 @@ TEST_CASE("async compute: a missing half of an ownership transfer is noticed", "
   }
   const std::string text = host->take_validation();
   INFO(text);
-  // Layers of 2023 have an id of their own for it.
+  // Layers of 2023 have a message id of their own for this hazard.
   CHECK((has_message(text, "VUID-vkQueueSubmit-pSubmits-02207") ||
          has_message(text, "UNASSIGNED-VkBufferMemoryBarrier-buffer-00004")));
 }
 
-// The masks are exact: with less, the validation layer sees a hazard between the host's commands and heed's.
+// The masks are exact: with fewer bits, the validation layer reports a hazard between the host's commands and heed's.
 TEST_CASE("sync_needs: with the masks the layer is silent, without them it speaks", "[vulkan][async]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;

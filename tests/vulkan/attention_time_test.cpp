@@ -1,5 +1,5 @@
-// Attention as it runs where one workgroup would take too long over all keys, and where what splits of the keys leave does not fit
-// the workspace at once. Devices are said to be slow and to bind little memory, so that small problems come to it.
+// Attention in two situations: one workgroup would take too long over all keys, or the partial results of key splits exceed the workspace.
+// The devices report to be slow and to bind little memory, so that small problems reach both.
 #include <algorithm>
 #include <memory>
 
@@ -31,7 +31,7 @@ kernel_tests::LoweredPass lower(const Case& one, const Capabilities& device) {
   return kernel_tests::Lowered(trial.graph, trial.options.training, device).lower(Op::Attention);
 }
 
-// Whether ranges of queries take turns in each of the cases.
+// Whether ranges of queries run one after the other in each case.
 bool take_turns(const std::vector<Case>& cases, const Capabilities& device) {
   return std::all_of(cases.begin(), cases.end(),
                      [&](const Case& one) { return lower(one, device).dispatches.count > 2; });

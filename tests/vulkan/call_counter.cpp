@@ -1,4 +1,4 @@
-// The table of functions that heed gets from the test's host. Each function counts, then calls the driver.
+// The table of functions that the test's host gives to heed. Each function counts, then calls the driver.
 #include "vulkan/call_counter.hpp"
 
 #include <tuple>
@@ -21,7 +21,7 @@ uint64_t calls_to_failure = 0;
 VkResult failure = VK_SUCCESS;
 std::string failed_function;
 
-// True if this call of `name` is the one that shall fail.
+// True if this call of `name` shall fail.
 bool fails_now(const char* name) {
   if (calls_to_failure == 0 || --calls_to_failure != 0) return false;
   const PauseNews pause;
@@ -29,7 +29,7 @@ bool fails_now(const char* name) {
   return true;
 }
 
-// Handles that heed made through the table and has not destroyed, by type; and others that it destroyed.
+// Handles that heed created through the table and has not destroyed, by type; and handles of others that it destroyed.
 std::map<std::string, std::set<uint64_t>, std::less<>> live;
 std::string foreign;
 std::set<std::string> asked;
@@ -165,7 +165,7 @@ void VKAPI_CALL pretended_families(VkPhysicalDevice device, uint32_t* count, VkQ
   *count = real + 1;
 }
 
-// A driver's budget, as VK_EXT_memory_budget would tell it.
+// A driver's budget, as VK_EXT_memory_budget would report it.
 void VKAPI_CALL pretended_memory_2(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties2* memory) {
   real_memory_2(device, memory);
   for (auto* next = static_cast<VkBaseOutStructure*>(memory->pNext); next != nullptr; next = next->pNext) {

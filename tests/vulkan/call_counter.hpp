@@ -1,4 +1,4 @@
-// See host_vulkan.hpp; this is what it needs of the counting table.
+// The part of the counting table that host_vulkan.hpp needs.
 #pragma once
 
 #include <vulkan/vulkan_core.h>

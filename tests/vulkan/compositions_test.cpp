@@ -1,5 +1,5 @@
-// Compositions as a host runs them: recorded run after run into its command buffer, with inputs and outputs anywhere in
-// its memory, and with scratch that nobody has cleared.
+// Compositions as a host runs them: each run is recorded into the host's command buffer, with inputs and outputs anywhere in its memory,
+// and with scratch that is not cleared.
 
 #include "base/arith.hpp"
 #include "harness/setup.hpp"
@@ -10,10 +10,10 @@ namespace heed::test {
 namespace {
 
 constexpr int64_t kUsual = 20;
-constexpr int kGap = 0x5a;    // between inputs and outputs, where nobody writes
-constexpr int kStale = 0xff;  // NaN, in each type of floats
+constexpr int kGap = 0x5a;    // bytes between inputs and outputs, which nothing may write
+constexpr int kStale = 0xff;  // NaN in every floating-point type
 
-// The places of the tensors of all runs in one buffer of the host.
+// The offsets of the tensors of all runs in one host buffer.
 class Places {
  public:
   Places(HostVulkan& host, const ops::Trial& trial, uint64_t seed) : host_(host), random_(seed) {
@@ -36,7 +36,7 @@ class Places {
   ~Places() { host_.free(memory_); }
   Places(const Places&) = delete;
 
-  // The buffers of one run; `first` is the number of its first tensor.
+  // The buffers of one run. `first` is the index of its first tensor.
   std::span<const vulkan::Buffer> of(const ops::Run& run, size_t first) const {
     return std::span(places_).subspan(first, run.inputs.size() + run.expectations.size());
   }
@@ -60,7 +60,7 @@ class Places {
  private:
   void place(std::string_view name, size_t bytes) {
     const VkDeviceSize at = end_ + 4 * static_cast<VkDeviceSize>(random_.below(20));
-    // record wants ranges that end at a multiple of 4 bytes.
+    // record requires ranges that end at a multiple of 4 bytes.
     places_.push_back({name, VK_NULL_HANDLE, at, align_up<VkDeviceSize>(bytes, 4)});
     end_ = at + places_.back().bytes + 4;
   }
@@ -72,7 +72,7 @@ class Places {
   HostVulkan::Memory memory_;
 };
 
-// Commands after it see the results of all commands before it.
+// A barrier: later commands see the results of all earlier ones.
 void add_barrier(HostVulkan& host, VkCommandBuffer commands) {
   VkMemoryBarrier barrier = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_MEMORY_WRITE_BIT,
                              VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
@@ -80,7 +80,7 @@ void add_barrier(HostVulkan& host, VkCommandBuffer commands) {
                                &barrier, 0, nullptr, 0, nullptr);
 }
 
-// Returns what went wrong, or nothing. *supported is false if the device has no storage of the trial's type.
+// Returns what went wrong, or an empty string. *supported is false if the device has no storage of the trial's type.
 std::string record_all(HostVulkan& host, Device device, const ops::Trial& trial, uint64_t seed, ops::Tally* tally,
                        bool* supported) {
   Plan plan;

@@ -1,5 +1,5 @@
-// Every call of Vulkan that can fail fails once. Also cases that software drivers never show: memory of a discrete GPU,
-// memory that is not coherent, and missing barriers.
+// Each Vulkan call that can fail is made to fail once. Also covers situations that software drivers never have: memory of a discrete GPU,
+// non-coherent memory, and missing barriers.
 #include <heed/vulkan_frames.hpp>
 
 #include "vulkan/host_plan.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 const std::vector<int32_t> kIds = {4, 0, 2};
 
-// Everything that the host owns and lends: buffers for scratch, weights, inputs and outputs, and a pipeline cache.
+// The objects that the host owns and lends: buffers for scratch, weights, inputs and outputs, and a pipeline cache.
 struct Lent {
   explicit Lent(HostVulkan& owner) : host(owner) {
     memory = host.allocate(65536, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
@@ -33,8 +33,8 @@ struct Lent {
   VkPipelineCache cache = VK_NULL_HANDLE;
 };
 
-// All that heed does: weights in memory of heed's and of the host's; a plan with its own scratch that runs, and one
-// with the host's scratch that is recorded in two parts.
+// Uses all of heed: weights in heed's memory and in the host's; a plan with its own scratch that runs, and one with the host's scratch that
+// is recorded in two parts.
 Status whole_life(HostVulkan& host, const Lent& lent, bool timestamps, bool lend_cache, std::vector<float>* y) {
   const Tensors tensors = small_weights();
   const Graph g = small_graph();
@@ -82,8 +82,8 @@ std::vector<float> on_cpu() {
 
 }  // namespace
 
-// For every n the n-th call that can fail does, with each error that drivers give. Two errors mean too little memory, and take the same
-// ways out: the second of them hits each third call.
+// For every n the n-th call that can fail fails, with each error that drivers return. Two errors mean too little memory and take the same
+// paths, so that the second one is tried at every third call only.
 TEST_CASE("failures: whatever call fails, the failure is returned and nothing is left behind",
           "[vulkan][failure][slow]") {
   struct Row {
@@ -121,7 +121,7 @@ TEST_CASE("failures: whatever call fails, the failure is returned and nothing is
       ++failed[function];
       const std::string text = host->take_log();
       INFO(text);
-      // heed goes on without a name, may take another memory type, and repeats a wait that failed.
+      // heed continues without an object's name, may use another memory type, and repeats a failed wait.
       const bool waits = function == "WaitForFences" && row.error != VK_ERROR_DEVICE_LOST;
       const bool may_go_on = function == "SetDebugUtilsObjectNameEXT" || function == "AllocateMemory" || waits;
       if (!may_go_on || status != Status::Ok) {
@@ -145,7 +145,7 @@ TEST_CASE("failures: whatever call fails, the failure is returned and nothing is
       CHECK(failed["CreateBuffer"] >= 8);
       CHECK(failed["CreateComputePipelines"] >= 3);
     }
-    // The device that the host lent still serves.
+    // The device that the host lent still works.
     REQUIRE(whole_life(*host, lent, host->has_timestamps(), row.lend_cache, &y) == Status::Ok);
     CHECK(y == good);
   }

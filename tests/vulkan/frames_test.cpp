@@ -1,4 +1,4 @@
-// A run over several frames gives the same bits as in one go, whatever happens between the parts.
+// A run over several frames gives the same bits as a run in one piece, whatever happens between the parts.
 #include <heed/vulkan_frames.hpp>
 
 #include "harness/counting.hpp"
@@ -23,7 +23,7 @@ void spoil_output(const HostVulkan::Memory& memory, size_t count) {
   std::memset(memory.mapped + Layout().y, 0xff, count * sizeof(float));  // NaN
 }
 
-uint64_t news_within = 0;  // of record_some
+uint64_t news_within = 0;  // budget of record_some in milliseconds
 
 // Records one part into a command buffer.
 Status part(HostVulkan& host, const Plan& plan, const vulkan::RecordInfo& info, double budget, vulkan::Cursor* cursor,
@@ -109,7 +109,7 @@ TEST_CASE("record_some: parts in flight together, in one command buffer, or neve
   };
   spoil_output(memory, sample.y.size());
 
-  // Records three parts before the first is submitted, then the rest.
+  // Records three parts before it submits the first, then the rest.
   vulkan::Cursor cursor;
   std::vector<VkCommandBuffer> together;
   for (uint32_t i = 0; i < 4; ++i) {
@@ -129,7 +129,7 @@ TEST_CASE("record_some: parts in flight together, in one command buffer, or neve
   host->submit_and_wait(one);
   good();
 
-  // Every second part is thrown away with its command buffer. A copy of the cursor from before that part goes on.
+  // Every second part is discarded with its command buffer. Recording continues with a copy of the cursor from before that part.
   cursor = {};
   for (uint32_t frame = 0; !cursor.done(); ++frame) {
     REQUIRE(frame < 1000);
@@ -139,7 +139,7 @@ TEST_CASE("record_some: parts in flight together, in one command buffer, or neve
   }
   good();
 
-  // In some frames there is no part, and another plan of the device runs.
+  // Some frames have no part, and run another plan of the device.
   Graph g;
   g.output("y", g.softmax(g.softmax(g.input("x", {8, 16}))));
   Plan other = compiled(block.device, g);
@@ -194,7 +194,7 @@ TEST_CASE("record_some: what changes in the middle of a run is told, and nothing
     vulkan::Cursor copy = cursor;
     reset_calls();
     CHECK(vulkan::record_some(block.plan, commands, info, 1.0, &copy) == Status::InvalidArgument);
-    CHECK(calls_of_all() == calls("GetBufferMemoryRequirements"));  // asked since the size of y is not stated
+    CHECK(calls_of_all() == calls("GetBufferMemoryRequirements"));  // needed since y has no stated size
     CHECK(copy == cursor);
     const std::string log = host->take_log();
     INFO(log << " should hold " << text);
@@ -216,13 +216,13 @@ TEST_CASE("record_some: what changes in the middle of a run is told, and nothing
   CHECK(vulkan::record_some(block.plan, VK_NULL_HANDLE, given.info, 1.0, &cursor) == Status::InvalidArgument);
   host->take_log();
 
-  // After all these mistakes the run goes on.
+  // After all these mistakes the run continues.
   spoil_output(memory, sample.y.size());
   while (!cursor.done()) REQUIRE(part(*host, block.plan, given.info, 0, &cursor) == Status::Ok);
   CHECK(output(memory, sample.y.size()) == want);
   refuses(given.info, "the run is done");
 
-  // Calls that take the scratch away end the run.
+  // Calls that replace the scratch end the run.
   const auto begin = [&] {
     cursor = {};
     REQUIRE(part(*host, block.plan, given.info, 0, &cursor) == Status::Ok);
@@ -273,8 +273,8 @@ TEST_CASE("record_some: learns from the parts that the GPU has finished", "[vulk
     std::vector<PassTime> times;
     CHECK(share() == 0);
     REQUIRE(part(*host, block.plan, given.info, 0, &cursor) == Status::Ok);
-    CHECK(share() == 0);                                           // nobody has looked
-    CHECK(block.plan.timings(&times) == Status::InvalidArgument);  // not at its end
+    CHECK(share() == 0);                                           // nobody has read the timestamps
+    CHECK(block.plan.timings(&times) == Status::InvalidArgument);  // not at the run's end
     host->take_log();
     news_within = 0;
     REQUIRE(part(*host, block.plan, given.info, 0, &cursor) == Status::Ok);
@@ -294,13 +294,12 @@ TEST_CASE("record_some: learns from the parts that the GPU has finished", "[vulk
     REQUIRE(block.plan.timings(&again) == Status::Ok);
     for (size_t i = 0; i < times.size(); ++i) CHECK(again[i].milliseconds == times[i].milliseconds);
 
-    // From now on measured times decide. Their estimate of a run is what its passes took, but for the blending of
-    // times.
+    // From here on measured times decide. The estimate of a run is the measured time of its passes, apart from averaging.
     vulkan::Estimate all;
     REQUIRE(vulkan::estimate(block.plan, given.extent_list, {}, &all) == Status::Ok);
     CHECK(all.milliseconds > 0.4 * sum);
     CHECK(all.milliseconds < 2.5 * sum);
-    // The other slot learns for the same plan, and so does a run in one go.
+    // The other slot uses the same plan's measurements, and so does a run in one piece.
     cursor = {};
     for (uint32_t parts = 0; !cursor.done(); ++parts) {
       REQUIRE(parts < 100);
@@ -330,7 +329,7 @@ TEST_CASE("record_some: a pass is cut between its pieces, and faults arrive", "[
   const std::vector<float> b = pattern(kSize * kSize, 2), table = pattern(5 * kSize, 3);
   std::vector<int32_t> ids(3 * kSize);
   for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int32_t>(i * 7 % 5);
-  ids[11] = 5;  // outside
+  ids[11] = 5;  // outside of the buffer
   std::memcpy(memory.mapped + at_b, b.data(), b.size() * 4);
   std::memcpy(memory.mapped + at_table, table.data(), table.size() * 4);
   std::memcpy(memory.mapped + at_ids, ids.data(), ids.size() * 4);

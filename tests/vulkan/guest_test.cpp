@@ -1,5 +1,5 @@
-// Tests of what hosts need that hide their device from heed in part: an assumed feature, a queue that is shared, a pipeline cache of
-// heed's own, a device that goes first, and a helper that submits.
+// Hosts that show only part of their device to heed: an assumed feature, a shared queue, a pipeline cache of heed's own, a device that is
+// destroyed first, and a submitter.
 #include <heed/vulkan_submitter.hpp>
 
 #include "vulkan/host_plan.hpp"
@@ -15,12 +15,12 @@ Graph doubling_graph(DType dtype = DType::F32) {
   return g;
 }
 
-// A host's queue behind its lock, or behind a thread of its own that submits later.
+// A host's queue behind a lock, or behind a thread that submits later.
 struct SharedQueue {
   const vulkan::Functions* vk = nullptr;
   VkQueue queue = VK_NULL_HANDLE;
   int depth = 0, locks = 0, submits = 0;
-  bool later = false;  // `submit` keeps the work back
+  bool later = false;  // `submit` holds the work back
   VkCommandBuffer kept = VK_NULL_HANDLE;
   VkFence fence = VK_NULL_HANDLE;
 
@@ -58,7 +58,7 @@ void runs(Plan& plan) {
   CHECK(y == std::vector<float>(64, 3.0f));
 }
 
-// 64 ones at the start of a host's buffer, and where they go doubled.
+// 64 ones at the start of a host buffer, and the place for the doubled values.
 struct Ones {
   explicit Ones(HostVulkan& host) : memory(host.allocate(1024)) {
     const std::vector<float> x(64, 1.0f);
@@ -168,7 +168,7 @@ TEST_CASE("guest: handles that outlive the host's device make no call of Vulkan"
   State state;
   vulkan::Submitter submitter;
   StartedRun started;
-  // Without the layer, which misses the objects that the host's device takes along.
+  // Runs without the layer, which does not report the objects that are destroyed with the host's device.
   auto host = HostVulkan::create({.validation = false});
   if (host == nullptr) return;
   vulkan::HostDevice told = host->host_device();
@@ -190,7 +190,7 @@ TEST_CASE("guest: handles that outlive the host's device make no call of Vulkan"
   REQUIRE(plan.run(buffers, {}, {.state = state}) == Status::Ok);
   REQUIRE(plan.start(buffers, {}, {.state = state}, &started) == Status::Ok);
   Plan another = compiled(device, doubling_graph());
-  runs(another);  // on the same queue, so that the started run has ended, too
+  runs(another);  // on the same queue, so that the started run has ended as well
   REQUIRE(vulkan::device_gone(device) == Status::Ok);
   reset_calls();
   forget_objects();
@@ -273,7 +273,7 @@ TEST_CASE("submitter: outputs are there once a slot is done, and no more slots a
   while (submitter.poll(a) == Status::NotReady) {
   }
   CHECK(first.doubled());
-  // A slot whose result nobody asked for is free once it is done.
+  // A slot is free once it is done, even if nobody read its result.
   shared.later = false;
   for (int i = 0; i < 5; ++i) {
     Status status = Status::NotReady;
@@ -297,7 +297,7 @@ TEST_CASE("submitter: faults and wrong uses are told", "[vulkan][submitter]") {
   }
   host->refused(vulkan::Submitter::create(device, {.slots = 0}, &submitter), Status::InvalidArgument, "no slots");
   Plan plan = compiled(device, doubling_graph());
-  CHECK(submitter.submit(plan, {}, &slot) == Status::InvalidArgument);  // not created
+  CHECK(submitter.submit(plan, {}, &slot) == Status::InvalidArgument);  // was not created
   REQUIRE(vulkan::Submitter::create(device, kReadByHost, &submitter) == Status::Ok);
   CHECK(submitter.submit(plan, {}, &slot) == Status::MissingBuffer);
   CHECK(host->take_log() != "");
@@ -318,7 +318,7 @@ TEST_CASE("submitter: faults and wrong uses are told", "[vulkan][submitter]") {
   CHECK(submitter.wait(slot) == Status::IndexOutOfRange);
   CHECK(submitter.wait(slot) == Status::Ok);
   CHECK_THAT(host->take_log(), holds("an id is outside the table"));
-  // What is in flight is waited for by the destructor, and keeps its plan.
+  // The destructor waits for work in flight and keeps its plan until then.
   REQUIRE(submitter.submit(lookup, {.buffers = buffers}, &slot) == Status::Ok);
   host->refused(vulkan::Submitter::create(device, kReadByHost, &submitter), Status::InvalidArgument,
                 "has work in flight");

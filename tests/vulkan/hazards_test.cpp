@@ -1,4 +1,4 @@
-// The barrier policy alone, without a device.
+// The barrier policy, without a device.
 #include "vulkan/recording/hazards.hpp"
 
 #include "harness/catch.hpp"
@@ -53,7 +53,7 @@ TEST_CASE("hazards: a barrier settles everything before it", "[vulkan][hazards]"
   CHECK_FALSE(enter(tracker, {writes(1, 0, 64)}));
   CHECK_FALSE(enter(tracker, {writes(2, 0, 64)}));
   CHECK(enter(tracker, {reads(1, 0, 64), writes(3, 0, 64)}));
-  CHECK_FALSE(enter(tracker, {reads(2, 0, 64)}));  // was settled together with buffer 1
+  CHECK_FALSE(enter(tracker, {reads(2, 0, 64)}));  // the barrier for buffer 1 covered it
   CHECK(enter(tracker, {reads(3, 0, 64)}));        // written after that barrier
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("hazards: reset forgets what came before", "[vulkan][hazards]") {
 TEST_CASE("hazards: a full tracker asks for a barrier and misses nothing", "[vulkan][hazards]") {
   HazardTracker tracker;
   uint32_t barriers = 0;
-  // Ranges with gaps between them cannot be merged.
+  // The tracker cannot merge ranges with gaps between them.
   for (uint64_t i = 0; i < 2 * HazardTracker::kCapacity; ++i)
     barriers += enter(tracker, {writes(1, 16 * i, 16 * i + 4)});
   CHECK(barriers == 1);
@@ -88,7 +88,7 @@ TEST_CASE("hazards: a full tracker asks for a barrier and misses nothing", "[vul
 }
 
 TEST_CASE("hazards: against a list of all accesses since the last barrier", "[vulkan][hazards]") {
-  // A tracker without merging and without a capacity, as hazards are defined.
+  // A tracker without merging and without a capacity, by the definition of hazards.
   std::vector<Access> since;
   HazardTracker tracker;
   uint32_t state = 7, extra = 0;

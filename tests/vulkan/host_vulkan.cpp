@@ -24,7 +24,7 @@ struct Counters {
   uint64_t* allocations;
 };
 
-// malloc with room for the alignment and the size in front.
+// malloc with room for the alignment, and the size in front of the block.
 struct Prefix {
   void* base;
   size_t size;
@@ -105,13 +105,13 @@ bool HostVulkan::create_instance(const Options& options) {
   if (get == nullptr || load_global_functions(get, &vk_) != nullptr) return false;
   set_real_instance_proc(get);
   if (options.two_families) setenv("VK_ADD_LAYER_PATH", HEED_LAYER_FOLDER, 1);
-  // Layers in the order from the program to the driver.
+  // Layers, from the program to the driver.
   std::vector<const char*> layers;
   if (options.validation) layers.push_back("VK_LAYER_KHRONOS_validation");
   if (options.two_families) layers.push_back("VK_LAYER_HEED_two_families");
   for (const char* layer : layers) {
     INFO(layer);
-    REQUIRE(has_layer(vk_, layer));  // without it, half of what these tests say would be empty
+    REQUIRE(has_layer(vk_, layer));  // without the layer half of these tests would check nothing
   }
   std::vector<const char*> extensions = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME};
   vulkan::LayerSettings settings;
@@ -296,7 +296,7 @@ HostVulkan::Memory HostVulkan::allocate(VkDeviceSize bytes, VkBufferUsageFlags u
 }
 
 void HostVulkan::free(const Memory& given) {
-  const Memory memory = given;  // which may be in memory_
+  const Memory memory = given;  // may be in memory_
   std::erase_if(memory_, [&](const Memory& other) { return other.buffer == memory.buffer; });
   vk_.DestroyBuffer(device_, memory.buffer, nullptr);
   vk_.FreeMemory(device_, memory.memory, nullptr);
@@ -325,7 +325,7 @@ void HostVulkan::submit_and_wait(std::span<const VkCommandBuffer> commands) {
   REQUIRE(vk_.ResetFences(device_, 1, &fence_) == VK_SUCCESS);
   REQUIRE(vk_.QueueSubmit(queue_, 1, &info, fence_) == VK_SUCCESS);
   REQUIRE(vk_.WaitForFences(device_, 1, &fence_, VK_TRUE, 60'000'000'000ull) == VK_SUCCESS);
-  // A layer that checks accesses looks at what ran in a thread of its own, which must be done before anything is destroyed.
+  // A layer that checks accesses analyses finished work in its own thread, which must end before anything is destroyed.
   const auto wait = reinterpret_cast<PFN_vkQueueWaitIdle>(vk_.GetDeviceProcAddr(device_, "vkQueueWaitIdle"));
   REQUIRE((wait != nullptr && wait(queue_) == VK_SUCCESS));
 }

@@ -1,5 +1,4 @@
-// Absurd programs and damaged blobs on Vulkan devices. Plans are made without pipelines, so that no driver's compiler
-// takes time.
+// Absurd programs and damaged blobs on Vulkan devices. Plans create no pipelines, so that driver compilers take no time.
 
 #include "base/fnv.hpp"
 #include "graph/schedule/backend.hpp"
@@ -12,7 +11,7 @@
 namespace heed::test {
 namespace {
 
-// Changes, removes or inserts some bytes; half of the time with a right checksum at the end.
+// Changes, removes or inserts some bytes. Half of the time it corrects the checksum at the end.
 std::vector<std::byte> mutated(Random& r, std::vector<std::byte> blob, bool sealed) {
   for (int64_t edits = 1 + r.below(4); edits > 0 && !blob.empty(); --edits) {
     const auto at = blob.begin() + r.below(static_cast<int64_t>(blob.size()));

@@ -1,4 +1,4 @@
-// Tests when dot products of bytes are used, and what a product then becomes. No device is needed.
+// When heed uses dot products of bytes, and the resulting matmul kernels. Needs no device.
 #include "harness/catch.hpp"
 #include "kernels/lowered.hpp"
 #include "kernels/matmul/matmul.hpp"

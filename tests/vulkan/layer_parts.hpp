@@ -1,4 +1,4 @@
-// The Vulkan layers among the tests share these: how the loader tells a layer of the next one, and how it finds a layer's functions.
+// Helpers for the tests' Vulkan layers: how the loader passes the next layer, and how it finds a layer's functions.
 #pragma once
 
 #include <vulkan/vk_layer.h>
@@ -8,10 +8,10 @@
 
 namespace heed::layers {
 
-// The first word of an object, which the loader dispatches by.
+// The first word of an object, which is the key of the loader's dispatch.
 inline void* key_of(const void* dispatchable) { return *static_cast<void* const*>(dispatchable); }
 
-// The structure in a create call's chain by which the loader tells a layer of the next one.
+// The structure in a create call's chain by which the loader passes the next layer.
 template <class Info>
 Info* find_link(const void* chain, VkStructureType type, VkLayerFunction function = VK_LAYER_LINK_INFO) {
   for (auto* next = static_cast<const VkBaseInStructure*>(chain); next != nullptr; next = next->pNext) {

@@ -1,4 +1,4 @@
-// Tests when matrix units are used, and what a product then becomes. No device is needed.
+// When heed uses matrix units, and the resulting matmul kernels. Needs no device.
 #include "vulkan/probe/matrix_units.hpp"
 
 #include "harness/catch.hpp"
@@ -20,7 +20,7 @@ MatrixUnits units_of(std::vector<MatrixSize> sizes) {
   return units;
 }
 
-// Everything a host must have enabled, in the structures of Vulkan 1.2 and 1.3 or in those of the extensions.
+// Everything that a host must have enabled, in the structures of Vulkan 1.2 and 1.3 or in those of the extensions.
 struct HostFeatures {
   VkPhysicalDeviceFeatures2 features =
       structure<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
@@ -194,7 +194,7 @@ TEST_CASE("features: a chain says what it was made of and links no structure in 
   CHECK(read_features(storage.first()).storageBuffer16BitAccess);
   CHECK_FALSE(
       read_features(FeatureChain({.storageBuffer16BitAccess = true}, VK_FALSE).first()).storageBuffer16BitAccess);
-  // A structure says several features, of which only those asked for are set.
+  // A structure lists several features, of which only the requested ones are set.
   const Features model = read_features(FeatureChain({.vulkanMemoryModel = true}).first());
   CHECK(model.vulkanMemoryModel);
   CHECK_FALSE(model.vulkanMemoryModelDeviceScope);
@@ -236,7 +236,7 @@ TEST_CASE("matrix units: many rows of f32 by quantized weights take those for by
   const Row rows[] = {{.used = true},
                       {.used = true, .size = {8, 8, 8}, .weights = DType::Q6_K},
                       {.used = true, .size = {16, 16, 16}, .weights = DType::Q6_K},
-                      {.size = {16, 16, 32}, .weights = DType::Q6_K},  // of which 16 have a scale
+                      {.size = {16, 16, 32}, .weights = DType::Q6_K},  // 16 elements share a scale
                       {.size = {}},
                       {.rounds = false},
                       {.shuffle = false},
@@ -340,7 +340,7 @@ TEST_CASE("matrix units: a tuning chooses among kernels that an option adds by w
     const char *timed, *used;
     bool everywhere = false, emulates = true;
   };
-  const Row rows[] = {{"matmul_f32 64x64", "matmul_f32_matrix"},  // timed without them
+  const Row rows[] = {{"matmul_f32 64x64", "matmul_f32_matrix"},  // timed without matrix units
                       {"matmul_f32 64x64 rounded", "matmul_f32_matrix"},
                       {"matmul_f32 64x64 emulated", "matmul_f32 64x64"},
                       {"matmul_f32_matrix 32x64 emulated", "matmul_f32_matrix 32x64"},

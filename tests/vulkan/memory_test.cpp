@@ -49,7 +49,7 @@ TEST_CASE("scratch: several plans share one place in the host's buffer", "[vulka
   const HostVulkan::Memory scratch = host->allocate(bytes, needs[0].usage);
   CHECK((needs[0].memory_type_bits & types_of(*host, scratch.buffer)) == needs[0].memory_type_bits);
   CHECK(needs[0].memory_type_bits != 0);
-  // Memory before the range must stay as it is.
+  // Memory before the range must not change.
   std::memset(scratch.mapped, 0x5a, bytes);
 
   const HostVulkan::Memory io = host->allocate(65536);
@@ -65,10 +65,10 @@ TEST_CASE("scratch: several plans share one place in the host's buffer", "[vulka
   CHECK(plans[0].run({{"x", x[0]}, {"y", unused}}) == Status::MissingBuffer);
   host->take_log();
 
-  // A second bind leaves the first place.
+  // A second bind releases the first range.
   REQUIRE(vulkan::bind_scratch(plans[0], {scratch.buffer, 0}) == Status::Ok);
   for (const Plan& plan : plans) REQUIRE(vulkan::bind_scratch(plan, {scratch.buffer, at, bytes - at}) == Status::Ok);
-  // The plans take turns in one command buffer; heed's own barriers must keep them apart.
+  // The plans alternate in one command buffer; heed's own barriers must keep them apart.
   for (uint32_t turn = 0; turn < 4; ++turn)
     REQUIRE(vulkan::record(plans[turn % 2], commands, {.buffers = buffers[turn % 2], .slot = turn / 2}) == Status::Ok);
   host->end(commands);
@@ -119,9 +119,9 @@ TEST_CASE("scratch: mistakes are named, and the plan keeps what it had", "[vulka
   REQUIRE(vulkan::scratch_needs(without, &needs) == Status::Ok);
   CHECK(needs.bytes == 0);
   std::vector<float> x = {1, 2, 3, 4}, y(4);
-  CHECK(without.run({{"x", x}, {"y", y}}) == Status::Ok);  // needs none, so it misses none
+  CHECK(without.run({{"x", x}, {"y", y}}) == Status::Ok);  // a plan without scratch needs no binding
 
-  // Plans of the CPU device have scratch of their own.
+  // Plans of the CPU device have their own scratch.
   std::vector<float> a = pattern(9 * 33, 1), b(9 * 33), c(9 * 33);
   CHECK(on_cpu.run({{"x", a}, {"y", b}}) == Status::Ok);
   REQUIRE(vulkan::bind_scratch(plan, {memory.buffer, needs.alignment * 0}) == Status::Ok);
@@ -201,7 +201,7 @@ TEST_CASE("memory limit: a plan above it is refused with both numbers", "[vulkan
     CHECK(calls("AllocateMemory") == 0);
     CHECK_THAT(host->take_log(), holds("the plan needs " + std::to_string(needed) +
                                        " bytes of device memory; its limit is " + std::to_string(needed - 1)));
-    CHECK(plan.valid());  // the one before
+    CHECK(plan.valid());  // the previous one
   }
   REQUIRE(cpu.compile(g, {}, &plan) == Status::Ok);
   const uint64_t needed = plan.scratch_bytes();
@@ -225,7 +225,7 @@ TEST_CASE("memory budget: read only where enabled, and kept to", "[vulkan][memor
     CHECK(budget_queries() == 0);
     plan = {};
   }
-  // The counting table pretends to be a driver with the extension.
+  // The counting table imitates a driver with the extension.
   const char* const extensions[] = {"VK_KHR_something_else", VK_EXT_MEMORY_BUDGET_EXTENSION_NAME};
   vulkan::HostDevice with = host->host_device();
   with.enabled_extensions = extensions;

@@ -1,4 +1,4 @@
-// Labels and names that a capture shows, and what heed tells when the device is lost.
+// Labels and names in captures, and heed's messages when the device is lost.
 
 #include "vulkan/host_plan.hpp"
 #include "vulkan/probe/instance.hpp"
@@ -91,7 +91,7 @@ TEST_CASE("observe: the last finished pass of a recording is known", "[vulkan][o
   CHECK(vulkan::last_completed(without, 0, &last) == Status::Unsupported);
   (void)host->take_log();
 
-  // The log tells it, too, when run loses the device.
+  // The log names the pass also when run loses the device.
   sabotage({.lose = "softmax_f32", .fills = 2});
   const std::vector<float> x = pattern(4 * 64, 1);
   std::vector<float> y(x.size());

@@ -1,4 +1,4 @@
-// The times that a plan expects of passes.
+// The times that a plan expects for its passes.
 #include "vulkan/recording/pass_times.hpp"
 
 #include "harness/catch.hpp"
@@ -30,11 +30,11 @@ TEST_CASE("pass times: measured ones scale with the work and follow changes", "[
   CHECK(times.measured(0));
   CHECK(near(times.of(0, 1e6, 1), 0.5));
   CHECK(near(times.of(0, 4e6, 1), 2.0));
-  times.learn(0, 2e6, 2.0);  // as much as 1.0 for 1e6
+  times.learn(0, 2e6, 2.0);  // time 1.0 for 1e6 operations
   CHECK(near(times.of(0, 1e6, 1), 0.75));
   for (int i = 0; i < 20; ++i) times.learn(0, 1e6, 3.0);
   CHECK(near(times.of(0, 1e6, 1), 3.0));
-  times.learn(0, 1e6, 0x1p64 * 1e-6);  // a counter that went back
+  times.learn(0, 1e6, 0x1p64 * 1e-6);  // the counter went backwards
   CHECK(near(times.of(0, 1e6, 1), 3.0));
   times.learn(0, 0, 0);  // no work within one tick
   CHECK(times.measured(0));

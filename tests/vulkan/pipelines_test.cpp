@@ -1,4 +1,4 @@
-// Pipelines are made by compile, by the host's threads, or in the background.
+// Pipelines are created by compile, by the host's threads, or in the background.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -10,7 +10,7 @@ using namespace heed::test;
 
 namespace {
 
-// `counted`: the device goes through the table of counters, which only one thread may use.
+// With `counted` the device uses the table of counters, which only one thread may use.
 Block block_with(HostVulkan& host, PipelineCreation pipelines, bool counted) {
   vulkan::HostDevice given = host.host_device();
   if (!counted) {
@@ -94,8 +94,7 @@ TEST_CASE("pipelines: made in the background, or by a run that cannot wait", "[v
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   CHECK(background.plan.ready());
   CHECK(run_differs(background) == "");
-  Block dropped =
-      block_with(*host, PipelineCreation::Background, false);  // a plan that goes while its thread is at work
+  Block dropped = block_with(*host, PipelineCreation::Background, false);  // destroys a plan while its thread works
   dropped.plan = {};
   Block deferred = block_with(*host, PipelineCreation::Deferred, false);
   CHECK(run_differs(deferred) == "");
@@ -106,7 +105,7 @@ TEST_CASE("pipelines: one that cannot be made is told, and can be tried again", 
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   Block block = block_with(*host, PipelineCreation::Deferred, true);
-  for (const uint64_t call : {1, 2}) {  // the shader module, the pipeline
+  for (const uint64_t call : {1, 2}) {  // allocations for the shader module and the pipeline
     inject_failure(call, VK_ERROR_OUT_OF_DEVICE_MEMORY);
     host->refused(block.plan.prepare(0), Status::OutOfDeviceMemory, "VK_ERROR_OUT_OF_DEVICE_MEMORY");
     CHECK_FALSE(block.plan.pipelines()[0].ready);

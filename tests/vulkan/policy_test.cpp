@@ -1,5 +1,4 @@
-// The other decisions of the Vulkan layer that need no device: cutting dispatches, memory types, names, the
-// pipeline cache's blob.
+// Decisions of the Vulkan layer that need no device: splitting dispatches, memory types, names, the pipeline cache's blob.
 
 #include "harness/catch.hpp"
 #include "vulkan/calls/names.hpp"

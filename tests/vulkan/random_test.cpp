@@ -1,13 +1,12 @@
-// Every kernel variant of the Vulkan devices on graphs drawn at random, against the references in double. Each run
-// takes the kernel that heed chooses, then, forced, each other variant that could do it. Further graphs are drawn, and
-// run where a device has listed one of their variants but not run it, until each variant has run on each device.
+// Every kernel variant of the Vulkan devices on random graphs, against references in double. Each run uses the kernel that heed chooses,
+// then, forced, each other variant that supports it. Further graphs are drawn until each variant that a device lists has run there.
 //
-//   HEED_RANDOM_CASES=N   how many cases at least; a case is one size of one graph by one variant on one device
+//   HEED_RANDOM_CASES=N   the least number of cases; a case is one size of one graph by one variant on one device
 //                         0: only one for each variant, in graphs that give every operation every storage type
-//   HEED_RANDOM_SEED=N    draws others
-//   HEED_RANDOM_CASE=N    only this one, on all variants; failures name it
+//   HEED_RANDOM_SEED=N    draws other graphs
+//   HEED_RANDOM_CASE=N    runs only this case, on all variants; failures name it
 //
-// Prints how many cases each variant had, of all devices.
+// Prints how many cases each variant had on all devices.
 #include "ops/random.hpp"
 
 #include "harness/catch.hpp"
@@ -18,14 +17,14 @@
 namespace heed::ops {
 namespace {
 
-// Cases that the tests always run, and the most graphs that are drawn for variants which these leave out.
+// The number of graphs that always run, and the most graphs that are drawn for variants which these do not use.
 constexpr int64_t kCases = 600, kGraphsMore = 1000;
 
 using interpreter::capabilities_of;
 using test::number_from;
 using Names = std::set<std::string>;
 
-// The kernels of a trial's runs on a device with these capabilities, found without running them.
+// The kernels that a device with these capabilities uses for a trial's runs, found without running them.
 class Lowered {
  public:
   Lowered(const Trial& trial, const Capabilities& device) : trial_(trial), device_(device) {
@@ -40,14 +39,14 @@ class Lowered {
 
   bool supported() const { return supported_; }
 
-  // The variants of every kernel that a run may ask for.
+  // The variants of every kernel that a run may use.
   Names variants() const {
     Names names;
     for (const KernelList& list : kernels_)
       for (uint32_t i = 0; i < list.count; ++i) names.insert(variant_name(list.uses[i].key));
     return names;
   }
-  // The variants that a tuning may choose. Second dispatches are not among them: they come with the kernels that split.
+  // The variants that tuning may choose. These do not include second dispatches, which come with the kernels that split.
   Names choices() const {
     Names names;
     for (const KernelList& list : kernels_)
@@ -90,13 +89,13 @@ class Lowered {
   bool supported_ = true;
 };
 
-// Capabilities of a device whose plans list every kernel that could run a pass, not only the ones that they keep.
+// Capabilities of a device whose plans list every kernel that could run a pass, not only the chosen ones.
 Capabilities listing_all(Capabilities device) {
   device.tuning = std::make_shared<Tuning>(Tuning{{}, true});
   return device;
 }
 
-// Makes a device choose this variant wherever that can run.
+// Makes a device choose this variant wherever it is supported.
 class Forced {
  public:
   Forced(Capabilities& device, const std::string& variant) : device_(device) {
@@ -111,7 +110,7 @@ class Forced {
   Capabilities& device_;
 };
 
-// A trial and the device that it is tried on.
+// A trial and its device.
 struct Place {
   RandomGraph graph;
   int64_t number;
@@ -124,7 +123,7 @@ class Cases {
  public:
   int64_t count() const { return count_; }
 
-  // All runs of this graph, or one.
+  // Runs all sizes of this graph, or one.
   void run(int64_t number, int64_t only_run) {
     on_each_device(number, [&](const Place& at) {
       const Lowered lowered(at.trial, at.capabilities);
@@ -139,7 +138,7 @@ class Cases {
       for (const std::string& variant : all.choices()) {
         const Forced forced(at.capabilities, variant);
         const std::vector<Names> used = Lowered(at.trial, at.capabilities).used();
-        std::vector<bool> fresh = wanted;  // but those that had it anyway
+        std::vector<bool> fresh = wanted;  // except those that ran anyway
         for (size_t i = 0; i < used.size(); ++i)
           fresh[i] = wanted[i] && used[i].contains(variant) && used[i] != usual[i];
         check(at, variant, fresh, used);
@@ -147,8 +146,7 @@ class Cases {
     });
   }
 
-  // Does one run of this graph for each variant that a device has listed but not run; with `and_list` this graph's plan
-  // adds to what is listed.
+  // Runs one size of this graph for each variant that a device has listed but not run. With `and_list` this graph's plan adds to the list.
   void run_missing(int64_t number, bool and_list = false) {
     on_each_device(number, [&](const Place& at) {
       const Lowered lowered(at.trial, at.capabilities);
@@ -176,7 +174,7 @@ class Cases {
     std::fflush(stdout);
   }
 
-  // Variants that some plan of a device listed and no run has taken.
+  // Variants that some plan of a device listed and no run has used.
   Names missing() const {
     Names names;
     for (const auto& [device, counts] : counts_)
@@ -202,7 +200,7 @@ class Cases {
     return found != counts.end() && found->second == 0;
   }
 
-  // Does the first run with a variant that is missing.
+  // Runs the first size that uses a missing variant.
   void check_missing(const Place& at, const std::string& variant, const std::vector<Names>& used) {
     const auto first = std::find_if(used.begin(), used.end(), [&](const Names& names) {
       return std::any_of(names.begin(), names.end(),
@@ -232,7 +230,7 @@ class Cases {
   const uint64_t seed_ = random_seed();
   int64_t count_ = 0;
   Tally tally_;
-  std::map<std::string, std::map<std::string, int>> counts_;  // by device and variant
+  std::map<std::string, std::map<std::string, int>> counts_;  // counts by device and variant
 };
 
 bool has_vulkan() {

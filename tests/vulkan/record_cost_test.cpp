@@ -1,4 +1,4 @@
-// Measures what recording costs on the host's thread. Hidden: heed_tests "[record-cost]"
+// Measures the host's time of recording. Hidden: heed_tests "[record-cost]"
 #include <chrono>
 #include <heed/decoder.hpp>
 #include <heed/vulkan_frames.hpp>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr VkDeviceSize kOutput = 65536;
 
-// A plan on a host without the validation layer, so that the layer's work is not measured, with one input and one output.
+// A plan with one input and one output, on a host without the validation layer, whose work would be measured too.
 struct Recorded {
   Recorded(HostVulkan& host, const Graph& g, const char* input, const char* output,
            const CompileOptions& options = {}) {
@@ -34,8 +34,7 @@ struct Recorded {
     buffers[1] = {output, memory.buffer, kOutput};
   }
 
-  // The median, least and most microseconds of 200 recordings. `number` is an extent or position that takes the values 1 to
-  // `most` in turn.
+  // The median, least and most microseconds of 200 recordings. The extent or position `number` takes the values 1 to `most` in turn.
   std::string measure(HostVulkan& host, const char* number, int64_t most, double* median) const {
     std::vector<double> took;
     for (int round = 0; round < 200; ++round) {
@@ -75,7 +74,7 @@ Graph small_encoder() {
   return g;
 }
 
-// One token of a decoder of SmolLM2-135M's depth. What recording costs does not depend on the width, here a fourth.
+// One token of a decoder as deep as SmolLM2-135M. Its width is a fourth, since the time of recording does not depend on the width.
 Graph token() {
   const DecoderConfig config = {
       .layers = 30, .width = 144, .heads = 9, .kv_heads = 3, .hidden = 384, .vocabulary = 1000};
@@ -116,7 +115,7 @@ TEST_CASE("record: microseconds for a decoder's token on the CPU", "[.record-cos
   host->free(decoder.memory);
 }
 
-// How well parts keep to their budget once the passes have been measured.
+// How closely parts keep to their budget once the passes have been measured.
 TEST_CASE("record_some: milliseconds of parts against their budget", "[.record-cost]") {
   const auto host = HostVulkan::create({.validation = false});
   if (host == nullptr || !host->has_timestamps()) return;

@@ -12,7 +12,7 @@ TEST_CASE("record: 1,000 times with varying extents, allocating and submitting n
   if (host == nullptr) return;
   reset_calls();
   Block block = make_block(*host, {.record_slots = 2});
-  CHECK(calls("CreateComputePipelines") > 0);  // the counting table is in use
+  CHECK(calls("CreateComputePipelines") > 0);  // the counting table is active
   CHECK(calls("AllocateMemory") > 0);
   CHECK(host->host_allocations() > 0);
 
@@ -45,7 +45,7 @@ TEST_CASE("record: 1,000 times with varying extents, allocating and submitting n
   record_calls = calls_that_record_must_not_make(&names);
   INFO(names);
   CHECK(record_calls == 0);
-  CHECK(calls("GetBufferMemoryRequirements") == 1000);  // y alone has VK_WHOLE_SIZE
+  CHECK(calls("GetBufferMemoryRequirements") == 1000);  // only y has VK_WHOLE_SIZE
   CHECK(record_news == 0);
   CHECK(host->host_allocations() == allocations);
   CHECK(calls("CmdDispatch") >= 1000 * block.plan.passes().size());
@@ -62,7 +62,7 @@ TEST_CASE("record: the first names weights that nobody uses, and allocates nothi
   const Sample sample = make_sample(cpu_plan, 1, 2, 3);
   const HostVulkan::Memory memory = host->allocate(Layout::kBytes);
   const SampleInfo given(memory, Layout(), sample);
-  for (const LogLevel minimum : {LogLevel::Warning, LogLevel::Error}) {  // messages that are kept take memory
+  for (const LogLevel minimum : {LogLevel::Warning, LogLevel::Error}) {  // stored messages allocate memory
     vulkan::HostDevice host_device = host->host_device();
     host_device.log.minimum = minimum;
     Device device = adopted(host_device);
@@ -85,8 +85,8 @@ TEST_CASE("record: two threads, each with its slot and its command buffer", "[vu
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   vulkan::HostDevice host_device = host->host_device();
-  host_device.get_instance_proc_addr = host->vk().GetInstanceProcAddr;  // the counters are of one thread
-  // The plan has timestamps, too: each recording takes in the times of earlier ones.
+  host_device.get_instance_proc_addr = host->vk().GetInstanceProcAddr;  // the counters allow one thread
+  // The plan has timestamps, too: each recording reads the times of earlier ones.
   Block block = make_block(host_device, {.timestamps = host->has_timestamps(), .record_slots = 2});
 
   struct Worker {
@@ -160,8 +160,8 @@ TEST_CASE("record: barriers only where a hazard exists", "[vulkan][record]") {
   const VkCommandBuffer commands = host->begin();
   reset_calls();
   REQUIRE(vulkan::record(plan, commands, {.buffers = buffers}) == Status::Ok);
-  // There is a barrier at the start, one after the two products, which do not depend on each other, and one before
-  // softmax. concat may write one output by two dispatches, which the tracker keeps apart.
+  // There is a barrier at the start, one after the two matmuls, which are independent, and one before softmax. concat writes one output by
+  // two dispatches, which the tracker keeps apart.
   CHECK(calls("CmdPipelineBarrier") >= 3);
   CHECK(calls("CmdPipelineBarrier") <= 4);
   CHECK(calls("CmdDispatch") >= 4);
@@ -221,7 +221,7 @@ TEST_CASE("record: mistakes are named with both values, and leave the command bu
                 "record: this plan is of the CPU device");
   CHECK(calls_of_all() == 0);
   CHECK(attempt({good[0], good[1], good[2]}) == Status::Ok);
-  CHECK(attempt({good[0], good[1], {"y", b, 10656}}, largest, 1) == Status::Ok);  // right behind x, as a cache grows
+  CHECK(attempt({good[0], good[1], {"y", b, 10656}}, largest, 1) == Status::Ok);  // after x, as when a cache grows
   CHECK(host->take_log() == "");
   host->end(commands);
 }
@@ -230,7 +230,7 @@ TEST_CASE("record: a buffer that cannot hold its tensor is refused without a sta
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   Block block = make_block(*host);
-  // x and y take 10,656 bytes each at most, and 24 * 4 for one token of one row.
+  // x and y need at most 10,656 bytes each, and 24 * 4 for one token of one row.
   const HostVulkan::Memory good = host->allocate(Layout::kBytes), small = host->allocate(64);
   VkMemoryRequirements required = {};
   host->vk().GetBufferMemoryRequirements(host->device(), small.buffer, &required);
@@ -250,7 +250,7 @@ TEST_CASE("record: a buffer that cannot hold its tensor is refused without a sta
   CHECK_THAT(host->take_log(), holds("'x' needs 10656 bytes; its VkBuffer has " + at_most(required.size)));
   CHECK(attempt({x, padding, {"y", small.buffer}}) == Status::BufferTooSmall);
   CHECK_THAT(host->take_log(), holds("'y' needs 10656 bytes; its VkBuffer has " + at_most(required.size)));
-  // The offset counts, and may lie behind the end.
+  // The offset counts, and may be past the end.
   CHECK(attempt({x, padding, {"y", good.buffer, Layout::kBytes - 4096}}) == Status::BufferTooSmall);
   CHECK_THAT(host->take_log(), holds("'y' needs 10656 bytes; its VkBuffer has at most "));
   host->refused(attempt({x, padding, {"y", good.buffer, 64 * Layout::kBytes}}), Status::BufferTooSmall, at_most(0));
@@ -260,7 +260,7 @@ TEST_CASE("record: a buffer that cannot hold its tensor is refused without a sta
   CHECK(attempt({x, padding, y}) == Status::Ok);
   CHECK(calls("GetBufferMemoryRequirements") == 1);
   host->end(commands);
-  // Runs of heed's own buffers ask nothing.
+  // Runs of heed's own buffers make no queries.
   const Sample sample = make_sample(block.cpu_plan, 2, 9, 5);
   CHECK(run_differs(block.plan, sample) == "");
   reset_calls();
@@ -340,7 +340,7 @@ TEST_CASE("record: timestamps per pass on request", "[vulkan][record]") {
   }
   Block block = make_block(*host, {.timestamps = true, .record_slots = 2});
   std::vector<PassTime> times;
-  CHECK(block.plan.timings(&times) == Status::InvalidArgument);  // nothing ran yet
+  CHECK(block.plan.timings(&times) == Status::InvalidArgument);  // nothing has run yet
   const Sample sample = make_sample(block.cpu_plan, 2, 31, 1);
   CHECK(run_differs(block.plan, sample) == "");
   REQUIRE(block.plan.timings(&times) == Status::Ok);

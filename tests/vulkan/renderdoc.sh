@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Captures a run with RenderDoc and looks for heed's labels and names in the capture. Prints lines "ok ..." and "FAIL ...".
 #   renderdoc.sh HEED_TESTS FOLDER     under tests/drivers/with.sh, with a Vulkan driver
-# Exit code 3: there is no renderdoccmd (Debian package renderdoc).
+# Exit code 3: renderdoccmd (Debian package renderdoc) is missing.
 set -uo pipefail
 tests=${1:?usage: renderdoc.sh HEED_TESTS FOLDER}
 folder=${2:?usage: renderdoc.sh HEED_TESTS FOLDER}

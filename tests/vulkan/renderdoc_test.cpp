@@ -1,4 +1,4 @@
-// Makes a RenderDoc capture, when started under RenderDoc: see renderdoc.sh, which looks into it.
+// Makes a RenderDoc capture when started under RenderDoc. renderdoc.sh reads the capture.
 
 #include "vulkan/host_plan.hpp"
 
@@ -10,7 +10,7 @@ using namespace heed::test;
 
 namespace {
 
-// The part of RenderDoc's table of functions, version 1.1.2, that is used here, by position.
+// The used part of RenderDoc's function table, version 1.1.2, by position.
 struct RenderDoc {
   void* functions[32];
   void set_path(const char* path) const { reinterpret_cast<void (*)(const char*)>(functions[11])(path); }
@@ -26,7 +26,7 @@ TEST_CASE("renderdoc: a run of a small graph is captured", "[.renderdoc]") {
   REQUIRE(path != nullptr);
   Device device = open_device({.select = "0", .log = stderr_log(), .self_test = false});
   REQUIRE(device.info().kind != DeviceKind::Cpu);
-  // RenderDoc's layer has loaded the library.
+  // RenderDoc's layer has loaded the library already.
   void* library = dlopen("librenderdoc.so", RTLD_NOW | RTLD_NOLOAD);
   REQUIRE(library != nullptr);
   const auto get = reinterpret_cast<int (*)(int, RenderDoc**)>(dlsym(library, "RENDERDOC_GetAPI"));

@@ -1,5 +1,5 @@
-// CompileOptions::round_rows and emulate_f32 on Vulkan devices: products by quantized weights, and what plans say of them.
-// tests/cpu/rounded_rows_test.cpp has the CPU's way.
+// CompileOptions::round_rows and emulate_f32 on Vulkan devices: matmul by quantized weights, and the reasons that plans state.
+// tests/cpu/rounded_rows_test.cpp tests the CPU.
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
 #include "interpreter/device.hpp"
@@ -16,8 +16,8 @@ std::vector<TestDevice> vulkan_devices() {
   return devices;
 }
 
-// A device that rounds many rows which this type multiplies has this in the reason for its kernel; null: it rounds none. Of Q6_K a
-// fragment must lie within 16 elements, which have a scale of their own.
+// The part of a kernel's reason that shows whether a device rounds many rows for this type; null: it rounds none. For Q6_K a fragment must
+// be within the 16 elements that share a scale.
 const char* rounding_of(const TestDevice& on, DType type) {
   const Capabilities& device = *interpreter::capabilities_of(on.device);
   if (device.byte_matrix.m != 0 && device.byte_matrix.k <= (type == DType::Q6_K ? 16 : 32) && device.subgroup_shuffle)
@@ -26,7 +26,7 @@ const char* rounding_of(const TestDevice& on, DType type) {
   return device.integer_dots ? kToBytes : nullptr;
 }
 
-// Calls check(devices, types) for the types that the same devices round so.
+// Calls check(devices, types) for groups of types that the same devices round alike.
 template <class Check>
 void check_rounding(const char* how, const Check& check) {
   static_assert(kQuantized[0] == DType::Q6_K);
@@ -72,7 +72,7 @@ TEST_CASE(
     "[ops][quantized][matrix][dots]") {
   constexpr int64_t kRows = 40;
   for (const TestDevice& on : vulkan_devices()) {
-    if (on.word.starts_with("drawn")) continue;  // may have matrix units, and no room for a tile
+    if (on.word.starts_with("drawn")) continue;  // may have matrix units, but no room for a tile
     const char* const rounding = rounding_of(on, DType::Q4_1);
     INFO(on.word);
     Trial trial(DType::F32);
@@ -88,7 +88,7 @@ TEST_CASE(
     for (const bool rounds : {false, true}) {
       Plan plan;
       REQUIRE(opened.compile(trial.graph, weights, &plan, {.round_rows = rounds}) == Status::Ok);
-      if (!on.interpreted)  // whose plans do not tell
+      if (!on.interpreted)  // its plans do not state it
         for (const char* how : {kToF16, kToBytes})
           CHECK((plan.passes()[0].why.find(how) != std::string::npos) == (rounds && rounding == how));
       results[rounds].resize(kRows * kRows);

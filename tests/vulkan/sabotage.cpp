@@ -50,7 +50,7 @@ void VKAPI_CALL bind_pipeline(VkCommandBuffer commands, VkPipelineBindPoint poin
   realCmdBindPipeline(commands, point, pipeline);
 }
 
-// False if the dispatch shall not take place.
+// False if the dispatch shall be skipped.
 bool dispatches() {
   const auto is = [](const std::string& prefix) { return !prefix.empty() && bound.starts_with(prefix); };
   hanging |= is(plan.hang);
@@ -72,7 +72,7 @@ void VKAPI_CALL fill_buffer(VkCommandBuffer commands, VkBuffer buffer, VkDeviceS
   if (data != 1 || fills++ < plan.fills) realCmdFillBuffer(commands, buffer, offset, size, data);
 }
 
-// Waits until the work has really ended, so that objects may be destroyed, whatever it then returns.
+// Waits until the work has really ended, whatever it then returns, so that objects may be destroyed.
 VkResult VKAPI_CALL wait(VkDevice device, uint32_t count, const VkFence* fences, VkBool32 all, uint64_t timeout) {
   const VkResult result = realWaitForFences(device, count, fences, all, timeout);
   if (losing) {

@@ -1,9 +1,8 @@
-// A driver with faults: a table of functions that does what the real one does, except for the kernels that are named.
-// heed names pipelines after kernels, by which these are known here.
+// A driver with faults: a function table that forwards to the real driver, except for the named kernels. heed names pipelines after
+// kernels, by which the table knows them.
 //
-// Used in two ways: as the vkGetInstanceProcAddr that a host hands to heed, and as a Vulkan loader of its own
-// (the module heed_sabotage, to be named in HEED_VULKAN_LOADER), which takes what to do from
-// HEED_SABOTAGE_HANG and HEED_SABOTAGE_WRONG when a device is made.
+// It is used in two ways: as the vkGetInstanceProcAddr that a host gives to heed, and as a Vulkan loader (the module heed_sabotage, for
+// HEED_VULKAN_LOADER), which reads HEED_SABOTAGE_HANG and HEED_SABOTAGE_WRONG when a device is created.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -13,7 +12,7 @@
 
 namespace heed::test {
 
-// Keeps the real function, and returns the one that stands in for it; null if there is none.
+// Saves the real function, and returns its replacement; null if there is none.
 template <class F>
 PFN_vkVoidFunction replace(PFN_vkVoidFunction real, F* kept, F ours) {
   if (real == nullptr) return nullptr;
@@ -21,12 +20,12 @@ PFN_vkVoidFunction replace(PFN_vkVoidFunction real, F* kept, F ours) {
   return reinterpret_cast<PFN_vkVoidFunction>(ours);
 }
 
-// Kernels are named by the beginnings of their names, so that variants are meant, too.
+// Kernels are named by prefixes, which include their variants.
 struct Sabotage {
   std::string wrong = {};       // dispatches of this kernel do nothing
   std::string hang = {};        // the wait for work with this kernel times out, once
-  std::string lose = {};        // the wait for work with this kernel says that the device is lost
-  uint32_t fills = UINT32_MAX;  // only so many fills with 1 take place: a GPU that stops there
+  std::string lose = {};        // the wait for work with this kernel reports a lost device
+  uint32_t fills = UINT32_MAX;  // executes only so many fills with 1, like a GPU that stops there
 };
 void sabotage(const Sabotage& what);
 // Names of labels begun in command buffers since the last call.

@@ -1,5 +1,5 @@
-// A text that grows on the device: many steps recorded into one command buffer, or each spread over frames, with no word to
-// the host between.
+// Text generated on the device: many steps recorded into one command buffer, or each step spread over frames, without the host reading any
+// token in between.
 #include <heed/vulkan_frames.hpp>
 
 #include "harness/catch.hpp"
@@ -95,7 +95,7 @@ TEST_CASE("sample: steps in one command buffer, and each over several frames", "
     REQUIRE(writer.plan.run({}, {extents[i]}, {.seed = 21, .state = writer.state}) == Status::Ok);
   CHECK(writer.text() == at_once);
 
-  // The CPU's logits differ in their last bits, which seldom changes a token.
+  // The CPU's logits differ in their last bits, which rarely changes a token.
   Writer on_cpu(open_cpu(), tensors);
   on_cpu.start(7);
   for (uint32_t i = 0; i < kSteps; ++i)

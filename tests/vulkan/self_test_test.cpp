@@ -1,4 +1,4 @@
-// The self-test, on healthy devices and on devices whose driver is sabotaged.
+// The self-test, on correct devices and on devices with a sabotaged driver.
 
 #include <functional>
 #include <set>
@@ -29,7 +29,7 @@ const KernelTest& test_of(const SelfTestReport& report, const std::string& kerne
   return *found;
 }
 
-// The kernel or a variant of it passed.
+// Whether the kernel or a variant of it passed.
 bool passed_as(const SelfTestReport& report, const std::string& kernel) {
   return std::any_of(report.kernels.begin(), report.kernels.end(), [&](const KernelTest& test) {
     return test.kernel.starts_with(kernel) && test.verdict == SelfTestVerdict::Passed;
@@ -50,8 +50,8 @@ bool has_one_of(const std::string& name, Prefixes prefixes) {
 
 using Names = std::set<std::string>;
 
-// Whether every kernel whose name begins with `prefix` has this verdict or was not used, and no other one has it; of those of
-// `among`, where there are any.
+// Whether every kernel whose name begins with `prefix` has this verdict or was not used, and no other kernel has it. A non-empty `among`
+// limits the check to its kernels.
 bool only(const SelfTestReport& report, SelfTestVerdict verdict, const std::string& prefix, const Names& among = {}) {
   size_t found = 0;
   for (const KernelTest& test : report.kernels) {
@@ -70,9 +70,9 @@ std::string kernels_of(const Plan& plan) {
   return names;
 }
 
-// Products of bytes need Vulkan 1.3 or matrix units, which HostVulkan has not.
+// Matmul of bytes needs Vulkan 1.3 or matrix units, which HostVulkan lacks.
 bool multiplies_bytes(const std::string& kernel) { return kernel.ends_with("_dot") || kernel.ends_with("_bytes"); }
-// Takes all kernels out of use but these, since each takes a software driver's compiler a while. Gives the names of these.
+// Disables all kernels but these, since software drivers compile slowly. Returns the names of these.
 Names keep_kernels(Device& device, const std::function<bool(const std::string&)>& is_kept) {
   std::vector<std::string> others;
   Names kept;
@@ -88,7 +88,7 @@ Names keep_kernels(Device& device, Prefixes prefixes) {
   return keep_kernels(device, [&](const std::string& name) { return has_one_of(name, prefixes); });
 }
 
-// The same without those of f16 and quantized weights and of reproducible plans.
+// The same, without kernels of f16, of quantized weights and of reproducible plans.
 Names keep_plain_kernels(Device& device, Prefixes prefixes) {
   return keep_kernels(device, [&](const std::string& name) { return has_one_of(name, prefixes) && is_plain(name); });
 }
@@ -125,7 +125,7 @@ TEST_CASE("self-test: a healthy device passes, and every kernel was tested", "[v
     if (needs_f16 && !host->has_f16()) CHECK(test.verdict == SelfTestVerdict::Unused);
     if (needs_f16 && !host->has_f16()) continue;
     CHECK_FALSE(is_bad(test.verdict));
-    // Every device uses the kernel or a variant of it.
+    // Whether every device uses the kernel or a variant of it.
     const bool is_variant = test.kernel.ends_with("_subgroup") || test.kernel.ends_with("_matrix");
     const bool optional = is_variant || multiplies_bytes(test.kernel);
     CHECK((optional || passed_as(report, test.kernel)));
@@ -155,13 +155,13 @@ TEST_CASE("self-test: the kernels that stand in for variants are right, too", "[
       variants.push_back(name);
   REQUIRE_FALSE(variants.empty());
   device.impl()->disable_kernels(variants);
-  // Kernels that have no variant are tested on a device with its variants.
+  // A kernel with variants is tested on a device that uses them.
   const auto stands_in = [&](const std::string& name) {
     return std::any_of(variants.begin(), variants.end(),
                        [&](const std::string& variant) { return variant.starts_with(name + "_"); });
   };
   keep_kernels(device, [&](const std::string& name) {
-    // Elementwise passes make what others read.
+    // Other passes read the results of elementwise passes.
     return stands_in(name) || (name.starts_with("elementwise") && is_plain(name));
   });
   SelfTestReport report = tested(device);
@@ -195,7 +195,7 @@ TEST_CASE("self-test: a kernel that computes wrongly is found and not used again
   CHECK(passed_as(report, "softmax_f32"));
   CHECK_THAT(host->take_log(), holds("attention_f32 wrong"));
 
-  // The verdict holds at once and at the next start.
+  // The verdict takes effect at once and at the next start.
   for (const bool restarted : {false, true}) {
     if (restarted) {
       vulkan::HostDevice with_results = spoiled;
@@ -207,7 +207,7 @@ TEST_CASE("self-test: a kernel that computes wrongly is found and not used again
     CHECK_THAT(kernels_of(plan), !holds("attention_f32"));
     CHECK(difference(run_attention(plan).data(), want) == "");
   }
-  // A second test does not forget what the first one found.
+  // A second test keeps the findings of the first.
   report = tested(device);
   CHECK(only(report, SelfTestVerdict::Failed, "attention_f32", kept));
   (void)host->take_log();
@@ -220,7 +220,7 @@ TEST_CASE("self-test: a kernel that writes nothing finds no results of an earlie
   const Tensor x = g.input("x", {3, 8}), first = g.softmax(x, {});
   g.output("y", g.layernorm(g.add(first, x), {}, {}, 1e-5f));
   const std::vector<float> values = pattern(3 * 8, 1);
-  for (const char* wrong : {"softmax_f32", "layernorm_f32"}) {  // its results lie in scratch, and are the output
+  for (const char* wrong : {"softmax_f32", "layernorm_f32"}) {  // its results are in scratch, and are the output
     INFO(wrong);
     Device device = adopted(sabotaged(*host, {}));
     Plan plan = compiled(device, g);
@@ -228,7 +228,7 @@ TEST_CASE("self-test: a kernel that writes nothing finds no results of an earlie
     REQUIRE(plan.run({{"x", values}, {"y", right}}) == Status::Ok);
     sabotage({.wrong = wrong});
     REQUIRE(plan.run({{"x", values}, {"y", y}}) == Status::Ok);
-    CHECK(y == right);  // which is why the self-test spoils them
+    CHECK(y == right);  // and so the self-test overwrites scratch with them
     plan.impl()->spoil_before_runs();
     REQUIRE(plan.run({{"x", values}, {"y", y}}) == Status::Ok);
     CHECK(std::all_of(y.begin(), y.end(), [](float value) { return std::isnan(value); }));
@@ -350,7 +350,7 @@ TEST_CASE("self-test: a wrong kernel takes no other out of use", "[vulkan][self_
     DType type;
     int64_t queries, keys;
   };
-  // Every kernel splits 8,200 keys. Without splits the same kernel runs, which on some devices is the one for few queries.
+  // Every kernel splits 8,200 keys. Without splits the same kernel runs, which on some devices is the kernel for few queries.
   const Row rows[] = {{"attention_combine_f32", {"attention_f32 ", "attention_f32_vector "}, DType::F32, 1, 8200},
                       {"attention_f16_matrix", {"attention_f16 "}, DType::F16, 40, 40}};
   for (const Row& row : rows) {
@@ -386,7 +386,7 @@ TEST_CASE("self-test: open goes on to the next device if one cannot run attentio
     const KernelTest tests[] = {{kernel, verdict, 1, 0, ""}};
     return write_self_test(key, tests);
   };
-  // The fused kernel has a substitute; the matrix product has none.
+  // The fused kernel has a replacement; matmul has none.
   std::vector<std::byte> blob = blob_of("attention_f32", SelfTestVerdict::TimedOut);
   CHECK(Device::open({.select = word, .log = messages.log(), .self_test_results = blob}, &other) == Status::Ok);
   const KernelTest both[] = {{"layernorm_f32", SelfTestVerdict::Wrong, 0, 2, ""},

@@ -1,4 +1,4 @@
-// Steps of a speech recognizer that the host records into its frames.
+// Steps of a speech recognizer, recorded by the host into its frames.
 #include <heed/speech_frames.hpp>
 #include <limits>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kWhole = std::numeric_limits<double>::infinity();
 
-// A game: its frames, and its memory for what steps are given.
+// A game, with its frames and the memory for its steps.
 class Game {
  public:
   Game(HostVulkan& host, const SpeechRecognizer& model)
@@ -34,7 +34,7 @@ class Game {
     return status;
   }
 
-  // Lets all streams come to their ends. Gives the number of frames.
+  // Runs until all streams have ended. Returns the number of frames.
   size_t play(std::span<SpeechStream> all, std::vector<std::vector<std::vector<int32_t>>>* ids, double budget) {
     for (size_t frames = 0;; ++frames) {
       vulkan::SpeechPart part;
@@ -54,7 +54,7 @@ class Game {
     }
   }
 
-  std::vector<SpeechWord> words;  // of all streams that came to their ends
+  std::vector<SpeechWord> words;  // results of all streams that ended
 
  private:
   SpeechRecognizer model_;
@@ -73,7 +73,7 @@ TEST_CASE("speech is heard by steps that a host records into its frames", "[vulk
   Game game(*host, model);
   vulkan::SpeechPart part;
   REQUIRE(game.frame(kWhole, game.memory(), &part) == Status::Ok);
-  CHECK_FALSE(part.recorded);  // nobody listens
+  CHECK_FALSE(part.recorded);  // no stream is active
   size_t whole = 0;
   for (const double budget : {kWhole, 0.0}) {
     SpeechStream streams[2];
@@ -105,7 +105,7 @@ TEST_CASE("speech is heard by steps that a host records into its frames", "[vulk
   small.range.bytes -= 4;
   messages.refused(game.frame(kWhole, small, &part), Status::BufferTooSmall, "are needed");
   messages.refused(game.frame(kWhole, {}, &part), Status::InvalidArgument, "no memory");
-  // A stream that is cancelled leaves its step, which goes on; another one begins behind it.
+  // A cancelled stream leaves its step, which continues. Another stream begins after the step.
   REQUIRE(game.frame(0.0, game.memory(), &part) == Status::Ok);
   CHECK((part.recorded && !part.complete));
   stream.cancel();
@@ -122,7 +122,7 @@ TEST_CASE("speech is heard by steps that a host records into its frames", "[vulk
   game.play({&other, 1}, &ids, kWhole);
   CHECK(ids[0] == tiny.lists("times"));
   CHECK(game.words.empty());
-  // Words are those that the CPU finds.
+  // The words equal the CPU's.
   SpeechOptions options = without_doubts(true);
   options.words = true;
   SpeechText want;

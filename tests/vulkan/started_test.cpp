@@ -1,4 +1,4 @@
-// Runs that go on while the host's thread is free, on Vulkan devices.
+// Started runs on Vulkan devices, while the host's thread is free.
 #include <optional>
 #include <thread>
 
@@ -75,7 +75,7 @@ TEST_CASE("started: what a run under way keeps for itself", "[vulkan][started][s
   const VkCommandBuffer commands = host->begin();
   refuses(vulkan::record(plan, commands, {.buffers = buffers, .slot = 0, .state = state}),
           "record: slot 0 is in use by a run");
-  // Another slot is free, and what is recorded comes after the run on the same queue.
+  // Another slot is free. Work recorded there executes after the run, on the same queue.
   std::fill_n(reinterpret_cast<float*>(memory.mapped), 16, 10.0f);
   CHECK(vulkan::record(plan, commands, {.buffers = buffers, .slot = 1, .state = state}) == Status::Ok);
   host->end(commands);
@@ -84,7 +84,7 @@ TEST_CASE("started: what a run under way keeps for itself", "[vulkan][started][s
   CHECK(y == filled(2));
   CHECK(std::memcmp(memory.mapped + 1024, filled(12).data(), 64) == 0);
 
-  // The host lets its handles go while a run needs them.
+  // The host destroys its handles while a run still uses them.
   REQUIRE(plan.start({{"x", x}, {"y", y}}, {}, {.state = state}, &started) == Status::Ok);
   plan = other = Plan();
   state = State();
@@ -188,7 +188,7 @@ TEST_CASE("started: whatever call fails, the failure is returned and nothing is 
     for (const bool asks : {false, true}) {
       std::string function = "none yet";
       uint32_t waits = 0;
-      Device device;  // whose pipelines serve all plans, unless it was lost
+      Device device;  // its pipelines serve all plans, unless it was lost
       for (uint64_t call = 1; !function.empty(); ++call) {
         REQUIRE(call < 200);
         if (call == 1 || error == VK_ERROR_DEVICE_LOST) device = host->adopt();
@@ -198,7 +198,7 @@ TEST_CASE("started: whatever call fails, the failure is returned and nothing is 
         StartedRun started;
         inject_failure(call, error);
         Status status = plan.start({{"x", x}, {"y", y}}, {}, {.state = state}, &started);
-        // A few times only: how often one may ask before the end depends on the machine, and each time is a call.
+        // Polls only a few times: how often it would have to poll depends on the machine, and each poll is a counted call.
         for (int i = 0; status == Status::Ok && asks && i < 3 && !started.done(); ++i) {
         }
         if (status == Status::Ok) status = started.wait();
@@ -206,7 +206,7 @@ TEST_CASE("started: whatever call fails, the failure is returned and nothing is 
         inject_failure(0, VK_SUCCESS);
         INFO("call " << call << ", " << function << (asks ? ", asked for" : ""));
         waits += function == "WaitForFences";
-        // heed goes on without a name, may take another memory type, and repeats a wait that failed.
+        // heed continues without an object's name, may use another memory type, and repeats a failed wait.
         const bool may_go_on = function == "SetDebugUtilsObjectNameEXT" || function == "AllocateMemory" ||
                                (function == "WaitForFences" && error != VK_ERROR_DEVICE_LOST);
         if (!may_go_on || status != Status::Ok) CHECK(status == (function.empty() ? Status::Ok : expected));

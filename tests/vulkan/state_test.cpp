@@ -1,4 +1,4 @@
-// States recorded into a host's command buffers, in the host's memory, over several frames, and with calls that fail.
+// States recorded into a host's command buffers, in the host's memory, over several frames, and with failing calls.
 #include <cstring>
 #include <heed/vulkan_frames.hpp>
 #include <limits>
@@ -17,7 +17,7 @@ namespace {
 constexpr VkBufferUsageFlags kStateMemory =
     VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
-// y = sum += x; with a log, the sums are kept row by row, and y is the mean of the first rows.
+// y = sum += x. With a log, the sums are also stored row by row, and y is the mean of the first rows.
 Graph counter(bool logs) {
   Graph g;
   const Tensor x = g.input("x", {1, 16});
@@ -79,7 +79,7 @@ struct Plans {
   }
 };
 
-// Recordings of two plans and three States, one of which lies in the host's memory, in one command buffer.
+// Recordings of two plans and three States, one of them in the host's memory, in one command buffer.
 void record_many(Plans& plans, Recordings& r, const State (&states)[3], VkCommandBuffer commands) {
   const State& a = states[0];
   const State& b = states[1];
@@ -140,7 +140,7 @@ TEST_CASE("state: two plans and three States in one command buffer", "[vulkan][s
     check_many(r);
     CHECK(host->take_validation() == "");
 
-    // Without barriers the layer says where they are missing.
+    // Without barriers the layer reports where they are missing.
     for (State state : states) REQUIRE(state.reset() == Status::Ok);
     pretend({.no_barriers = true});
     commands = host->begin();
@@ -150,7 +150,7 @@ TEST_CASE("state: two plans and three States in one command buffer", "[vulkan][s
     const std::string text = host->take_validation();
     CHECK(has_message(text, "SYNC-HAZARD-READ-AFTER-WRITE"));
 
-    // A host's memory that another State takes over.
+    // Another State reuses a range of the host's memory.
     State same;
     REQUIRE(vulkan::make_state(plans.logs, {memory.buffer, at}, &same) == Status::Ok);
     for (State state : states) REQUIRE(state.reset() == Status::Ok);
@@ -204,7 +204,7 @@ TEST_CASE("state: mistakes of a host are named, and nothing is written", "[vulka
   REQUIRE(vulkan::make_state(plans.logs, {r.memory.buffer, 256}, &within) == Status::Ok);
   host->refused(vulkan::record_copy(beside, within, commands), Status::InvalidArgument, "overlap");
   host->refused(within.copy(beside), Status::InvalidArgument, "overlap");
-  CHECK(in_io.copy(beside) == Status::Ok);  // one place
+  CHECK(in_io.copy(beside) == Status::Ok);  // one place for a State
   host->refused(vulkan::make_state(plans.logs, {}, &none), Status::InvalidArgument, "the VkBuffer is null");
   host->refused(vulkan::make_state(plans.logs, {r.memory.buffer, 4}, &none), Status::InvalidArgument,
                 "offset 4 is no multiple of");
@@ -288,7 +288,7 @@ TEST_CASE("state: a run over several frames, and what may not come between", "[v
     vulkan::Cursor other;
     REQUIRE(part(plans.plain, 1, 1, a, -1, &other) == Status::Ok);
   });
-  vulkan::Cursor cursor;  // another State is no matter
+  vulkan::Cursor cursor;  // another State does not matter
   REQUIRE(part(plans.logs, 0, 1, a, 0, &cursor) == Status::Ok);
   REQUIRE(plans.plain.run({{"x", x}, {"y", y}}, {}, {.state = b}) == Status::Ok);
   REQUIRE(b.save(&blob) == Status::Ok);
@@ -385,7 +385,7 @@ TEST_CASE("state: whatever call fails, the failure is returned and nothing is le
         inject_failure(0, VK_SUCCESS);
       }
       INFO("call " << call << ", " << function);
-      // heed goes on without a name, may take another memory type, and repeats a wait that failed.
+      // heed continues without an object's name, may use another memory type, and repeats a failed wait.
       const bool may_go_on = function == "SetDebugUtilsObjectNameEXT" || function == "AllocateMemory" ||
                              (function == "WaitForFences" && error != VK_ERROR_DEVICE_LOST);
       if (!may_go_on || status != Status::Ok) CHECK(status == (function.empty() ? Status::Ok : expected));

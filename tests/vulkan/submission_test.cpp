@@ -1,4 +1,4 @@
-// Tests what waits for the GPU may return, and what may be destroyed then, on a driver made of a few functions.
+// What waits for the GPU may return, and what may be destroyed afterwards, on a driver that consists of a few functions.
 #include "vulkan/context/submission.hpp"
 
 #include "harness/catch.hpp"
@@ -9,9 +9,9 @@ using namespace heed::vulkan;
 namespace {
 
 using Results = std::vector<VkResult>;
-constexpr uint32_t kLimitMs = 60'000;  // longer than what a reset is given
+constexpr uint32_t kLimitMs = 60'000;  // longer than the time for a reset
 
-// The results of waits for the work, then of waits for a reset. The last of each is repeated forever.
+// The results of waits for the work, then of waits for a reset. The last result of each repeats.
 Results for_work, for_reset;
 size_t work_waits = 0, reset_waits = 0, destroyed = 0;
 
@@ -103,7 +103,7 @@ TEST_CASE("submission: a device that one wait found hung stays so, and the next 
   CHECK(reset_waits == 1);
   for_reset = {VK_SUCCESS};
   CHECK(third.wait() == Status::Ok);
-  CHECK(context.hung);  // the first still uses what it was given
+  CHECK(context.hung);  // the first one still uses its arguments
 }
 
 TEST_CASE("submission: to ask whether it has ended does not wait, except beyond its limit", "[vulkan][failure]") {

@@ -1,4 +1,4 @@
-// Steps of a language model that the host records into its frames.
+// Steps of a language model, recorded by the host into its frames.
 #include <heed/text_frames.hpp>
 #include <limits>
 #include <optional>
@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kSaid = "The dragon sleeps in the north, they say.";
 constexpr double kWhole = std::numeric_limits<double>::infinity();
 
-// A game: its frames, and its memory for what steps are given.
+// A game, with its frames and the memory for its steps.
 class Game {
  public:
   Game(HostVulkan& host, const TextGenerator& model)
@@ -21,7 +21,7 @@ class Game {
 
   vulkan::TextMemory memory() const { return {{memory_.buffer, 0, vulkan::text_memory_bytes(model_)}, memory_.mapped}; }
 
-  // Records a part into a frame and waits for it, as a game's fence does some frames later.
+  // Records a part into a frame and waits for it. A game's fence would do so some frames later.
   Status frame(double budget, vulkan::TextPart* part) {
     const VkCommandBuffer commands = host_.begin();
     const Status status = vulkan::record_step(model_, commands, memory(), budget, part);
@@ -35,7 +35,7 @@ class Game {
     return status;
   }
 
-  // Lets all answers come to their ends. Gives the number of frames.
+  // Runs until all answers have ended. Returns the number of frames.
   size_t play(std::vector<TextConversation>& all, std::vector<Told>* told, double budget) {
     size_t frames = 0;
     for (;; ++frames) {
@@ -121,7 +121,7 @@ TEST_CASE("what comes between the parts of a recorded step", "[vulkan][talk]") {
   std::vector<Told> told(4);
   vulkan::TextPart part;
   TextPiece piece;
-  CHECK(game.frame(kWhole, &part) == Status::Ok);  // nobody answers
+  CHECK(game.frame(kWhole, &part) == Status::Ok);  // no conversation is answering
   CHECK_FALSE(part.recorded);
   refused(vulkan::finish_step(model), Status::InvalidArgument, "no complete step");
   for (uint32_t i = 0; i < 4; ++i) {
@@ -139,7 +139,7 @@ TEST_CASE("what comes between the parts of a recorded step", "[vulkan][talk]") {
   CHECK(vulkan::text_memory_bytes({}) == 0);
   host->end(commands);
 
-  // All have read, and a step of all four begins.
+  // All prompts are read, and a step of all four begins.
   while (std::ranges::any_of(told, [](const Told& each) { return each.tokens.empty(); })) {
     REQUIRE(game.frame(kWhole, &part) == Status::Ok);
     REQUIRE(part.complete);
@@ -153,7 +153,7 @@ TEST_CASE("what comes between the parts of a recorded step", "[vulkan][talk]") {
   refused(all[0].step(&piece), Status::InvalidArgument, "recorded into frames");
   TextConversation twin;
   refused(all[0].fork(&twin), Status::InvalidArgument, "finish_step");
-  REQUIRE(all[0].poll(&piece) == Status::Ok);  // has nothing to give, and begins nothing
+  REQUIRE(all[0].poll(&piece) == Status::Ok);  // has no result, and begins nothing
   CHECK_FALSE(piece.done);
   all[1].cancel();
   CHECK(all[1].end() == TextEnd::Cancelled);
@@ -172,7 +172,7 @@ TEST_CASE("what comes between the parts of a recorded step", "[vulkan][talk]") {
   game.play(all, &told, kWhole);
   CHECK(told[4] == told[0]);
 
-  // Conversations 0 and 3 say what they say alone, and so does 1, but for the draw that was lost.
+  // Conversations 0 and 3 give the same text as alone. So does 1, apart from the lost sample.
   const TextGenerator one = tiny_speaker(device);
   for (const uint32_t i : {0, 3}) {
     TextConversation conversation = prompted(one, drawn(i, 30), kSaid);

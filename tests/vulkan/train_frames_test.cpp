@@ -1,4 +1,4 @@
-// A training step that is sliced over frames leaves the same bits as a whole one, and one that is given up on the way harms nothing.
+// A training step spread over frames leaves the same bits as a step in one piece, and a cancelled step does no harm.
 #include <heed/vulkan_frames.hpp>
 
 #include "harness/setup.hpp"
@@ -20,7 +20,7 @@ class Sliced {
   }
   ~Sliced() { host_.free(memory_); }
 
-  // Records and runs up to `most` parts of a step; gives whether it is done.
+  // Records and runs up to `most` parts of a step. Returns whether it is done.
   bool parts(int64_t step, double budget, int64_t most) {
     give(step);
     const vulkan::Buffer buffers[] = {{"ids", memory_.buffer, kIds, kNext - kIds},
@@ -90,8 +90,8 @@ TEST_CASE("a training step over several frames leaves the same bits", "[vulkan][
   CHECK(sliced.bits() == want);
 }
 
-// Without OptimizerOptions::accumulate, weights and moments are written by the last passes alone: the one that finds the norm, and one
-// for each group. Gradients that a step has left are overwritten by the next one.
+// Without OptimizerOptions::accumulate, only the last passes write weights and moments: the pass that computes the norm, and one for each
+// group. The next step overwrites gradients that a cancelled step has left.
 TEST_CASE("a training step that is given up between frames harms nothing", "[vulkan][frames][train]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
@@ -103,19 +103,19 @@ TEST_CASE("a training step that is given up between frames harms nothing", "[vul
   sliced.restore();
   REQUIRE_FALSE(sliced.parts(1, 0.0, 1));
   const int64_t all = 1 + int64_t{sliced.dispatches_left};
-  uint32_t last = 0;  // dispatches of the passes that write weights, moments and the count of steps
+  uint32_t last = 0;  // dispatches that write weights, moments and the step count
   const std::vector<PassInfo> passes = sliced.plan.passes();
   for (const PassInfo& pass : passes)
     if (pass.op == "update" || pass.op == "gradient_norm") last += pass.dispatches;
   REQUIRE(last > 0);
   for (const int64_t parts : {int64_t{1}, all / 3, all / 2, all - last}) {
     INFO(parts << " of " << all << " dispatches");
-    REQUIRE_FALSE(sliced.parts(7, 0.0, parts));  // another step, which nobody finishes
+    REQUIRE_FALSE(sliced.parts(7, 0.0, parts));  // another step, which is never finished
     REQUIRE(sliced.parts(1, kInfinity, kWholeStep));
     CHECK(sliced.bits() == want);
     sliced.restore();
   }
-  // One that is given up later has changed some of the weights. A copy of the State from before it undoes that.
+  // A step that is cancelled later has changed some of the weights. A copy of the State from before it restores them.
   REQUIRE_FALSE(sliced.parts(7, 0.0, all - 1));
   REQUIRE(sliced.parts(1, kInfinity, kWholeStep));
   CHECK(sliced.bits() != want);

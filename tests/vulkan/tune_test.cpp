@@ -1,4 +1,4 @@
-// Tuning on real drivers: its choices are used, kept, and given to another start.
+// Tuning on real drivers: its choices are used, stored, and passed to another start.
 
 #include <set>
 #include <tuple>
@@ -12,7 +12,7 @@
 namespace heed::ops {
 namespace {
 
-// The reason that a plan of this attention gives for its kernel, if a tuning chose `variant`.
+// The reason that a plan of this attention states for its kernel after a tuning chose `variant`.
 std::string why_of_attention(Device& device, const TunedAttention& a, const std::string& variant) {
   Tuning tuning;
   choose(&tuning, variant, attention_class(a.queries, a.keys, a.heads, a.head_size));
@@ -64,7 +64,7 @@ TEST_CASE("tune: times products and attention, and its blob serves another start
     const TunedAttention& attention = report.attentions[0];
     INFO(attention.usual << " " << attention.fastest);
     CHECK((attention.usual_ms > 0 && attention.fastest_ms <= attention.usual_ms));
-    CHECK(attention.variants > 1);  // all that can do it, and agree
+    CHECK(attention.variants > 1);  // all variants that support it, with equal results
     CHECK(take_messages().empty());
     CHECK(why_of_attention(fresh, attention, "") != "");
     CHECK((why_of_attention(fresh, attention, attention.usual).find("measured: ") == 0));
@@ -74,8 +74,8 @@ TEST_CASE("tune: times products and attention, and its blob serves another start
     CHECK(use_tuning(device, damaged) == Status::InvalidFile);
     CHECK(use_tuning(device, write_tuning(1, {})) == Status::Unsupported);
     CHECK(use_tuning(device, {}) == Status::InvalidFile);
-    CHECK(take_messages().size() == 3);                                                         // a line for each
-    CHECK(use_tuning(device, write_tuning(device.impl()->self_test_key(), {})) == Status::Ok);  // forgets it
+    CHECK(take_messages().size() == 3);  // a line for each choice
+    CHECK(use_tuning(device, write_tuning(device.impl()->self_test_key(), {})) == Status::Ok);  // resets the choice
     CHECK(tune(device, {.time_limit_ms = 0}, &report) == Status::InvalidArgument);
     (void)take_messages();
   }

@@ -1,18 +1,18 @@
-# Somebody of the village: a body, a HeedSpeaker, and a bubble that shows what is said, word by word. A word that is clicked shows what
-# the character looked at when it said it.
+# A villager: a body, a HeedSpeaker, and a bubble that shows the answer word by word. Clicking a word shows the words that the character
+# attended to when it said that word.
 extends Node3D
 
 const Scenery := preload("res://demo/scenery.gd")
 
 var title := ""
 var color := Color.WHITE
-var speaker: Node  # a HeedSpeaker, or what has its methods and signals
+var speaker: Node  # a HeedSpeaker, or a node with its methods and signals
 var is_open := false
 var has_failed := false
 var bubble := PanelContainer.new()
-var above := Vector3(0, 2.1, 0)  # where the bubble points to
-var shift := Vector2.ZERO  # of the bubble, in pixels
-var shown_seconds := 20.0  # how long an answer stays
+var above := Vector3(0, 2.1, 0)  # the point in the world that the bubble points to
+var shift := Vector2.ZERO  # size of the bubble, in pixels
+var shown_seconds := 20.0  # seconds that an answer stays
 var _words := RichTextLabel.new()
 var _asked := ""
 var _picked := -1
@@ -68,7 +68,7 @@ func ask(text: String) -> bool:
 	_show("[i]…[/i]")
 	return true
 
-# Asks what the character looked at when it said this word of its last answer.
+# Asks which words the character attended to when it said this word of its last answer.
 func pick(word: int) -> void:
 	if speaker.look(word) == OK:
 		_picked = word
@@ -87,7 +87,7 @@ func _on_failed(why: String) -> void:
 
 func _on_looked(words: PackedStringArray, weights: PackedFloat32Array) -> void:
 	_hides_at = INF
-	# The bubble marks what was looked at most; a word that is there twice counts once.
+	# The bubble marks the words with the largest weights; a word that occurs twice counts once.
 	_looked = {}
 	for i in words.size():
 		var word := _bare(words[i])
@@ -98,7 +98,7 @@ func _on_looked(words: PackedStringArray, weights: PackedFloat32Array) -> void:
 static func _bare(word: String) -> String:
 	return word.to_lower().lstrip("\"'(").rstrip(".,;:!?\"')")
 
-# The words that are picked up most, beside the one that was picked.
+# The words with the largest weights, except the picked one.
 func looked_at_most(count: int) -> Array:
 	var known := _looked.keys()
 	known.sort_custom(func(a: String, b: String) -> bool: return _looked[a] > _looked[b])

@@ -1,5 +1,5 @@
-# A crowd that crosses a square. Each of its agents is steered by policy.onnx, which policy/policy.py trained in PyTorch and exported: the
-# network sees all agents at once, and gives the velocity that each wants. options.gd has the command line.
+# A crowd that crosses a square. policy.onnx steers each agent; policy/policy.py trained it in PyTorch and exported it. The network sees all
+# agents at once, and returns the velocity that each wants. options.gd has the command line.
 extends Node3D
 
 const Options := preload("res://demo/options.gd")
@@ -47,7 +47,7 @@ func _ready() -> void:
 	if options.png != "" or options.bench > 0.0:
 		_show()
 
-# On a circle, each with its goal on the other side. The way of all leads through the middle.
+# Agents start on a circle with goals on the opposite side, so that all paths lead through the middle.
 func _make_crowd(count: int) -> void:
 	var radius := maxf(8.0, 2.7 * RADIUS * count / TAU)
 	for i in count:
@@ -114,7 +114,7 @@ func _tell() -> void:
 	_told.text = "%d agents, each steered by policy.onnx (%d KB), trained in PyTorch\n%s: %s\nbudget of a frame: %s" % [
 		places.size(), _kilobytes, device.describe(), _cost, "%.1f ms" % options.budget if options.budget > 0.0 else "none"]
 
-# --- What there is to see
+# --- Scenery
 
 func _make_scene() -> void:
 	var radius := places[0].length()
@@ -163,7 +163,7 @@ func _ground(radius: float) -> void:
 	ground.material_override = Scenery.material(Color(0.15, 0.16, 0.20))
 	ground.position.y = -0.11
 	add_child(ground)
-	for i in goals.size():  # a ring where each wants to go
+	for i in goals.size():  # a ring at each agent's goal
 		var ring := MeshInstance3D.new()
 		ring.mesh = TorusMesh.new()
 		ring.mesh.inner_radius = 0.30
@@ -174,7 +174,7 @@ func _ground(radius: float) -> void:
 		ring.position = Vector3(goals[i].x, 0.0, goals[i].y)
 		add_child(ring)
 
-# A body with a nose, so that one sees where it looks.
+# A body with a nose, which shows the direction.
 func _body() -> Mesh:
 	var material := StandardMaterial3D.new()
 	material.vertex_color_use_as_albedo = true

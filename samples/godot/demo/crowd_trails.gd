@@ -1,4 +1,4 @@
-# Where everybody walked in the last seconds: short flat pieces that fade.
+# Trails of the last seconds: short flat pieces that fade.
 extends MultiMeshInstance3D
 
 const EVERY := 0.12  # seconds between two pieces

@@ -1,8 +1,7 @@
-# Hears the player while a key is down: the microphone plays on a bus of its own, which nobody hears, and a HeedListener takes what the
-# bus captures.
+# Hears the player while a key is down: the microphone plays on a separate, muted bus, and a HeedListener reads what the bus captures.
 extends Node
 
-signal speaking(text: String)  # what is being said may be this; "": nothing yet
+signal speaking(text: String)  # provisional text of the present utterance; "": none yet
 signal said(text: String)
 
 const KEY := KEY_TAB
@@ -10,7 +9,7 @@ const Recording := preload("res://demo/recording.gd")
 
 var listener := HeedListener.new()
 var _words := PackedStringArray()
-var _waits := false  # for the text of what was said
+var _waits := false  # receives the final text
 
 func _init() -> void:
 	listener.listening = false
@@ -24,7 +23,7 @@ func open(device: HeedDevice, model: String, budget: float) -> bool:
 	listener.budget_msec = budget
 	return listener.open(device, model) == OK
 
-# When the player speaks for the first time.
+# Starts the microphone when the player speaks for the first time.
 func _open_microphone() -> void:
 	var bus := AudioServer.bus_count
 	AudioServer.add_bus(bus)
@@ -49,7 +48,7 @@ func end() -> void:
 	listener.listening = false
 	_waits = true
 
-# As if the player had said what is in the file.
+# Feeds the file as if the player had said it.
 func hear(path: String) -> bool:
 	var recording := Recording.new(path)
 	if recording.rate == 0:

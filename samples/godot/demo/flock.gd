@@ -1,12 +1,12 @@
-# Birds that steer by heed's attention. On a GPU, attention reads and writes buffers of Godot's RenderingDevice, a compute shader of
-# Godot's moves the birds and writes the MultiMesh's own buffer, and nothing comes back to the CPU. Without one, the same layer
-# runs on arrays, with fewer birds.
+# Birds that steer by heed's attention. On a GPU, attention reads and writes buffers of Godot's RenderingDevice, a Godot compute shader
+# moves the birds and writes the MultiMesh's buffer, and nothing returns to the CPU. Without a GPU, the same layer runs on arrays, with
+# fewer birds.
 extends MultiMeshInstance3D
 
 const Rules := preload("res://demo/flock_rules.gd")
 const BIRDS_ON_GPU := 320
 const BIRDS_ON_CPU := 80
-# Ridges and branches where birds sit.
+# Ridges and branches on which birds sit.
 const PERCHES: Array[Vector3] = [
 	Vector3(-7.0, 4.35, -4.3), Vector3(-4.4, 4.35, -4.9), Vector3(3.0, 5.65, -5.9), Vector3(6.2, 5.65, -5.3), Vector3(-2.2, 4.35, -9.1),
 	Vector3(0.4, 4.35, -9.3), Vector3(-11.4, 4.7, -7.7), Vector3(-9.0, 4.7, -8.8), Vector3(0.6, 2.55, -0.6), Vector3(-5.9, 2.7, -2.2)]
@@ -28,7 +28,7 @@ var attention := HeedAttention.new()
 var birds := 0
 var calm := 0.0  # 1: the birds sit
 var threat := Vector3(0, -100, 0)
-var spent_usec := 0  # by the flock's calls, on the thread that draws
+var spent_usec := 0  # set by the flock's calls, on the render thread
 var _rows := PackedFloat32Array()
 var _buffers: Array[RID] = []
 var _shader := RID()
@@ -118,7 +118,7 @@ func _step_on_gpu(push: PackedFloat32Array, danger: Vector3) -> void:
 		return
 	var begin := Time.get_ticks_usec()
 	var rendering := RenderingServer.get_rendering_device()
-	# heed reads what the frame before left, and its results are there before this frame's shader runs.
+	# heed reads the buffers as the previous frame left them, and its results are complete before this frame's shader runs.
 	attention.compute(birds, birds + PERCHES.size() + 1)
 	spent_usec += Time.get_ticks_usec() - begin
 	var row := PackedFloat32Array([danger.x, danger.y, danger.z, danger.length_squared()])
@@ -149,7 +149,7 @@ func _process(delta: float) -> void:
 	else:
 		_step_on_cpu(dt)
 
-# --- On the CPU: the same as steer.glsl.txt, in short.
+# --- On the CPU: a shorter version of steer.glsl.txt.
 
 func _step_on_cpu(dt: float) -> void:
 	_set_row(birds + PERCHES.size(), threat, Vector3.ZERO)

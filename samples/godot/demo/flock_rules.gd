@@ -1,22 +1,22 @@
-# What each head of the flock looks for, as weights of an attention layer instead of training. A head's logit for a bird i and a
-# row j is, but for what is the same for all j,
+# What each head of the flock attends to, as weights of an attention layer by rules instead of training. A head's logit for a bird i and a
+# row j is, apart from summands that are the same for all j,
 #   -|x_i - x_j|^2 / (2 reach^2) + perch, if j is one, + threat, if j is one
-# which is the product of a query and a key, both linear in rows. A head gives the mean of what it looks at.
+# which is the dot product of a query and a key, both linear in rows. A head returns the mean of its keys' values.
 extends RefCounted
 
-# Columns of a row: position, |position|^2, velocity, 1 for a perch, 1 for a threat, and places to fill 12.
+# Columns of a row: position, |position|^2, velocity, 1 for a perch, 1 for a threat, and padding to 12.
 const ROW := 12
 const SQUARE := 3
 const VELOCITY := 4
 const PERCH := 7
 const THREAT := 8
-# Columns of a head's queries and keys: position, square, perch, threat, and two that stay 0.
+# Columns of a head's queries and keys: position, square, perch, threat, and two that are 0.
 const KEY := 8
-# Columns of what a head gives: position, velocity, share of perches, share of threats.
+# Columns of a head's result: position, velocity, share of perches, share of threats.
 const VALUE := 8
 const NEVER := -60.0
 
-# reach in metres, 0: distance does not count.
+# reach in metres; 0: distance has no effect.
 const HEADS: Array[Dictionary] = [
 	{name = "company", reach = 5.0, perch = NEVER, threat = NEVER},
 	{name = "heading", reach = 2.0, perch = NEVER, threat = NEVER},
@@ -30,7 +30,7 @@ static func zeros(count: int) -> PackedFloat32Array:
 	weight.resize(count)
 	return weight
 
-# Opens the layer: x are `birds` rows, context is as many and `others` after them.
+# Opens the layer: x has `birds` rows, context has as many and then `others`.
 static func open(attention: HeedAttention, device: HeedDevice, birds: int, others: int) -> Error:
 	attention.width = ROW
 	attention.context_width = ROW

@@ -1,16 +1,16 @@
-# What the command line asks for, after "--".
-#   --scene village|crowd   what opens; the crowd of policy.onnx takes --agents COUNT, --budget, --detail, --bench, --png, and
-#                     --after SECONDS, when the picture is taken
-#   --model FILE, --encoder FOLDER, --personas FOLDER   the language model, the model of sentences, and the characters' files
-#   --ears FOLDER     the model of speech, with which the player may speak while Tab is down; --recording FILE.wav is what --show speak says
-#   --budget MS       how much of each frame the characters may take; default 4, and 0, no limit, with --png
-#   --speak none|heed|CLASS   whether the characters speak by themselves while --bench or --show goes on; CLASS: by nodes of another
+# The command line's options, after "--".
+#   --scene village|crowd   the scene; the crowd of policy.onnx reads --agents COUNT, --budget, --detail, --bench, --png, and
+#                     --after SECONDS, the time of the picture
+#   --model FILE, --encoder FOLDER, --personas FOLDER   the language model, the sentence model, and the characters' files
+#   --ears FOLDER     the speech model, which hears the player while Tab is down; --show speak plays --recording FILE.wav
+#   --budget MS       milliseconds of each frame for the characters; default 4, and 0, no limit, with --png
+#   --speak none|heed|CLASS   whether the characters speak by themselves during --bench or --show; CLASS: by nodes of another
 #                     class with HeedSpeaker's methods and signals
-#   --speech auto|cpu|gpu   where the characters' model computes; auto: on Godot's GPU, unless that is a software driver
-#   --birds COUNT     how many fly; 0: 320 on a GPU, 80 on the CPU
-#   --detail full|plain   plain: without shadows, sky, glow and smooth edges, for a processor that draws
-#   --bench SECONDS   plays for so long, and ends; --log FILE then has the time of each frame in ms, a line for each, and in its last
-#                     lines, after "#", what came of it
+#   --speech auto|cpu|gpu   the device of the characters' model; auto: Godot's GPU, unless that is a software driver
+#   --birds COUNT     number of birds; 0: 320 on a GPU, 80 on the CPU
+#   --detail full|plain   plain: without shadows, sky, glow and smooth edges, for software drivers
+#   --bench SECONDS   plays for so long, and ends; --log FILE then has each frame's milliseconds, a line each, and a summary in its
+#                     last lines, after "#"
 #   --show WHAT --png FILE   plays, writes a picture and ends; WHAT: settle, scatter, talk, look or speak
 extends RefCounted
 

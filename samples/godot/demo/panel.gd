@@ -1,4 +1,4 @@
-# Frame time, heed's share of it, the budget, and where is computed.
+# Shows the frame time, heed's share of it, the budget, and the device.
 extends PanelContainer
 
 const ROWS: Array[String] = ["frame", "flock", "characters", "budget", "flock on", "characters on"]

@@ -1,8 +1,8 @@
-# A WAV file of 16 bits and one channel.
+# Reads a WAV file of 16 bits and one channel.
 extends RefCounted
 
 var samples := PackedFloat32Array()  # from -1 to 1
-var rate := 0  # of them in a second; 0: it is no such file
+var rate := 0  # samples in a second; 0: it is no such file
 
 func _init(path: String) -> void:
 	const HEAD := 44

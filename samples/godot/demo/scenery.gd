@@ -1,4 +1,4 @@
-# A small village at dusk, of Godot's own primitives.
+# A small village at dusk, made of Godot's own primitives.
 extends Node3D
 
 const SKY := """
@@ -23,7 +23,7 @@ void sky() {
 }
 """
 
-var is_plain := false  # set before it comes into the tree: without what a processor that draws takes long for
+var is_plain := false  # set before it enters the tree: leaves out what is slow on a software driver
 var _flames: Array[OmniLight3D] = []
 var _time := 0.0
 
@@ -135,7 +135,7 @@ func _sky() -> void:
 	sun.directional_shadow_mode = DirectionalLight3D.SHADOW_ORTHOGONAL
 	sun.directional_shadow_max_distance = 40.0
 	add_child(sun)
-	var fill := DirectionalLight3D.new()  # what the sky behind the player gives
+	var fill := DirectionalLight3D.new()  # light of the sky behind the player
 	fill.rotation_degrees = Vector3(-30, 18, 0)
 	fill.light_color = Color(0.55, 0.60, 0.95)
 	fill.light_energy = 0.42

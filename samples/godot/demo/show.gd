@@ -1,4 +1,4 @@
-# Plays the demo without a player: to measure it, or for a picture.
+# Plays the demo without a player, to measure it or for a picture.
 extends Node
 
 const QUESTIONS: Array[String] = ["Do you sell swords?", "Do you have a room for tonight?", "Do you really guard a hoard of gold?",
@@ -28,7 +28,7 @@ func _frames(count: int) -> void:
 	for i in count:
 		await get_tree().process_frame
 
-# Whoever is silent is asked something.
+# Asks each silent character something.
 func _keep_talking() -> void:
 	for person in village.people:
 		if not person.speaker.is_speaking() and person.is_open and not person.has_failed:
@@ -43,9 +43,9 @@ func _tokens() -> int:
 
 func bench() -> void:
 	var options = village.options
-	await _frames(30)  # while pipelines are made
+	await _frames(30)  # while pipelines are created
 	if options.speak != "none":
-		# The models are opened and the personas read before the clock runs.
+		# The models are opened and the personas read before timing starts.
 		_keep_talking()
 		var end_of_wait := Time.get_ticks_msec() + 60000
 		while Time.get_ticks_msec() < end_of_wait and village.people.any(func(person: Node) -> bool: return person.speaker.is_speaking() and person.speaker.get_tokens() == 0):
@@ -113,7 +113,7 @@ func _talk(looks: bool) -> void:
 	if looks:
 		for person in village.people:
 			var words: PackedStringArray = person.speaker.get_answer().split(" ", false)
-			# The longest word behind the first few is likely to be about something.
+			# The longest word after the first few probably carries meaning.
 			var best := mini(3, words.size() - 1)
 			for i in range(3, words.size()):
 				if words[i].length() > words[best].length():
@@ -124,7 +124,7 @@ func _talk(looks: bool) -> void:
 			await get_tree().process_frame
 	await _frames(10)
 
-# Somebody is asked by a recording, and answers.
+# A recording asks a character, and it answers.
 func _speak() -> void:
 	const HOST := 1
 	village.speak_to(HOST)

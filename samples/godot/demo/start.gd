@@ -1,5 +1,5 @@
-# Opens the village or the crowd, if the add-on's library is there. An exported game does the same: scripts that name heed's classes do not compile
-# without them, so that a script which does not name them must look first.
+# Opens the village or the crowd if the add-on's library is present. An exported game must do the same: scripts that use heed's classes do
+# not compile without the library, so that a script without them must check first.
 extends Control
 
 const Options := preload("res://demo/options.gd")
@@ -8,7 +8,7 @@ const Library := preload("res://addons/heed/library.gd")
 func _ready() -> void:
 	if Library.is_there():
 		var options := Options.new()
-		options.read(OS.get_cmdline_user_args())  # the scene itself tells what is wrong
+		options.read(OS.get_cmdline_user_args())  # the scene itself reports errors
 		get_tree().change_scene_to_file.call_deferred("res://demo/%s.tscn" % ("crowd" if options.scene == "crowd" else "village"))
 		return
 	var label := Label.new()

@@ -1,5 +1,5 @@
-# A village at dusk. Its birds steer by heed's attention on Godot's own buffers, and its people answer what is typed or spoken, by models
-# of speech and of language that heed runs. options.gd has the command line.
+# A village at dusk. Its birds steer by heed's attention on Godot's own buffers, and its people answer typed or spoken text by speech and
+# language models that heed runs. options.gd has the command line.
 extends Node3D
 
 const Options := preload("res://demo/options.gd")
@@ -10,7 +10,7 @@ const Panel_ := preload("res://demo/panel.gd")
 const Ears := preload("res://demo/ears.gd")
 const Show := preload("res://demo/show.gd")
 
-# A line means one of these, or is said to the one who was spoken to last.
+# A line of text means one of these, or addresses the last character spoken to.
 const INTENTS: Dictionary[String, String] = {
 	"Talk to the blacksmith Bram about swords, iron and tools": "smith",
 	"Ask the innkeeper Marta for a room, food or gossip": "inn",
@@ -26,7 +26,7 @@ var flock: Flock
 var people: Array[Character] = []
 var panel := Panel_.new()
 var encoder: Node
-var ears: Ears  # null: nobody hears
+var ears: Ears  # null: nobody listens
 var _line := LineEdit.new()
 var _buttons: Array[Button] = []
 var _to := 0
@@ -44,7 +44,7 @@ func _ready() -> void:
 		get_tree().quit(2)
 		return
 	flock_device.open()
-	# A software driver is no place for a language model: the CPU itself is faster.
+	# On a software driver a language model is slower than on the CPU.
 	if options.speech == "cpu" or (options.speech == "auto" and flock_device.is_software()):
 		speech_device.open_cpu()
 	else:
@@ -131,7 +131,7 @@ func _controls() -> void:
 		encoder.call("open", speech_device, options.encoder)
 		encoder.call("set_intents", PackedStringArray(INTENTS.keys()))
 
-# Takes what the player typed. With a model of sentences, its meaning chooses who is spoken to, or what the birds do.
+# Handles the player's text. With a sentence model, its meaning selects the character, or what the birds do.
 func say(text: String) -> void:
 	_line.clear()
 	if text.strip_edges() == "":
@@ -141,7 +141,7 @@ func say(text: String) -> void:
 		return
 	_answer(_to)
 
-# Who is nearest to the mouse, where it is near to somebody.
+# The character nearest to the mouse, if one is near.
 func looked_at() -> int:
 	const NEAR := 140.0
 	var camera := get_viewport().get_camera_3d()
@@ -165,7 +165,7 @@ func _on_speaking(text: String) -> void:
 		speak_to(looked_at())
 	_line.text = text if text != "" else "…"
 
-# What was heard is what the player says to whom they look at.
+# What was heard is addressed to the character under the mouse.
 func _on_said(text: String) -> void:
 	_line.clear()
 	_said = text

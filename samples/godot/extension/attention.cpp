@@ -6,7 +6,7 @@
 
 namespace {
 
-// Takes the values of a weight from a checkpoint. False: *problem names what is missing or of another shape.
+// Reads the values of a weight from a checkpoint. Returns false with *problem naming what is missing or has another shape.
 bool fill(const heed::Checkpoint& checkpoint, AttentionWeight* weight, std::string* problem) {
   const heed::SafeTensors::Entry* entry = checkpoint.find(weight->name);
   if (entry == nullptr) {

@@ -1,5 +1,5 @@
-// HeedAttention: an attention layer, or a stack of encoder layers, that computes on buffers which Godot made, in the order of
-// frames, and without reading anything back; or on arrays, also on the CPU.
+// HeedAttention: an attention layer, or a stack of encoder layers, that computes on Godot's buffers, in the order of frames, and without
+// reading anything back; or on arrays, also on the CPU.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 #include "device.hpp"
 #include "godot.hpp"
 
-struct AttentionWork;  // what lives on the device
+struct AttentionWork;  // its device objects
 
-// A name that a template can take.
+// A string that can be a template argument.
 template <size_t size>
 struct FixedName {
   constexpr FixedName(const char (&of)[size]) { std::copy_n(of, size, text); }
@@ -44,7 +44,7 @@ class HeedAttention final : public godot::Instance {
   int64_t runs() const;
   double msec() const;
 
-  // A member of the shape, as a property whose values are within bounds. It counts when the layer is opened.
+  // A member of the shape, as a property with a range. It takes effect when the layer is opened.
   template <FixedName name, auto member, int64_t least, int64_t most>
   void set(int64_t value) {
     if (check_closed() && check_bounds(name.text, value, least, most)) shape_.*member = value;
@@ -67,6 +67,6 @@ class HeedAttention final : public godot::Instance {
   bool check_open(const char* method) const;
 
   AttentionShape shape_;
-  std::map<std::string, godot::Floats> given_;  // by set_weight
+  std::map<std::string, godot::Floats> given_;  // set by set_weight
   std::shared_ptr<AttentionWork> work_;
 };

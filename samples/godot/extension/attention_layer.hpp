@@ -1,4 +1,4 @@
-// The graph of an attention layer as HeedAttention describes it, and its weights.
+// The graph of an attention layer from HeedAttention's properties, and its weights.
 #pragma once
 
 #include <heed/heed.hpp>
@@ -9,15 +9,15 @@
 
 struct AttentionShape {
   int64_t width = 64;         // of a row of x
-  int64_t context_width = 0;  // of a row of context; 0: x attends to itself
+  int64_t context_width = 0;  // of a row of context; 0: self-attention
   int64_t heads = 4;
   int64_t key_width = 0;       // of one head; 0: width / heads
   int64_t value_width = 0;     // of one head; 0: key_width
   int64_t max_queries = 1024;  // rows of x
   int64_t max_keys = 1024;     // rows of context
-  int64_t encoder_layers = 0;  // 0: the attention alone; else so many of PyTorch's TransformerEncoderLayer
+  int64_t encoder_layers = 0;  // 0: only the attention; else so many of PyTorch's TransformerEncoderLayer
   int64_t hidden = 0;          // of their feed-forward; 0: 4 width
-  bool fused = true;           // in_proj_weight and in_proj_bias, as PyTorch has them; else q, k and v
+  bool fused = true;           // in_proj_weight and in_proj_bias, as in PyTorch; else q, k and v
   bool out_projection = true;
   bool bias = true;
   bool causal = false;
@@ -27,18 +27,18 @@ struct AttentionShape {
   bool is_cross() const { return context_width > 0; }
 };
 
-// Inputs "x" [queries, width] and, where there is one, "context" [keys, context_width]; outputs "y" [queries, ...] and "weights".
+// Inputs "x" [queries, width] and, for cross attention, "context" [keys, context_width]; outputs "y" [queries, ...] and "weights".
 heed::Graph attention_graph(const AttentionShape& shape, const std::string& prefix);
 
-// Weights by name, with values for all that the graph asks for.
+// Weights by name, with values for all weights of the graph.
 struct AttentionWeight {
   std::string name;
   std::vector<int64_t> shape;
-  std::vector<float> values;  // empty until they are given
+  std::vector<float> values;  // empty until they are set
   int64_t elements() const;
 };
-// All weights that the layer's graph has, without values.
+// All weights of the layer's graph, without values.
 std::vector<AttentionWeight> weights_of(const AttentionShape& shape, const std::string& prefix);
-// The same values on every machine: factors of norms are 1, their biases 0, all others drawn evenly from
-// +-1 / sqrt(columns), as PyTorch begins linear layers, by a hash of seed, name and place.
+// The same values on every machine: scales of norms are 1, their biases 0, all others uniform in +-1 / sqrt(columns), like PyTorch's
+// initial linear layers, by a hash of seed, name and index.
 void draw(uint64_t seed, AttentionWeight* weight);

@@ -40,7 +40,7 @@ heed::Status AttentionWork::make(const heed::Graph& graph, const std::vector<Att
     upload();
   else if (!gpu->run(upload))
     godot::error("HeedAttention: " + gpu->refusal());
-  // Pipelines are made on the caller's thread, which may be one that loads.
+  // The caller's thread, which may be a loading thread, creates the pipelines.
   if (status == heed::Status::Ok)
     status = device().compile(graph, uploaded_, &plan_, {.timestamps = true, .record_slots = kSlots});
   if (status == heed::Status::Ok && gpu)
@@ -68,7 +68,7 @@ bool AttentionWork::has_all_buffers(std::string* missing) const {
   return true;
 }
 
-// One line in the console for a fault, not one for each frame.
+// A fault prints one line in the console, not one for each frame.
 void AttentionWork::say_once(const std::string& problem) {
   if (problem != said_ && !problem.empty()) godot::error("HeedAttention.compute: " + problem);
   said_ = problem;

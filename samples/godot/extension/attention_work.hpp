@@ -1,4 +1,4 @@
-// AttentionWork: a HeedAttention's plan, weights and buffers on a device. Calls on the GPU that are under way keep it alive.
+// AttentionWork: a HeedAttention's plan, weights and buffers on a device. Pending calls on the GPU keep it alive.
 #pragma once
 
 #include <heed/heed.hpp>
@@ -19,14 +19,14 @@ struct AttentionWork {
   AttentionWork(const AttentionShape& of_shape, std::shared_ptr<Gpu> on_gpu, heed::Device on_cpu);
   ~AttentionWork();
 
-  // Uploads and compiles; on the GPU's thread what must be there. The log has what went wrong.
+  // Uploads and compiles; on the GPU's thread if that is required. The log has the reason of a failure.
   heed::Status make(const heed::Graph& graph, const std::vector<AttentionWeight>& weights);
-  // Submits a run on the bound buffers, on the GPU's thread. A run is left out while two others are under way.
+  // Submits a run on the bound buffers, on the GPU's thread. Skips the run while two others are pending.
   void submit(int64_t queries, int64_t keys);
   // Waits for a run on arrays.
   heed::Status run(const std::vector<float>& x, const std::vector<float>& context, std::vector<float>* y);
 
-  int64_t width_of(const std::string& name) const;  // of a row of an input or output; 0: there is none of this name
+  int64_t width_of(const std::string& name) const;  // elements in a row of an input or output; 0: none has this name
   int64_t most_rows_of(const std::string& name) const;
   bool has_all_buffers(std::string* missing) const;
   heed::Device& device() { return gpu ? gpu->device() : cpu; }
@@ -47,7 +47,7 @@ struct AttentionWork {
 
   heed::Weights uploaded_;
   heed::Plan plan_;
-  // These are the GPU's thread's.
+  // Only the GPU's thread uses these.
   heed::vulkan::Submitter submitter_;
   std::vector<uint32_t> under_way_;
   std::string said_;

@@ -1,5 +1,4 @@
-// HeedDevice: where the classes of the extension compute. That is Godot's GPU where heed can use it, else the CPU, on threads of
-// heed's own.
+// HeedDevice: the device for the extension's classes. It is Godot's GPU if heed can use it, else the CPU, with heed's own threads.
 #pragma once
 
 #include <heed/device.hpp>
@@ -11,15 +10,15 @@
 #include "godot.hpp"
 #include "gpu.hpp"
 
-// How many threads compute on a machine with so many processors: all but the one that frames need.
+// How many threads compute on a machine with so many processors: all but the one for frames.
 uint32_t computing_threads(int64_t asked, uint32_t processors);
 
 class HeedDevice final : public godot::Instance {
  public:
   static const godot::Class& description();
-  // Null: the object is no HeedDevice, or it is not open; then an error of this method of a class was printed.
+  // Returns null, and prints an error of this class's method, if the object is no HeedDevice or is not open.
   static HeedDevice* opened(godot::Object object, const char* caller);
-  // False: threads of models cannot use it; an error was printed.
+  // Returns false, and prints an error, if threads of models cannot use it.
   bool can_serve_models(const char* caller) const;
 
   explicit HeedDevice(godot::Object object) : Instance(object) {}
@@ -45,7 +44,7 @@ class HeedDevice final : public godot::Instance {
   int64_t threads() const { return threads_; }
   void set_threads(int64_t threads);
 
-  // Null where the device computes on the CPU, whose heed::Device is then `cpu`.
+  // Null if the device computes on the CPU; then `cpu` is its heed::Device.
   const std::shared_ptr<Gpu>& gpu() const { return gpu_; }
   const heed::Device& cpu() const { return cpu_; }
 

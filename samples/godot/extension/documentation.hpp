@@ -3,5 +3,5 @@
 
 #include <span>
 
-// Each is a whole XML file. Made by the build.
+// Each is a whole XML file. The build generates them.
 std::span<const char* const> documentation();

@@ -102,7 +102,7 @@ bool SharedMemory::make(VkDeviceSize bytes) {
   vk.GetBufferMemoryRequirements(device, buffer_, &needs);
   VkPhysicalDeviceMemoryProperties memory{};
   vk.GetPhysicalDeviceMemoryProperties(gpu_->host().physical_device, &memory);
-  // Vulkan promises a type that is both for every buffer.
+  // Vulkan guarantees a memory type with both properties for every buffer.
   constexpr VkMemoryPropertyFlags kWanted = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
   uint32_t type = 0;
   while (type < memory.memoryTypeCount &&

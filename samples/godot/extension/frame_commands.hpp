@@ -1,5 +1,5 @@
-// What the extension submits to Godot's queue by itself: a command buffer that is filled anew in each frame, and memory in which it and
-// the host meet.
+// The extension's own submissions to Godot's queue: a command buffer that is recorded again in each frame, and memory that it shares with
+// the host.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 #include "gpu.hpp"
 
-// One command buffer, and whether the GPU has finished it. Used by one thread at a time.
+// One command buffer, and whether the GPU has finished it. One thread at a time may use it.
 class FrameCommands {
  public:
   explicit FrameCommands(std::shared_ptr<Gpu> gpu) : gpu_(std::move(gpu)) {}
@@ -16,10 +16,10 @@ class FrameCommands {
   FrameCommands(const FrameCommands&) = delete;
   FrameCommands& operator=(const FrameCommands&) = delete;
 
-  // Ok: nothing is under way. NotReady: the GPU is at it. DeviceLost.
+  // Ok: nothing is pending. NotReady: the GPU is working on it. DeviceLost.
   heed::Status poll();
-  heed::Status wait();  // the same, when the GPU has finished
-  // Empties the command buffer, of which nothing may be under way. What was begun and not submitted is dropped by the next call.
+  heed::Status wait();  // the same, once the GPU has finished
+  // Empties the command buffer, which must not be pending. The next call drops commands that were not submitted.
   heed::Status begin(VkCommandBuffer* commands);
   heed::Status submit();
   void barrier(VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags read) const;
@@ -35,7 +35,7 @@ class FrameCommands {
   bool is_under_way_ = false;
 };
 
-// A storage buffer that the host sees, too.
+// A storage buffer that the host can access.
 class SharedMemory {
  public:
   explicit SharedMemory(std::shared_ptr<Gpu> gpu) : gpu_(std::move(gpu)) {}
@@ -43,7 +43,7 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  // In place of what was there before, which the GPU must have finished. False: there is no such memory.
+  // Replaces the memory, which the GPU must have finished using. Returns false if there is not enough.
   bool make(VkDeviceSize bytes);
   VkBuffer buffer() const { return buffer_; }
   std::byte* mapped() const { return mapped_; }

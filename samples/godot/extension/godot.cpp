@@ -19,7 +19,7 @@ namespace {
 
 GDExtensionClassLibraryPtr library_token = nullptr;
 
-// What Godot's compiler of scripts does not check, it finds at each call.
+// Checks at each call what Godot's script compiler does not check.
 bool fits(const Method& method, const GDExtensionConstVariantPtr* given, GDExtensionInt count,
           GDExtensionCallError* problem) {
   const auto wanted = static_cast<GDExtensionInt>(method.arguments.size());
@@ -52,8 +52,8 @@ Value argument_of(Kind kind, GDExtensionConstVariantPtr given) {
   return static_cast<double>(std::get<int64_t>(from_variant(Kind::Int, given)));
 }
 
-// Calls with the arguments that `argument` reads, and gives what comes of it to `deliver`. An exception would end the game: heed throws
-// none, but a script may ask for sizes beyond all memory.
+// Calls with the arguments that `argument` reads, and passes the result to `deliver`. An exception would end the game: heed throws none,
+// but a script may request impossible sizes.
 template <typename Read, typename Deliver>
 void answer(const Method& method, GDExtensionClassInstancePtr self, const Read& argument, const Deliver& deliver) {
   try {
@@ -75,7 +75,7 @@ void call(void* userdata, GDExtensionClassInstancePtr self, const GDExtensionCon
   answer(
       method, self, [&](Kind kind, size_t i) { return argument_of(kind, given[i]); },
       [&](const Value& value) {
-        if (kind_of(value) != Kind::None) to_variant(value, result);  // what Godot gives is nil already
+        if (kind_of(value) != Kind::None) to_variant(value, result);  // Godot's result is nil already
       });
 }
 
@@ -90,7 +90,7 @@ void typed_call(void* userdata, GDExtensionClassInstancePtr self, const GDExtens
       });
 }
 
-// Properties point at names, so that all of them stay in place until Godot has copied them.
+// Properties point at names, which must stay in place until Godot has copied them.
 class Properties {
  public:
   explicit Properties(std::span<const Argument> arguments) {
@@ -129,7 +129,7 @@ class Properties {
   std::vector<GDExtensionClassMethodArgumentMetadata> metadata_;
 };
 
-// All instances, by object. Godot may make and free objects on any thread.
+// All instances, by object. Godot may create and free objects on any thread.
 std::mutex instances_mutex;
 std::unordered_map<Object, Instance*>& instances() {
   static std::unordered_map<Object, Instance*> all;
@@ -212,7 +212,7 @@ bool is_there(const std::string& path) {
 std::string system_path(const std::string& path) {
   if (!path.starts_with("res://") && !path.starts_with("user://")) return path;
   const auto found = call_for<std::string>(singleton("ProjectSettings"), "globalize_path", {path});
-  // In an exported game Godot only takes "res://" away, which leaves a path from wherever the game was started.
+  // In an exported game Godot only removes "res://", which leaves a path relative to the current folder.
   return named(found).is_absolute() && is_there(found) ? found : path;
 }
 

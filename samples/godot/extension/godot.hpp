@@ -1,4 +1,4 @@
-// Classes of the extension, as Godot is told of them: methods, signals, properties and messages.
+// Registers the extension's classes with Godot: methods, signals, properties and messages.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace godot {
 
-// Must be called once, before all else. False: this Godot lacks a function that the extension needs; `missing` names it.
+// Must be called once, before everything else. Returns false if this Godot lacks a needed function, which `missing` names.
 bool load(GDExtensionInterfaceGetProcAddress get, GDExtensionClassLibraryPtr library, const char** missing);
 
 struct Version {
@@ -24,7 +24,7 @@ struct Version {
 };
 Version version();
 
-// Godot's enum Error, as far as the extension returns it.
+// The values of Godot's enum Error that the extension returns.
 enum class Error : int64_t {
   Ok = 0,
   Failed = 1,
@@ -37,21 +37,21 @@ enum class Error : int64_t {
   Busy = 44
 };
 
-// A line in Godot's console. From any thread.
+// Prints a line in Godot's console. From any thread.
 void error(const std::string& message);
 void warning(const std::string& message);
 heed::Log log();
 
-// The system's path of one of res:// or user://, if something is there; else the path as it is.
+// The system's path for a res:// or user:// path if it exists there; else the path unchanged.
 std::string system_path(const std::string& path);
 bool is_file(const std::string& path);
-// Ends a message that something could not be opened: says that nothing is at the path, and what to do. Empty: something is there.
+// The end of an error message for a path: says that nothing is there, and what to do. Empty if something is there.
 std::string why_no_file(const std::string& path);
 
-// What a file holds, also one of res:// inside of an exported game's .pck. Nothing: it cannot be read.
+// A file's contents, also of res:// inside an exported game's .pck. Empty optional: it cannot be read.
 Bytes read_file(const std::string& path);
 
-// Base of what stands behind an object of Godot's.
+// Base class of the instances behind Godot's objects.
 class Instance {
  public:
   explicit Instance(Object object);
@@ -59,31 +59,31 @@ class Instance {
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 
-  virtual void ready() {}    // a node came into the tree
-  virtual void process() {}  // once in each frame, for nodes that asked for it
+  virtual void ready() {}    // a node has entered the tree
+  virtual void process() {}  // once in each frame, for nodes that requested it
 
-  // Null: the object is none of the extension's, or it is gone.
+  // Returns null if the object is not the extension's, or has been freed.
   static Instance* of(Object object);
 
  protected:
-  // False: a script that handled the signal freed the object, and this instance is gone.
+  // Returns false if a script that handled the signal freed the object, and with it this instance.
   [[nodiscard]] bool emit(const char* signal, std::initializer_list<Value> values) const;
   void set_process(bool on) const;
-  bool has_parent() const;  // of nodes
+  bool has_parent() const;  // for nodes
 
  private:
   Object object_;
 };
 
-// Base of nodes that have process() called in each frame. All calls belong to the thread that made the node, and when it is in the tree
-// to the tree's, so that threads may load scenes.
+// Base class of nodes whose process() is called in each frame. All calls belong to the thread that made the node, and once it is in the
+// tree to the tree's, so that threads may load scenes.
 class Node : public Instance {
  public:
   explicit Node(Object object) : Instance(object), thread_(std::this_thread::get_id()) {}
   void ready() override;
 
  protected:
-  // True, with an error in the console: the caller is another thread. `method` is "Class.method".
+  // Returns true, with an error in the console, if the caller is another thread. `method` is "Class.method".
   bool refuse_thread(const char* method) const;
 
  private:
@@ -93,7 +93,7 @@ class Node : public Instance {
 struct Argument {
   const char* name;
   Kind kind = Kind::None;
-  const char* class_name = "";  // of objects, and of enumerations that are integers
+  const char* class_name = "";  // class of objects, and of enumerations that are integers
 };
 
 struct Method {
@@ -101,7 +101,7 @@ struct Method {
   std::vector<Argument> arguments;
   Argument result;
   void (*call)(Instance& self, Value* arguments, Value* result);
-  Value without_memory = {};  // what it returns where memory is not to be had
+  Value without_memory = {};  // result if memory is exhausted
 };
 
 struct Signal {
@@ -127,10 +127,10 @@ struct Class {
 
 void register_class(const Class& description);
 void unregister_class(const Class& description);
-// What the editor's help shows: a file of Godot's XML for classes.
+// The editor's help: a file of Godot's XML for classes.
 void load_documentation(const char* xml);
 
-// --- Members of classes as methods: their types say what Godot is told.
+// --- Class members as methods: their C++ types determine what Godot sees.
 
 template <typename C>
 Instance* create(Object object) {
@@ -159,7 +159,7 @@ struct Member {
       *to = static_cast<Stored<std::remove_cvref_t<R>>>(
           (self.*member)(std::get<std::remove_cvref_t<A>>(std::move(with[i]))...));
   }
-  // `named`: the arguments, with the classes of those that are objects.
+  // `named`: argument names, with the classes of object arguments.
   static Method method(const char* name, const std::vector<Argument>& named) {
     const Argument kinds[] = {argument<std::remove_cvref_t<A>>("")..., {}};
     Method result{name, {}, argument<std::remove_cvref_t<R>>(""), [](Instance& self, Value* with, Value* to) {

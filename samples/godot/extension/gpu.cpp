@@ -19,10 +19,10 @@ enum DriverResource : int64_t {
   kBuffer = 10
 };
 
-// Versions of Godot whose buffers were looked at.
+// Versions of Godot whose buffers were examined.
 constexpr uint32_t kMajor = 4, kFirstMinor = 4, kLastMinor = 6;
 
-// Godot gives the address of a struct in place of a VkBuffer: the handle, an allocation, its size, and the size that was asked for, rounded up.
+// Godot returns the address of this struct in place of a VkBuffer: the handle, an allocation, its size, and the requested size, rounded up.
 enum BufferWord : size_t { kHandle = 0, kBytes = 3 };
 
 std::atomic<bool> is_closing = false, is_closed = false;
@@ -32,7 +32,7 @@ std::list<std::pair<godot::Weak, std::weak_ptr<Gpu>>>& all() {
   return list;
 }
 
-// A call on the render thread that somebody waits for, who may give it up before it begins.
+// A call on the render thread for which a caller waits. The caller may cancel it before it begins.
 class Call {
  public:
   explicit Call(std::function<void()> function) : function_(std::move(function)) {}
@@ -53,7 +53,7 @@ class Call {
     stage_ = Stage::Over;
     changed_.notify_all();
   }
-  // False: it was given up. Throws what the call threw.
+  // Returns false if it was cancelled. Throws what the call threw.
   bool wait(std::chrono::seconds most) {
     std::unique_lock lock(mutex_);
     const auto end = std::chrono::steady_clock::now() + most;
@@ -159,7 +159,7 @@ bool Gpu::adopt(std::string* why) {
            " are not known to this version of the add-on, which knows 4.4 to 4.6";
     return false;
   }
-  constexpr size_t kOdd = 4112;  // a size that nothing else in the struct has; Godot rounds up to 16 bytes
+  constexpr size_t kOdd = 4112;  // a size that no other field of the struct has; Godot rounds up to 16 bytes
   const godot::Rid probe = create_buffer(godot::Bytes(kOdd));
   const uint64_t* words = probe.id == 0 ? nullptr : buffer_words(probe);
   const bool is_known = words != nullptr && words[kBytes] == kOdd;
@@ -233,7 +233,7 @@ VkResult Gpu::submit_here(const VkSubmitInfo& info, VkFence fence) {
 VkResult Gpu::submit(const VkSubmitInfo& info, VkFence fence) {
   VkResult result = VK_ERROR_DEVICE_LOST;
   const auto call = std::make_shared<Call>([&] { result = submit_here(info, fence); });
-  // A worker waits as long as it takes: the main thread may be loading a level. What is given up at the end is not made.
+  // A worker waits without limit: the main thread may be loading a level. Calls cancelled at the end do not run.
   if (post([call] { call->make(); })) (void)call->wait(kNoEnd);
   return result;
 }
@@ -265,7 +265,7 @@ bool Gpu::find_buffer(godot::Rid buffer, heed::vulkan::Buffer* found) {
     const std::lock_guard lock(mutex_);
     if (!arrived_.insert(buffer.id).second) return true;
   }
-  // Contents that were given when the buffer was made wait until Godot's own graph uses it; to read four bytes is such a use.
+  // Data passed when the buffer was created stay on the host until Godot's own graph uses the buffer. Reading four bytes is such a use.
   godot::call(rendering_device_.get(), "buffer_get_data", {buffer, int64_t{0}, int64_t{4}});
   return true;
 }

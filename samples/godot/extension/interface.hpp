@@ -1,5 +1,5 @@
-// Godot's C functions, by their names in gdextension_interface.h, as Godot gave them to `load`; and what stands for values that
-// only Godot knows. Only values.cpp and godot.cpp include it.
+// Godot's C functions, under their names in gdextension_interface.h, as passed to `load`; and storage for Godot's values. Only values.cpp
+// and godot.cpp include it.
 #pragma once
 
 #include <gdextension_interface.h>
@@ -43,8 +43,8 @@ namespace godot::interface {
 HEED_GODOT_FUNCTIONS(HEED_GODOT_DECLARE)
 #undef HEED_GODOT_DECLARE
 
-// Room for one of Godot's types where its floats have 32 bits and pointers 64: strings and names take 8 bytes, packed arrays and
-// callables 16, variants 24.
+// Storage for one of Godot's types if its floats have 32 bits and pointers 64: strings and names need 8 bytes, packed arrays and callables
+// 16, variants 24.
 struct Opaque {
   alignas(8) unsigned char bytes[24] = {};
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kCaptureClass = "AudioEffectCapture";
 
-// The mean of both sides.
+// The mean of both channels.
 std::vector<float> mono(const godot::Points& frames) {
   std::vector<float> samples(frames.numbers.size() / 2);
   for (size_t i = 0; i < samples.size(); ++i) samples[i] = 0.5f * (frames.numbers[2 * i] + frames.numbers[2 * i + 1]);
@@ -42,7 +42,7 @@ godot::Error HeedListener::open(godot::Object object, const std::string& path) {
   if (device == nullptr) return godot::Error::InvalidParameter;
   if (!device->can_serve_models("HeedListener.open")) return godot::Error::Unavailable;
   forget();
-  // The new one is taken first, so that a listener that opens its own model again keeps it.
+  // Gets the new model before releasing the old one, so that a listener that opens the same model again keeps it.
   auto before = std::exchange(model_, ListenerModel::of(device->gpu(), device->cpu(), godot::system_path(path)));
   if (before) ListenerModel::leave(std::move(before));
   ear_ = std::make_shared<ListenerEar>();
@@ -102,7 +102,7 @@ void HeedListener::cancel() {
 
 void HeedListener::set_listening(bool on) {
   if (refuse_thread("HeedListener.listening") || on == is_listening_) return;
-  if (!on) take_captured();  // up to now
+  if (!on) take_captured();  // sound up to now
   is_listening_ = on;
   if (on)
     godot::call(capture_.get(), "clear_buffer");
@@ -116,7 +116,7 @@ void HeedListener::set_budget_msec(double milliseconds) {
 void HeedListener::set_pause_sec(double seconds) { set_within("pause_sec", seconds, 15, &pause_sec_); }
 void HeedListener::set_partial_sec(double seconds) { set_within("partial_sec", seconds, 3600, &partial_sec_); }
 
-// What the bus has played since the last frame.
+// The sound of the bus since the last frame.
 void HeedListener::take_captured() {
   const godot::Object capture = capture_.get();
   if (capture == nullptr || !model_ || !is_listening_) return;

@@ -1,5 +1,5 @@
-// HeedListener: a node that hears what is said, by a model of speech. Each frame gives it sound, and takes what its model's worker has heard
-// since the last one. Listeners with the same model share its weights.
+// HeedListener: a node that recognizes speech. Each frame passes sound to its model's worker, and reads the text since the last one.
+// Listeners with the same model share its weights.
 #pragma once
 
 #include <cstdint>

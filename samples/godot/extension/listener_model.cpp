@@ -53,7 +53,7 @@ heed::Status ListenerModel::open_model() {
   return heed::SpeechRecognizer::open(device_, path_, {.log = godot::log()}, &recognizer_);
 }
 
-// Does the job on the worker's thread, and hears what it leaves to be heard.
+// Runs the job on the worker's thread, and then recognizes pending sound.
 template <class Job>
 void ListenerModel::post(const Ear& ear, Job job) {
   ++ear->jobs_;
@@ -94,7 +94,7 @@ void ListenerModel::take_sound(ListenerEar& ear, std::vector<float> samples, int
   std::string problem;
   if (ear.resampler_.rate() != rate) ear.resampler_.begin(rate);
   if (!ear.resampler_.convert(samples, false, &to, &problem)) return lose(ear, "sound could not be read: " + problem);
-  // A device that hears more slowly than people speak would be given ever more.
+  // A device slower than speech would accumulate sound without limit.
   constexpr size_t kMostWaiting = 60 * heed::kSpeechRate;
   size_t waiting = 0;
   for (const ListenerEar::Utterance& one : ear.coming_) waiting += one.samples.size();
@@ -113,14 +113,14 @@ void ListenerModel::end_utterance(ListenerEar& ear) {
   ear.coming_.back().is_ended = true;
 }
 
-// Nothing more is heard before the utterance ends.
+// No more sound is accepted before the utterance ends.
 void ListenerModel::lose(ListenerEar& ear, const std::string& why) {
   ear.fail(why);
   ear.drop_sound();
   ear.is_deaf_ = true;
 }
 
-// Brings sound to the stream, and utterances one after the other. True: the stream has something to do.
+// Passes sound to the stream, and utterances one after the other. Returns true if the stream has work.
 bool ListenerModel::feed(ListenerEar& ear) {
   while (!ear.is_deaf_) {
     if (ear.is_finished_ && !ear.stream_.busy()) ear.drop_stream();
@@ -150,7 +150,7 @@ bool ListenerModel::feed(ListenerEar& ear) {
   return ear.stream_.busy();
 }
 
-// Begins steps, unless they go on.
+// Begins steps, unless some are in progress.
 void ListenerModel::hear(const Ear& ear) {
   if (ear->is_hearing_ || status_ != heed::Status::Ok || !feed(*ear)) return;
   ear->is_hearing_ = true;
@@ -158,7 +158,7 @@ void ListenerModel::hear(const Ear& ear) {
   if (!must_wait()) go_on();
 }
 
-// Steps of ears that wait, each behind those of others: they take turns.
+// Waiting listeners take turns.
 void ListenerModel::go_on() {
   for (const Ear& ear : std::exchange(waiting_, {})) worker_.post([self = self(), ear] { self->step(ear); });
 }
@@ -175,7 +175,7 @@ void ListenerModel::step(const Ear& ear) {
 }
 
 void ListenerModel::pass_on(ListenerEar& ear, heed::Status status, const heed::SpeechPiece& piece) {
-  // The window is lost, and what follows is heard, unless the device is lost, too.
+  // The window is lost, and later sound is recognized, unless the device is lost, too.
   if (status != heed::Status::Ok) return lose(ear, "hearing broke off: " + why(status));
   const std::lock_guard lock(ear.mutex_);
   for (const heed::SpeechSegment& segment : piece.segments) {
@@ -187,7 +187,7 @@ void ListenerModel::pass_on(ListenerEar& ear, heed::Status status, const heed::S
   ear.has_news_ = ear.news_.partial || !ear.news_.heard.empty() || !ear.news_.problem.empty();
 }
 
-// Makes the frame's part of a step on the GPU, and passes on what the last step gave.
+// Runs the frame's part of a step on the GPU, and passes on the last step's text.
 void ListenerModel::step_in_frame(double budget_ms) {
   if (waiting_.empty()) return;
   bool has_pieces = false;

@@ -1,4 +1,4 @@
-// ListenerModel: a model of speech that listeners share.
+// ListenerModel: a speech model that listeners share.
 #pragma once
 
 #include <heed/speech.hpp>
@@ -16,12 +16,12 @@
 #include "shared_model.hpp"
 #include "step_frames.hpp"
 
-// What one listener hears: a node gives sound and takes text, and the worker hears.
+// The state of one listener: a node pushes sound and reads text, and the worker recognizes.
 class ListenerEar {
  public:
   struct Heard {
     std::string text;
-    double begin = 0, end = 0;  // seconds of sound since the listener was made
+    double begin = 0, end = 0;  // seconds of sound since the listener was created
   };
   struct News {
     std::optional<std::string> partial;
@@ -29,53 +29,52 @@ class ListenerEar {
     std::string problem;
   };
 
-  // Nothing: the worker is writing just now.
+  // Empty if the worker is writing at this moment.
   std::optional<News> take();
-  // Sound that was given has not become text yet, or text was not taken.
+  // Whether sound has not become text yet, or text has not been read.
   bool is_busy() const { return jobs_ > 0 || is_hearing_ || has_news_; }
 
  private:
   friend class ListenerModel;
   void fail(std::string problem);
   void drop_stream();
-  void drop_sound();  // and the stream with it
+  void drop_sound();  // and with it the stream
 
-  // What is said from when somebody begins to listen until they end.
+  // The sound from the begin of listening to its end.
   struct Utterance {
     heed::SpeechOptions options;
-    std::vector<float> samples;  // which the stream has not got yet
+    std::vector<float> samples;  // not yet passed to the stream
     bool is_ended = false;
   };
 
   std::mutex mutex_;
   News news_;
-  std::atomic<int> jobs_ = 0;             // that the worker has not begun
-  std::atomic<bool> is_hearing_ = false;  // its steps go on
+  std::atomic<int> jobs_ = 0;             // not begun by the worker
+  std::atomic<bool> is_hearing_ = false;  // its steps are in progress
   std::atomic<bool> has_news_ = false;
-  // These are the worker's.
+  // Only the worker uses these.
   Resampler resampler_;
-  std::deque<Utterance> coming_;  // the first one's beginning may be in the stream
+  std::deque<Utterance> coming_;  // the first utterance's beginning may be in the stream
   heed::SpeechStream stream_;
-  bool is_finished_ = false;  // no sound follows in the stream
-  double began_ = 0;          // when the stream did
-  int64_t fed_ = 0;           // samples that the stream got since it was last at rest
-  bool is_deaf_ = false;      // something failed, and was told
+  bool is_finished_ = false;  // the stream gets no more sound
+  double began_ = 0;          // time at which the stream ended
+  int64_t fed_ = 0;           // samples passed to the stream since it was last idle
+  bool is_deaf_ = false;      // an error occurred and was reported
 };
 
 class ListenerModel final : public SharedModel {
  public:
-  // As SharedModel::find; from any thread, as all of these.
+  // Like SharedModel::find. All of these may be called from any thread.
   static std::shared_ptr<ListenerModel> of(std::shared_ptr<Gpu> gpu, const heed::Device& cpu, const std::string& path);
 
   ListenerModel(std::shared_ptr<Gpu> gpu, const heed::Device& cpu, std::string path);
   ~ListenerModel() override { look_at_device(); }
 
-  // None of these waits. Options count where an utterance begins.
+  // None of these waits. Options take effect when an utterance begins.
   void push(const std::shared_ptr<ListenerEar>& ear, std::vector<float> samples, int64_t rate,
             const heed::SpeechOptions& options);
-  void end(
-      const std::shared_ptr<ListenerEar>& ear);  // what was said becomes text; sound that follows is another utterance
-  void cancel(const std::shared_ptr<ListenerEar>& ear);  // lets go of what has not become text
+  void end(const std::shared_ptr<ListenerEar>& ear);  // the sound so far becomes text; later sound is another utterance
+  void cancel(const std::shared_ptr<ListenerEar>& ear);  // discards sound that has not become text
   void forget(std::shared_ptr<ListenerEar> ear);
 
  private:
@@ -94,8 +93,8 @@ class ListenerModel final : public SharedModel {
   void step(const Ear& ear);
   void pass_on(ListenerEar& ear, heed::Status status, const heed::SpeechPiece& piece);
 
-  // These are the worker's.
-  std::deque<Ear> waiting_;  // for time, or on the GPU for the next frame
+  // Only the worker uses these.
+  std::deque<Ear> waiting_;  // waits for time, or on the GPU for the next frame
   heed::SpeechRecognizer recognizer_;
   std::unique_ptr<StepFrames<heed::SpeechRecognizer>> frames_;  // on the GPU
 };

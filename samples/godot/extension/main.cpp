@@ -1,4 +1,4 @@
-// Where Godot enters the extension.
+// The entry point that Godot calls.
 #include <cstdio>
 #include <span>
 
@@ -13,7 +13,7 @@
 
 namespace {
 
-// Classes of arguments come before those that take them.
+// Classes come before others whose methods have them as arguments.
 std::span<const godot::Class* const> classes() {
   static const godot::Class* const all[] = {&HeedDevice::description(),  &HeedAttention::description(),
                                             &HeedSpeaker::description(), &HeedTextEncoder::description(),

@@ -15,7 +15,7 @@ std::string text_of(const std::vector<int64_t>& dims) {
   return text + "]";
 }
 
-// The bytes of a tensor of these dims; nothing if a dim is negative, or there are too many.
+// The bytes of a tensor of these dims; none if a dim is negative, or the product too large.
 std::optional<size_t> bytes_of(heed::DType dtype, const std::vector<int64_t>& dims) {
   uint64_t product = heed::size_of(dtype);
   for (const int64_t dim : dims)
@@ -23,7 +23,7 @@ std::optional<size_t> bytes_of(heed::DType dtype, const std::vector<int64_t>& di
   return product;
 }
 
-// Files of their own are mapped, and may have values in others beside them; those inside a .pck are read as a whole.
+// Ordinary files are mapped, and may have external data beside them; those inside a .pck are read as a whole.
 heed::Status open_file(const std::string& path, ModelFile* file) {
   const std::string found = godot::system_path(path);
   if (godot::is_file(found)) return heed::OnnxModel::open(found, heed::no_log(), &file->model);
@@ -98,7 +98,7 @@ void HeedModel::close() {
   is_running_ = is_asked_ = has_run_ = false;
 }
 
-// --- What the file has
+// --- Contents of the file
 
 const heed::OnnxTensor* HeedModel::find(const std::string& name, bool* is_output) const {
   *is_output = false;

@@ -1,5 +1,5 @@
-// HeedModel: a node that runs a network of an ONNX file, such as a policy that PyTorch exported: a part in each frame, on arrays or on
-// buffers of Godot's, on Godot's GPU or on the CPU.
+// HeedModel: a node that runs a network of an ONNX file, such as a policy from PyTorch: a part in each frame, on arrays or on Godot's
+// buffers, on Godot's GPU or on the CPU.
 #pragma once
 
 #include <cstdint>
@@ -68,9 +68,9 @@ class HeedModel final : public godot::Node {
   std::shared_ptr<ModelFile> file_;
   std::map<std::string, int64_t> largest_;
   std::shared_ptr<ModelWork> work_;
-  std::map<std::string, Given> given_;  // of inputs, and buffers of outputs
+  std::map<std::string, Given> given_;  // values of inputs, and buffers of outputs
   double budget_msec_ = 0;
-  bool is_running_ = false;  // until it was told
-  bool is_asked_ = false;    // a run that waits for the network to be open
+  bool is_running_ = false;  // until it was reported
+  bool is_asked_ = false;    // a run that waits until the network is open
   bool has_run_ = false;
 };

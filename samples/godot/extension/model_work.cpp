@@ -11,10 +11,10 @@
 
 namespace {
 
-constexpr size_t kAlignment = 256;  // of arrays in the memory that the GPU shares
+constexpr size_t kAlignment = 256;  // of arrays in the memory shared with the GPU
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-// What a failure of FrameCommands means, which heed has not told of.
+// The error text for a failure of FrameCommands, which heed has not logged.
 heed::Status without_commands(heed::Status status, std::string* problem) {
   if (status == heed::Status::OutOfDeviceMemory) *problem = "the GPU's driver has no memory for commands";
   return status;
@@ -96,7 +96,7 @@ bool ModelWork::fit(const std::vector<heed::OnnxShape>& shapes, ModelRun* run, s
       if (status == heed::Status::Ok && value.buffer.id == 0)
         value.bytes.resize(heed::bytes_of(value.dtype, elements_of(value.dims)));
     }
-  // A size that is 0 is no input of the graph.
+  // An extent of 0 needs another graph.
   std::erase_if(run->values, [](const ModelValue& value) {
     return !value.is_output && std::find(value.dims.begin(), value.dims.end(), 0) != value.dims.end();
   });
@@ -154,7 +154,7 @@ bool ModelWork::run_now(ModelRun run, std::string* why) {
   return status == heed::Status::Ok;
 }
 
-// --- On the CPU: the worker's thread, or that of run_now.
+// --- On the CPU: on the worker's thread, or the caller's of run_now.
 
 heed::Status ModelWork::run_on_arrays() {
   std::vector<heed::HostBuffer> buffers;
@@ -173,7 +173,7 @@ void ModelWork::compute(bool is_limited) {
   is_posted_ = false;
 }
 
-// --- On Godot's GPU: its thread.
+// --- On Godot's GPU: on its thread.
 
 void ModelWork::advance(double budget_ms) {
   if (!is_running_) return;
@@ -189,7 +189,7 @@ heed::Status ModelWork::advance_some(double budget_ms, bool* is_over, std::strin
   *is_over = status == heed::Status::Ok && cursor_.done();
   if (*is_over) return collect();
   ++run_.frames;
-  // Where the GPU is behind, this frame gets nothing more.
+  // If the GPU is behind, this frame records nothing more.
   return status == heed::Status::Ok ? record(budget_ms, problem) : heed::Status::Ok;
 }
 
@@ -217,7 +217,7 @@ heed::Status ModelWork::record(double budget_ms, std::string* problem) {
   return status;
 }
 
-// Arrays lie in the shared memory one after the other. Inputs are copied there.
+// Arrays are placed one after the other in the shared memory. Inputs are copied there.
 heed::Status ModelWork::place_arrays(std::string* problem) {
   size_t bytes = 0;
   for (ModelValue& value : run_.values) {

@@ -1,5 +1,5 @@
-// ModelWork: a HeedModel's network on a device, and the run that is under way there. A thread of its own uploads and compiles, and computes
-// where that is the CPU; on Godot's GPU each frame submits a part of a run.
+// ModelWork: a HeedModel's network on a device, and its present run. A separate thread uploads and compiles, and computes if the device is
+// the CPU; on Godot's GPU each frame submits a part of a run.
 #pragma once
 
 #include <heed/heed.hpp>
@@ -15,9 +15,9 @@
 #include "frame_commands.hpp"
 #include "worker.hpp"
 
-// What a file of ONNX holds.
+// The contents of an ONNX file.
 struct ModelFile {
-  godot::Bytes bytes;  // of which `model` reads; empty: it has the file open itself
+  godot::Bytes bytes;  // the bytes that `model` reads; empty: it has the file open itself
   heed::OnnxModel model;
 };
 
@@ -27,16 +27,16 @@ struct ModelValue {
   heed::DType dtype = heed::DType::F32;
   std::vector<int64_t> dims;
   godot::Bytes bytes;
-  godot::Rid buffer;  // where there is one, it takes the place of `bytes`
+  godot::Rid buffer;  // if set, it replaces `bytes`
   bool is_output = false;
-  size_t offset = 0;  // of `bytes` in the memory that the GPU shares
+  size_t offset = 0;  // offset of `bytes` in the memory shared with the GPU
 };
 
 struct ModelRun {
   std::vector<ModelValue> values;
-  std::vector<heed::ExtentValue> extents;  // their names are the file's
-  int64_t frames = 0;                      // in how many it was computed
-  double milliseconds = 0;                 // of the GPU, or of a clock
+  std::vector<heed::ExtentValue> extents;  // under the file's names
+  int64_t frames = 0;                      // number of frames of the run
+  double milliseconds = 0;                 // GPU or wall time in milliseconds
 };
 
 class ModelWork : public std::enable_shared_from_this<ModelWork> {
@@ -46,7 +46,7 @@ class ModelWork : public std::enable_shared_from_this<ModelWork> {
     std::string problem;
   };
 
-  // `gpu` is null where the CPU computes.
+  // `gpu` is null if the CPU computes.
   ModelWork(std::shared_ptr<const ModelFile> file, std::shared_ptr<Gpu> gpu, heed::Device cpu);
   ~ModelWork();
   // Drops the caller's reference, so that the worker or the GPU's thread destroys it, and not the game's thread.
@@ -55,13 +55,14 @@ class ModelWork : public std::enable_shared_from_this<ModelWork> {
   // Begins to upload and to compile.
   void open(heed::Graph graph);
   bool is_open() const { return is_open_; }
-  // False, with the reason: the dims of inputs do not fit. Fills in the dims of outputs. Of a network that is open, as the rest.
+  // Fills in the dims of outputs. Returns false with the reason if the dims of inputs do not fit. This and the following calls need an open
+  // network.
   bool fit(const std::vector<heed::OnnxShape>& shapes, ModelRun* run, std::string* why) const;
-  // Begins a run, while there is none.
+  // Begins a run. There must be no other.
   void begin(ModelRun run);
-  // Once in each frame while a run goes on: computes a part of about so many milliseconds. 0: no limit.
+  // Call once in each frame during a run: computes for about so many milliseconds. 0: no limit.
   void allow(double budget_ms);
-  // Does a whole run, and waits for it. False, with the reason: it broke off.
+  // Executes a whole run, and waits for it. Returns false with the reason if it failed.
   bool run_now(ModelRun run, std::string* why);
   // The last run, once it has ended.
   const ModelRun& last() const { return run_; }
@@ -86,21 +87,21 @@ class ModelWork : public std::enable_shared_from_this<ModelWork> {
   const std::shared_ptr<const ModelFile> file_;
   const std::shared_ptr<Gpu> gpu_;
   heed::Device cpu_;
-  heed::Graph graph_;  // tells the extents of a run
+  heed::Graph graph_;  // infers the extents of a run
   heed::Weights weights_;
   heed::Plan plan_;
   std::atomic<bool> is_open_ = false, is_running_ = false;
-  std::atomic<bool> is_posted_ = false;  // the worker has the run
-  std::atomic<double> owed_ms_ = 0;      // what runs on the CPU took beyond their budgets
-  std::mutex mutex_;                     // of the news
+  std::atomic<bool> is_posted_ = false;  // the worker executes the run
+  std::atomic<double> owed_ms_ = 0;      // milliseconds beyond the budgets of runs on the CPU
+  std::mutex mutex_;                     // for the results
   News news_;
 
-  // A run, which is its thread's until it has ended: the worker's or the GPU's.
+  // A run. Until it has ended it belongs to its thread: the worker's or the GPU's.
   ModelRun run_;
   std::unique_ptr<SharedMemory> memory_;
-  std::unique_ptr<FrameCommands> commands_;  // waits before the memory goes
+  std::unique_ptr<FrameCommands> commands_;  // waits before the memory is freed
   heed::vulkan::Cursor cursor_;
-  std::vector<heed::vulkan::Buffer> buffers_;  // of run_.values
+  std::vector<heed::vulkan::Buffer> buffers_;  // index in run_.values
 
   Worker worker_;
 };

@@ -10,7 +10,7 @@
 
 namespace {
 
-// How long the calling thread has been ready, but without a processor, since it began. Negative: the system does not tell.
+// How long the calling thread has been ready, but without a processor, since it began. Negative: the system does not report it.
 double waited_ms() {
 #ifdef __linux__
   const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
@@ -22,7 +22,7 @@ double waited_ms() {
   // Nanoseconds that it ran, nanoseconds that it waited, and how often it ran.
   char* end = nullptr;
   const unsigned long long ran = std::strtoull(text, &end, 10);
-  if (ran == 0 || *end != ' ') return -1;  // kernels without these counts give zeros
+  if (ran == 0 || *end != ' ') return -1;  // kernels without these counters report zeros
   return static_cast<double>(std::strtoull(end, nullptr, 10)) * 1e-6;
 #else
   return -1;

@@ -1,4 +1,4 @@
-// Sound of any rate as sound for models of speech.
+// Converts sound of any rate to that of speech models.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ class Resampler {
   Resampler& operator=(Resampler&&) noexcept;
 
   static constexpr int64_t kLeastRate = 1000, kMostRate = 768000;
-  // False: the extension was built without libsamplerate, and takes heed::kSpeechRate alone.
+  // False if the extension was built without libsamplerate, and accepts only heed::kSpeechRate.
   static bool takes(int64_t rate);
 
   int64_t rate() const { return rate_; }  // 0: none yet
-  // From now on sound is of this rate, which it takes.
+  // Sets the rate of further sound. The rate must be supported.
   void begin(int64_t rate);
-  // Appends samples at heed::kSpeechRate to *to. The converter holds back a few until more come, or until the end is told. False: it failed,
-  // and the reason is in *why.
+  // Appends samples at heed::kSpeechRate to *to. The converter holds a few back until more arrive, or until the end. Returns false with the
+  // reason in *why if it failed.
   bool convert(std::span<const float> samples, bool is_end, std::vector<float>* to, std::string* why);
 
  private:
   struct Converter;
   int64_t rate_ = 0;
-  std::unique_ptr<Converter> converter_;  // none at heed::kSpeechRate
+  std::unique_ptr<Converter> converter_;  // null at heed::kSpeechRate
 };

@@ -21,7 +21,7 @@ std::string SharedModel::why_not_open() const {
 }
 
 void SharedModel::open() {
-  // All nodes were freed before their model's turn came. One that comes now gets another model.
+  // All nodes were freed before their model was opened. A later node gets another model.
   if (nodes_ == 0) {
     is_failed_ = true;
     if (nodes_ == 0) return;
@@ -30,7 +30,7 @@ void SharedModel::open() {
   is_failed_ = status_ != heed::Status::Ok;
 }
 
-// Debts stay for the frames that follow, but what nobody used does not, and steps without a limit leave no debts.
+// Debts remain for later frames, but unused time does not, and steps without a limit leave no debts.
 void SharedModel::allow_time(double budget_ms) {
   is_limited_ = budget_ms > 0;
   allowed_ms_ = is_limited_ ? std::min(allowed_ms_, 0.0) + budget_ms : 0;

@@ -1,4 +1,4 @@
-// SharedModel: a model that nodes share, with a worker that makes all of heed's calls for it, so that none of them holds up a frame.
+// SharedModel: a model that nodes share, with a worker that makes all of heed's calls for it, so that none of them delays a frame.
 #pragma once
 
 #include <heed/device.hpp>
@@ -22,37 +22,37 @@ class SharedModel : public std::enable_shared_from_this<SharedModel> {
   SharedModel(const SharedModel&) = delete;
   SharedModel& operator=(const SharedModel&) = delete;
 
-  // Once in each frame while a node wants something, from any thread. 0: no limit. On the GPU, the frame gets a part of a step that takes
-  // about so many milliseconds. On the CPU, whose steps are not cut, they may take so much in each frame from others that want the
-  // processors (ProcessorShare). What a step takes beyond that, it pays by waiting for later frames.
+  // Call once in each frame while a node has work, from any thread. 0: no limit. On the GPU, the frame gets a part of a step of about so
+  // many milliseconds. The CPU does not split steps: there they may take so much in each frame from other threads (ProcessorShare), and a
+  // step that takes more makes later frames wait.
   void allow(int64_t frame, double budget_ms);
-  // Once for each `of`: a node lets go of the model, which it must hold by nothing else. The last that holds it is then its worker, on
-  // whose thread it is destroyed.
+  // Call once for each `of`: a node releases the model, of which it must hold no other reference. The worker holds it last, and destroys it
+  // on its own thread.
   static void leave(std::shared_ptr<SharedModel> model);
 
  protected:
-  // `gpu` is null where the CPU computes.
+  // `gpu` is null if the CPU computes.
   SharedModel(std::shared_ptr<Gpu> gpu, const heed::Device& cpu, std::string path);
 
-  // The one that another node holds already, or a new one, Model(gpu, cpu, path, rest...), that its worker begins to open.
+  // The model that another node holds already, or a new one, Model(gpu, cpu, path, rest...), which its worker begins to open.
   template <class Model, class... Rest>
   static std::shared_ptr<Model> find(std::shared_ptr<Gpu> gpu, const heed::Device& cpu, const std::string& path,
                                      Rest... rest);
 
-  // All of these on the worker's thread.
+  // All of these run on the worker's thread.
   virtual heed::Status open_model() = 0;
   virtual void step_in_frame(double budget_ms) = 0;  // on the GPU
-  virtual void go_on() = 0;                          // on the CPU: steps that wait for time may go on
+  virtual void go_on() = 0;                          // on the CPU: steps that wait for time may continue
   bool must_wait() const { return gpu_ != nullptr || (is_limited_ && allowed_ms_ <= 0); }
   void pay(const ProcessorShare& share) { allowed_ms_ -= share.took_ms(); }
-  // Says what a status means for whoever asked, as a part of a sentence.
+  // What a status means for the caller, as a part of a sentence.
   std::string why(heed::Status status) const;
   std::string why_not_open() const;
-  // Each destructor calls it first: whoever destroys something that lives on the device asks whether it is there.
+  // Each destructor calls it first: before destroying an object on the device, check whether the device is alive.
   void look_at_device() const;
 
   const std::string path_;
-  const std::shared_ptr<Gpu> gpu_;  // before what lives on its device
+  const std::shared_ptr<Gpu> gpu_;  // declared before the objects on its device
   heed::Device device_;
   heed::Status status_ = heed::Status::NotReady;
   Worker worker_;
@@ -64,7 +64,7 @@ class SharedModel : public std::enable_shared_from_this<SharedModel> {
   std::atomic<int> nodes_ = 0;
   std::atomic<bool> is_failed_ = false;
   std::atomic<int64_t> frame_ = -1;  // of which time was allowed
-  double allowed_ms_ = 0;            // the worker's
+  double allowed_ms_ = 0;            // used by the worker only
   bool is_limited_ = false;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 std::atomic<int64_t> spent_ns = 0;
 
-// Counts the time that it lives as time that speakers took.
+// Counts its lifetime as time that speakers took.
 class Stopwatch {
  public:
   Stopwatch() : from_(Clock::now()) {}
@@ -43,7 +43,7 @@ HeedSpeaker::~HeedSpeaker() {
   if (model_) SpeakerModel::leave(std::move(model_));
 }
 
-// Lets go of the conversation, and of an answer that goes on.
+// Releases the conversation, and an answer in progress.
 void HeedSpeaker::forget() {
   if (answer_) answer_->cancel();
   answer_.reset();
@@ -66,14 +66,14 @@ godot::Error HeedSpeaker::open(godot::Object object, const std::string& path) {
   if (device == nullptr) return godot::Error::InvalidParameter;
   if (!device->can_serve_models("HeedSpeaker.open")) return godot::Error::Unavailable;
   forget();
-  // The new one is taken first, so that a speaker that opens its own model again keeps it.
+  // Gets the new model before releasing the old one, so that a speaker that opens the same model again keeps it.
   auto before =
       std::exchange(model_, SpeakerModel::of(device->gpu(), device->cpu(), godot::system_path(path), context_tokens_));
   if (before) SpeakerModel::leave(std::move(before));
   return godot::Error::Ok;
 }
 
-// The next question begins anew, as somebody else.
+// The next question begins a new conversation, as another character.
 godot::Error HeedSpeaker::become(talk::Persona persona) {
   persona_ = std::move(persona);
   forget();
@@ -144,7 +144,7 @@ godot::Error HeedSpeaker::look(int64_t word) {
   return godot::Error::Ok;
 }
 
-// False: a handler freed the node.
+// Returns false if a handler freed the node.
 bool HeedSpeaker::tell_answer(const SpeakerAnswer::News& news) {
   const std::string all = news.is_over ? text_ : "";  // handlers may change it
   if (!news.problem.empty()) godot::error("HeedSpeaker: " + news.problem);

@@ -1,5 +1,5 @@
-// HeedSpeaker: a node that speaks for one character by a language model. Each frame takes what the model's worker has
-// written since the last one. Speakers with the same model share its weights.
+// HeedSpeaker: a node that speaks for one character by a language model. Each frame reads the text that the model's worker has generated
+// since the last one. Speakers with the same model share its weights.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +32,10 @@ class HeedSpeaker final : public godot::Node {
 
   double budget_msec() const { return budget_msec_; }
   void set_budget_msec(double milliseconds);
-  // Counts those of all answers so far.
+  // The number of tokens in all answers so far.
   int64_t tokens() const { return tokens_; }
 
-  // How many microseconds the calls and frames of all speakers have taken since this was asked last, handlers of their
-  // signals not counted.
+  // Microseconds that the calls and frames of all speakers have taken since the last call, without their signals' handlers.
   int64_t take_spent_usec() const;
 
   void process() override;
@@ -53,7 +52,7 @@ class HeedSpeaker final : public godot::Node {
   std::shared_ptr<SpeakerAnswer> answer_;  // null: the character is silent
   std::shared_ptr<SpeakerAnswer> look_;    // null: nobody asked
   talk::Persona persona_;
-  std::string text_;  // of the answer so far, or of the last one
+  std::string text_;  // of the present or last answer
   int64_t context_tokens_ = 1024, answer_tokens_ = 80, tokens_ = 0;
   double budget_msec_ = 0;
 };

@@ -7,7 +7,7 @@ namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
-// Finds the token with which this word of the answer begins; the answer's size if it has no such word.
+// The index of the token with which this word of the answer begins; the answer's size if it has no such word.
 size_t begin_of(const heed::Bpe& bpe, std::span<const int32_t> answer, int64_t word) {
   int64_t at = -1;
   bool behind_space = true;
@@ -44,7 +44,7 @@ heed::Status look_at(heed::TextGenerator& model, std::span<const int32_t> ids, s
   if (status != heed::Status::Ok) return status;
   std::vector<float> of_token(seen.size());
   for (size_t i = 0; i < attention.weights.size(); ++i) of_token[i % seen.size()] += attention.weights[i];
-  bool begins = true, is_role = false;  // behind a token that parts messages, up to a line's end, is who speaks
+  bool begins = true, is_role = false;  // the role name follows a token that separates messages, up to the line's end
   for (size_t i = 0; i < seen.size(); ++i) {
     const std::string_view bytes = bpe.bytes(seen[i]);
     if (bytes.empty() || is_role) {

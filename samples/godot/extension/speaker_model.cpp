@@ -89,7 +89,7 @@ void SpeakerModel::post_step(const std::shared_ptr<SpeakerTalk>& talk, const std
   worker_.post([self = self(), talk, answer] { self->step(talk, answer); });
 }
 
-// One step, and then the next, behind those of other conversations: they take turns.
+// Runs one step, and then the next. Conversations take turns.
 void SpeakerModel::step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer) {
   if (answer->is_cancelled()) return;
   if (must_wait()) return waiting_.push_back({talk, answer});
@@ -100,7 +100,7 @@ void SpeakerModel::step(const std::shared_ptr<SpeakerTalk>& talk, const std::sha
   if (!pass_on({talk, answer}, status, piece)) post_step(talk, answer);
 }
 
-// Passes on what a step gave. True: the answer is over.
+// Passes on the text of a step. Returns true if the answer is over.
 bool SpeakerModel::pass_on(const Waiting& to, heed::Status status, const heed::TextPiece& piece) const {
   if (status != heed::Status::Ok) {
     to.answer->fail("the answer broke off: " + why(status));
@@ -111,7 +111,7 @@ bool SpeakerModel::pass_on(const Waiting& to, heed::Status status, const heed::T
   return piece.end != heed::TextEnd::None;
 }
 
-// Makes the frame's part of a step on the GPU, and passes on what the last step gave.
+// Runs the frame's part of a step on the GPU, and passes on the last step's text.
 void SpeakerModel::step_in_frame(double budget_ms) {
   std::erase_if(waiting_, [](const Waiting& one) { return one.answer->is_cancelled(); });
   if (waiting_.empty()) return;

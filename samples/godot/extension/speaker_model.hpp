@@ -16,7 +16,7 @@
 #include "shared_model.hpp"
 #include "step_frames.hpp"
 
-// One answer: the worker writes it, and a speaker takes it.
+// One answer: the worker generates it, and a speaker reads it.
 class SpeakerAnswer {
  public:
   struct Look {
@@ -30,7 +30,7 @@ class SpeakerAnswer {
     std::optional<Look> look;
   };
 
-  // Nothing: the worker is writing just now.
+  // Empty if the worker is writing at this moment.
   std::optional<News> take();
   void add(const heed::TextPiece& piece);
   void add(Look look);
@@ -53,19 +53,19 @@ class SpeakerModel final : public SharedModel {
     int64_t answer_tokens = 0;
   };
 
-  // As SharedModel::find; from any thread, as all of these.
+  // Like SharedModel::find. All of these may be called from any thread.
   static std::shared_ptr<SpeakerModel> of(std::shared_ptr<Gpu> gpu, const heed::Device& cpu, const std::string& path,
                                           int64_t context);
 
   SpeakerModel(std::shared_ptr<Gpu> gpu, const heed::Device& cpu, std::string path, int64_t context);
   ~SpeakerModel() override { look_at_device(); }
 
-  // None of these waits. A talk begins with its first question.
+  // None of these waits. A conversation begins with its first question.
   static std::shared_ptr<SpeakerTalk> talk(Character character);
   std::shared_ptr<SpeakerAnswer> say(const std::shared_ptr<SpeakerTalk>& talk, std::string text);
   void cancel(const std::shared_ptr<SpeakerTalk>& talk, SpeakerAnswer& answer);
   void forget(std::shared_ptr<SpeakerTalk> talk);
-  // What the character looked at when it began this word of its last answer; words are parted by spaces.
+  // The words that the character attended to when it began this word of its last answer; spaces separate words.
   std::shared_ptr<SpeakerAnswer> look(const std::shared_ptr<SpeakerTalk>& talk, int64_t word);
 
  private:
@@ -83,8 +83,8 @@ class SpeakerModel final : public SharedModel {
   void post_step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer);
 
   const int64_t context_;
-  // These are the worker's.
-  std::deque<Waiting> waiting_;  // for time, or on the GPU for the next frame
+  // Only the worker uses these.
+  std::deque<Waiting> waiting_;  // waits for time, or on the GPU for the next frame
   heed::TextGenerator generator_;
   std::unique_ptr<StepFrames<heed::TextGenerator>> frames_;  // on the GPU
 };

@@ -14,17 +14,17 @@
 namespace {
 
 struct Found {
-  std::string text, problem;  // a problem: nothing was found
+  std::string text, problem;  // on an error, with empty results
   godot::Texts intents;       // the nearest first
   godot::Floats cosines;
 };
 
 }  // namespace
 
-// The node and its worker share this. Jobs keep it alive, so that freeing the node waits for nothing.
+// Shared by the node and its worker. Jobs keep it alive, so that freeing the node waits for nothing.
 struct EncoderModel {
-  std::shared_ptr<Gpu> gpu;  // before what lives on its device
-  // These are the worker's.
+  std::shared_ptr<Gpu> gpu;  // declared before the objects on its device
+  // Only the worker uses these.
   heed::Device device;
   heed::TextEncoder encoder;
   std::string path;
@@ -33,7 +33,7 @@ struct EncoderModel {
   std::vector<float> vectors;  // [intents, width], each of length 1
   heed::Status status_of_intents = heed::Status::Ok;
 
-  std::mutex mutex;  // of these two
+  std::mutex mutex;  // protects these two
   std::deque<Found> found;
   int asked = 0;
 
@@ -62,7 +62,7 @@ Found EncoderModel::find(const std::string& text) {
     result.problem = std::string("the model cannot be used: ") + heed::to_string(status) + godot::why_no_file(path);
     return result;
   }
-  // A text that fails says nothing of the next one.
+  // A text that fails does not affect the next one.
   std::vector<float> vector;
   heed::Status encoded = status_of_intents;
   if (encoded == heed::Status::Ok && !intents.empty()) encoded = encode({text}, &vector);
@@ -86,7 +86,7 @@ Found EncoderModel::find(const std::string& text) {
 
 HeedTextEncoder::~HeedTextEncoder() { leave(); }
 
-// The last that holds the model is then its worker, on whose thread it is destroyed.
+// The worker holds the model last, and destroys it on its own thread.
 void HeedTextEncoder::leave() {
   if (!model_) return;
   Worker& worker = model_->worker;

@@ -1,5 +1,5 @@
-// HeedTextEncoder: a node that finds which of a game's intents a text means, by a model of sentences. A thread of its own computes;
-// each frame takes what it has found.
+// HeedTextEncoder: a node that finds which of a game's intents a text means, by a sentence model. A separate thread computes; each frame
+// reads the results.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ std::string text_of(const void* string) {
   return text;
 }
 
-// Methods of packed arrays, which all have the same hashes.
+// Methods of packed arrays; all have the same hashes.
 template <GDExtensionVariantType type>
 struct Packed {
   static size_t size(void* array) {
@@ -33,7 +33,7 @@ struct Packed {
     method(array, nullptr, &result, 0);
     return static_cast<size_t>(result);
   }
-  // An array of so many elements; of none, and an exception, where Godot has not the memory.
+  // An array of so many elements; throws, and makes none, if Godot lacks the memory.
   static void make(void* place, size_t elements) {
     static const GDExtensionPtrConstructor constructor = variant_get_ptr_constructor(type, 0);
     static const GDExtensionPtrBuiltInMethod method = [] {
@@ -54,7 +54,7 @@ using PackedInts = Packed<GDEXTENSION_VARIANT_TYPE_PACKED_INT32_ARRAY>;
 using PackedPoints = Packed<GDEXTENSION_VARIANT_TYPE_PACKED_VECTOR2_ARRAY>;
 using PackedTexts = Packed<GDEXTENSION_VARIANT_TYPE_PACKED_STRING_ARRAY>;
 
-// Godot's functions that give elements of arrays take no const array.
+// Godot's functions that return elements of arrays accept no const array.
 void* array_of(const void* raw) { return const_cast<void*>(raw); }
 
 Bytes bytes_of(const void* raw) {
@@ -77,7 +77,7 @@ Ints ints_of(const void* raw) {
   return ints;
 }
 
-// Vectors are of floats of 32 bits (interface.hpp).
+// Vectors have 32-bit floats (interface.hpp).
 Points points_of(const void* raw) {
   Points points{Floats(2 * PackedPoints::size(array_of(raw)))};
   Floats& numbers = points.numbers;
@@ -209,7 +209,7 @@ void destroy(Kind kind, void* raw) {
     case Kind::Texts: interface::destroy<GDEXTENSION_VARIANT_TYPE_PACKED_STRING_ARRAY>(raw); return;
     case Kind::Ints: interface::destroy<GDEXTENSION_VARIANT_TYPE_PACKED_INT32_ARRAY>(raw); return;
     case Kind::Points: interface::destroy<GDEXTENSION_VARIANT_TYPE_PACKED_VECTOR2_ARRAY>(raw); return;
-    default: return;  // nothing hangs on it
+    default: return;  // it owns no memory
   }
 }
 

@@ -1,4 +1,4 @@
-// Values that cross between Godot and the extension, and calls of Godot's objects by the names of their methods.
+// Converts values between Godot and the extension, and calls methods of Godot's objects by name.
 #pragma once
 
 #include <gdextension_interface.h>
@@ -14,7 +14,7 @@
 
 namespace godot {
 
-// Names a resource of Godot's servers; 0: none.
+// The id of a resource of Godot's servers; 0: none.
 struct Rid {
   uint64_t id = 0;
   friend bool operator==(const Rid&, const Rid&) = default;
@@ -22,7 +22,7 @@ struct Rid {
 using Object = GDExtensionObjectPtr;  // borrowed
 using Bytes = std::vector<std::byte>;
 using Floats = std::vector<float>;
-struct Points {  // of two numbers each, x, y, x, y ...
+struct Points {  // two numbers each, x, y, x, y ...
   Floats numbers;
 };
 using Ints = std::vector<int32_t>;
@@ -32,24 +32,24 @@ using Texts = std::vector<std::string>;
 enum class Kind : uint8_t { None, Bool, Int, Float, Text, Rid, Object, Bytes, Floats, Texts, Ints, Points };
 using Value =
     std::variant<std::monostate, bool, int64_t, double, std::string, Rid, Object, Bytes, Floats, Texts, Ints, Points>;
-// Of packed arrays, into which Godot turns its untyped arrays.
+// Element types of packed arrays, into which Godot converts its untyped arrays.
 inline bool is_packed(Kind kind) { return kind >= Kind::Bytes; }
 inline Kind kind_of(const Value& value) { return static_cast<Kind>(value.index()); }
 
 GDExtensionVariantType type_of(Kind kind);
 
-// `raw` is laid out as Godot's typed calls pass a value.
+// `raw` has the layout of Godot's typed calls.
 Value read(Kind kind, const void* raw);
-// Builds into memory that holds no value yet, of which Text and packed arrays must be destroyed.
+// Constructs a value in uninitialized memory. Text and packed arrays must be destroyed.
 void write(const Value& value, void* raw);
 void destroy(Kind kind, void* raw);
 
-// Builds into memory that holds no variant yet.
+// Constructs a variant in uninitialized memory.
 void to_variant(const Value& value, void* variant);
 void to_variant(Object object, void* variant);
-Value from_variant(Kind kind, const void* variant);  // which must be of this type, or turn into it
+Value from_variant(Kind kind, const void* variant);  // must be of this type, or convertible to it
 
-// Calls a method of an object. A call that Godot refuses, or whose result is of another kind, gives a Value that holds none.
+// Calls a method of an object. Returns a Value without contents if Godot refuses the call, or its result is of another kind.
 Value call(Object object, const char* method, std::span<const Value> arguments, Kind result);
 inline Value call(Object object, const char* method, std::initializer_list<Value> arguments = {},
                   Kind result = Kind::None) {
@@ -61,7 +61,7 @@ T call_for(Object object, const char* method, std::initializer_list<Value> argum
   const T* result = std::get_if<T>(&value);
   return result == nullptr ? T{} : *result;
 }
-// Null: there is none of that name.
+// Returns null if there is none of that name.
 Object singleton(const char* name);
 
 // An object that scripts may free at any time.
@@ -69,15 +69,15 @@ class Weak {
  public:
   Weak() = default;
   explicit Weak(Object object);
-  Object get() const;  // null: it is gone
+  Object get() const;  // null: it was freed
   friend bool operator==(const Weak&, const Weak&) = default;
 
  private:
   uint64_t id_ = 0;
 };
 
-// Has Godot's render thread call the function, before it draws the next frame; at once on that thread itself. It is destroyed
-// there, too, or where Godot's queue of calls ends.
+// Makes Godot's render thread call the function before it draws the next frame, or calls it at once on that thread itself. The function is
+// destroyed there, too, or when Godot's queue of calls ends.
 void call_on_render_thread(std::function<void()> function);
 bool is_on_render_thread();
 

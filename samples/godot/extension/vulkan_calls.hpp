@@ -36,5 +36,5 @@ struct VulkanCalls {
 #undef HEED_GODOT_MEMBER
 };
 
-// From the Vulkan loader that Godot opened, too. False: there is none, or it lacks a function.
+// Loads them from the Vulkan loader that Godot opened. Returns false if there is none, or it lacks a function.
 bool load_vulkan_calls(VkInstance instance, VkDevice device, VulkanCalls* calls);

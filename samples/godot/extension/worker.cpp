@@ -14,8 +14,8 @@
 
 namespace {
 
-// A thread that is woken often gets the processor of the one that woke it, which here is the thread of frames. Linux's
-// batch threads take no processor by waking. Where that is refused, nothing is lost but this.
+// A thread that is often woken preempts the thread that wakes it, here the frames' thread. Linux's batch threads do not preempt on waking.
+// If the system refuses this, frames are only less smooth.
 void yield_to_frames() {
 #ifdef __linux__
   const sched_param none{};
@@ -60,14 +60,14 @@ struct Worker::Jobs {
         jobs.pop_front();
         is_dropped = is_cut_short;
       }
-      if (!is_dropped) job();  // and it is destroyed without the lock, since what it holds may post
+      if (!is_dropped) job();  // destroyed without the lock, since its destructor may post jobs
     }
   }
 };
 
 namespace {
 
-// Every worker whose thread was not joined yet, also those that nobody has any more.
+// Every worker whose thread has not been joined, also those that nobody uses any more.
 struct Threads {
   std::mutex mutex;
   std::list<std::shared_ptr<void>> jobs;
@@ -81,7 +81,7 @@ Threads& threads() {
 
 Worker::Worker() : jobs_(std::make_shared<Jobs>()) {
   const std::lock_guard all(threads().mutex);
-  // Threads that have ended meanwhile are joined here, which takes no time, so that they do not pile up.
+  // Joins threads that have ended meanwhile, which takes no time, so that they do not accumulate.
   threads().jobs.remove_if([](const std::shared_ptr<void>& known) {
     Jobs& jobs = *static_cast<Jobs*>(known.get());
     {
@@ -101,7 +101,7 @@ Worker::Worker() : jobs_(std::make_shared<Jobs>()) {
 Worker::~Worker() { jobs_->end(false); }
 
 void Worker::post(Job job) {
-  const std::shared_ptr<Jobs> jobs = jobs_;  // the job may end the life of this worker
+  const std::shared_ptr<Jobs> jobs = jobs_;  // the job may destroy this worker
   jobs->post(std::move(job));
 }
 

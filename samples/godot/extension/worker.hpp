@@ -1,4 +1,4 @@
-// Worker: a thread that does jobs one after the other. Nobody waits for it before the library ends.
+// Worker: a thread that runs jobs one after the other. Nobody waits for it before the library ends.
 #pragma once
 
 #include <functional>
@@ -9,16 +9,16 @@ class Worker {
   using Job = std::function<void()>;
 
   Worker();
-  // Returns at once, also on the worker's own thread; the jobs that were posted are done all the same.
+  // Returns at once, also on the worker's own thread. Posted jobs run all the same.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // From any thread. The job, and what it holds, is destroyed on the worker's thread.
+  // May be called from any thread. The job, and what it captures, is destroyed on the worker's thread.
   void post(Job job);
 
-  // Ends the threads of all workers, also of those that somebody still has, and waits for them: before the library's code goes
-  // away. The jobs that they are at are done; others are only destroyed.
+  // Ends the threads of all workers, also of those in use, and waits for them. Call it before the library is unloaded. Running jobs finish;
+  // others are only destroyed.
   static void end_all();
 
  private:

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Trains the policy that steers samples/godot's crowd, and exports it to ONNX.
 
-  policy.py samples/godot                        writes demo/policy.onnx, and tests/policy.json: what PyTorch computes by it
+  policy.py samples/godot                        writes demo/policy.onnx, and tests/policy.json with PyTorch's results
   policy.py FOLDER [--walks COUNT]               the same in another folder, after so many walks instead of 500
 
-A step of the simulation is differentiable, and so is what is wanted: to come to one's goal without touching anybody. So the policy learns
-by gradient descent through its walks; there is no reward and nothing to imitate. It needs PyTorch (Debian's python3-torch 1.13 is enough).
+The simulation step and the loss are differentiable: agents should reach their goals without touching each other. So the policy
+learns by gradient descent through its walks; there is no reward and no imitation. It needs PyTorch (Debian's python3-torch 1.13 is
+enough).
 """
 import argparse
 import json
@@ -15,17 +16,17 @@ import pathlib
 import torch
 from torch import nn
 
-RADIUS = 0.3        # metres, of an agent
+RADIUS = 0.3        # metres, radius of an agent
 FASTEST = 1.5       # metres a second
-REACTION = 0.3      # seconds until a velocity is near the one that is wanted
+REACTION = 0.3      # seconds until the velocity is near the wanted one
 
 
 class Policy(nn.Module):
-    """What each of the agents [agents, 6] (position, velocity, goal; metres) wants as its velocity [agents, 2].
+    """The velocity [agents, 2] that each of the agents [agents, 6] (position, velocity, goal; metres) wants.
 
-    Each head looks at the others where they will be after some time: a softmax over -distance^2 / (2 reach^2), with a reach and a time
-    that are learned. A head attends to the agent itself, too, so that whoever is alone sees nobody. All is then turned so that the
-    goal is straight ahead.
+        Each head attends to the others at their positions after some time: a softmax over -distance^2 / (2 reach^2), with a learned
+        reach and time. A head also attends to the agent itself, so that a lone agent has a visible key. Everything is rotated so
+        that the goal is straight ahead.
     """
 
     def __init__(self, heads=8, hidden=64):
@@ -35,7 +36,7 @@ class Policy(nn.Module):
         self.net = nn.Sequential(nn.Linear(4 + 5 * heads, hidden), nn.ELU(), nn.Linear(hidden, hidden), nn.ELU(), nn.Linear(hidden, 2))
 
     def look(self, position, velocity):
-        """Mean place, velocity and squared distance of those whom each head sees, relative to the agent: 5 x [heads, agents]."""
+        """Mean position, velocity and squared distance of each head's keys, relative to the agent: 5 x [heads, agents]."""
         at = position + self.time.view(-1, 1, 1) * velocity                      # [heads, agents, 2]
         near = at / self.reach.exp().view(-1, 1, 1)
         square = (at * at).sum(-1, keepdim=True)
@@ -68,7 +69,7 @@ class Policy(nn.Module):
 
 
 def crossing(agents):
-    """Agents on a circle, or strewn about, whose goals are on the other side."""
+    """Agents on a circle, or at random positions, with goals on the opposite side."""
     way = torch.randint(0, 3, ()).item()
     size = math.sqrt(agents) * (0.5 + 0.4 * torch.rand(()).item())
     if way == 0:
@@ -92,7 +93,7 @@ def step(agents, want, seconds):
 
 
 def touching(position, room):
-    """How deep others are within `room` of each agent: the sum of squares."""
+    """The overlap of others with the distance `room` of each agent: the sum of squares."""
     difference = position[:, None] - position[None]
     distance = torch.sqrt((difference * difference).sum(-1) + 1e-6)
     deep = torch.relu(room - distance) * (1.0 - torch.eye(len(position)))
@@ -100,7 +101,7 @@ def touching(position, room):
 
 
 def walk(policy, agents, steps, seconds=0.1):
-    """Walks on, and gives what is wrong with these steps and where the agents are then."""
+    """Continues the walk. Returns the loss of these steps, and the agents' state."""
     loss = 0.0
     for _ in range(steps):
         before = agents
@@ -112,7 +113,7 @@ def walk(policy, agents, steps, seconds=0.1):
 
 
 def train(policy, walks, parts=8):
-    """Each walk is learned from in parts of three seconds, so that all of it counts and gradients stay short."""
+    """Backpropagates through each walk in parts of three seconds, so that all of it counts and gradient paths stay short."""
     optimizer = torch.optim.Adam(policy.parameters(), 2e-3)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, max(walks * parts, 1))
     for i in range(walks):
@@ -136,7 +137,7 @@ def ring(agents):
 
 
 def judge(policy, agents, seconds, pace=1 / 30):
-    """The share of agents that came to their goals, and how many others one touches on average."""
+    """The share of agents that reached their goals, and how many others one touches on average."""
     touches = 0
     with torch.no_grad():
         for _ in range(int(seconds / pace)):

@@ -1,14 +1,14 @@
-# Attention on buffers that Godot made, beside plain loops in GDScript's doubles, in the order of frames; on arrays, on threads, on a
-# local RenderingDevice, and with weights of files.
+# Attention on Godot's buffers, compared with plain loops in GDScript's doubles, in the order of frames; on arrays, on threads, on a local
+# RenderingDevice, and with weights of files.
 #   godot --path samples/godot --script tests/attention.gd -- FOLDER [cpu]
-# FOLDER: where files are written; cpu: this Godot has no RenderingDevice for heed, so that the CPU computes
+# FOLDER: an output folder; cpu: this Godot has no RenderingDevice for heed, so that the CPU computes
 extends SceneTree
 
 const HEADS := 4
 const WIDTH := 20
 const QUERIES := 37
 const KEYS := 53
-# Products of 20 and sums over 53 keys in floats, of values near 1.
+# The error of sums over 20 and 53 products in floats, for values near 1.
 const BOUND := 2e-6
 
 var failures := 0
@@ -95,7 +95,7 @@ func until_runs(attention: HeedAttention, count: int) -> bool:
 		if attention.get_runs() >= count:
 			return true
 		await process_frame
-		attention.compute(1, 1)  # what ended is seen by the next call
+		attention.compute(1, 1)  # the next call notices ended runs
 	return false
 
 func on_buffers(device: HeedDevice) -> void:
@@ -113,7 +113,7 @@ func on_buffers(device: HeedDevice) -> void:
 	var wanted := expected(x, context)
 	compare(device.read_buffer(y_buffer).slice(0, wanted.size()), wanted, "on Godot's buffers")
 	compare(attention.run(x, context), wanted, "on arrays, by the GPU")
-	# What Godot writes in one frame, heed reads in the next.
+	# heed reads in the next frame what Godot writes in one.
 	for frame in 4:
 		x = drawn(QUERIES * WIDTH, 50 + frame)
 		RenderingServer.call_on_render_thread(func() -> void:
@@ -128,7 +128,7 @@ func on_buffers(device: HeedDevice) -> void:
 	for buffer: RID in [x_buffer, context_buffer, y_buffer]:
 		device.free_buffer(buffer)
 
-# A buffer of Godot's own making, whose contents Godot would hold back.
+# A buffer made by Godot, whose contents Godot would hold back.
 func on_late_buffers(device: HeedDevice) -> void:
 	var attention := layer()
 	check(attention.open_by_rule(device, 1) == OK, "open")
@@ -177,7 +177,7 @@ func on_a_local_device() -> void:
 	device.close()
 	local.free()
 
-# A file as PyTorch's users write it.
+# A file with PyTorch's names.
 func write_layer(path: String) -> void:
 	var header := {}
 	var data := PackedByteArray()
@@ -218,7 +218,7 @@ func from_file(device: HeedDevice, folder: String) -> void:
 	for wrong: String in ["/there/is/none.safetensors", folder, "", "res://layer.safetensors"]:
 		check(layer().open(device, wrong, "birds") == ERR_FILE_CANT_READ, "no file at " + wrong)
 
-# By the rule alone: the same values everywhere, so that players of a game see the same.
+# Weights by rule alone: the same values on every machine, so that all players see the same.
 func by_rule(device: HeedDevice) -> void:
 	var attention := HeedAttention.new()
 	attention.width = 16
@@ -229,7 +229,7 @@ func by_rule(device: HeedDevice) -> void:
 	check(attention.open_by_rule(device, 42) == OK, "encoder layers by rule")
 	var y := attention.run(drawn(3 * 16, 1), PackedFloat32Array())
 	check(y.size() == 48, "as many rows")
-	for row in 3:  # ends in a norm whose factors are 1
+	for row in 3:  # ends in a norm whose scales are 1
 		var sum := 0.0
 		for c in 16:
 			sum += y[row * 16 + c]

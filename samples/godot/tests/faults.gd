@@ -1,5 +1,5 @@
-# What is wrong is an error in Godot's console and in the value returned, and the game goes on: buffers that are too small, freed or
-# unknown, wrong threads, a RenderingDevice that is freed first, a lost GPU, and things that scripts free in any order.
+# Mistakes give an error in Godot's console and in the returned value, and the game continues: buffers that are too small, freed or unknown,
+# wrong threads, a RenderingDevice that is freed first, a lost GPU, and objects that scripts free in any order.
 #   godot --path samples/godot --script tests/faults.gd -- MODEL
 extends SceneTree
 
@@ -40,12 +40,12 @@ func texture() -> RID:
 	RenderingServer.force_sync()
 	return made[0]
 
-# Some machines promise any memory that is asked for, and end the program that uses it.
+# Some systems grant any amount of memory, and kill the program that uses it.
 func promises_all_memory() -> bool:
 	var setting := FileAccess.open("/proc/sys/vm/overcommit_memory", FileAccess.READ)
 	return setting == null or setting.get_line() == "1"
 
-# Frames go on, and how many runs the layer has ended is known afterwards.
+# Frames continue, and the number of ended runs is known afterwards.
 func runs_after_frames(attention: HeedAttention) -> int:
 	for frame in 4:
 		await process_frame
@@ -129,7 +129,7 @@ func threads() -> void:
 	own.close()
 	local.free()
 
-# The worst order: the RenderingDevice goes first, and all that heed has on it is still there.
+# The worst order: the RenderingDevice is freed first, while heed's objects still exist on it.
 func freed_first() -> void:
 	var local := RenderingServer.create_local_rendering_device()
 	var own := HeedDevice.new()
@@ -169,7 +169,7 @@ func any_order() -> void:
 			if step == order[0]:
 				await process_frame
 
-# On a GPU that is lost: whoever computes there hears of it, and opens anew elsewhere.
+# On a lost GPU every user gets an error, and opens another device.
 func lost(model: String) -> void:
 	var attention := layer(device)
 	var x := device.create_buffer_from(ones(ROWS * WIDTH))

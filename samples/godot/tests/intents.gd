@@ -1,4 +1,4 @@
-# What a text means, headless: the nearest of a game's intents, a model that is missing, and nodes that are freed while they ask.
+# The meaning of a text, headless: the nearest of a game's intents, a missing model, and nodes that are freed during a query.
 #   godot --headless --path samples/godot --script tests/intents.gd -- ENCODER
 extends SceneTree
 
@@ -47,12 +47,12 @@ func run(path: String) -> void:
 		check(told[i].size() == 3 and told[i][1][0] == INTENTS[i], "what '%s' means: %s" % [told[i][0], told[i][1]])
 		check(told[i][1].size() == 3 and told[i][2][0] >= told[i][2][1] and told[i][2][1] >= told[i][2][2] and told[i][2][0] < 1.001, "the nearest first")
 	check(not node.is_asking(), "nothing is left")
-	# Whatever is typed has an answer.
+	# Any text has an answer.
 	told.clear()
 	for text: String in ["", "   ", "sword ".repeat(20000), char(0xFFFD), char(0x1F5E1)]:
 		node.ask(text)
 	check(await until(func() -> bool: return told.size() == 5) and told.all(func(one: Array) -> bool: return one.size() == 3), "odd texts")
-	# The same text is itself.
+	# The intent's own text gives that intent.
 	told.clear()
 	node.ask(INTENTS[1])
 	check(await until(func() -> bool: return told.size() == 1), "another answer")

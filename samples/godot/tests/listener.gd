@@ -1,5 +1,5 @@
-# What is said in a recording, headless: in pieces as frames bring them, at other rates, by two listeners at once, through an audio bus, and
-# wrong calls, models that are missing, and nodes that are freed while they hear.
+# The text of a recording, headless: in pieces as frames would bring them, at other rates, by two listeners at once, through an audio bus;
+# and wrong calls, missing models, and nodes that are freed while they listen.
 #   godot --headless --path samples/godot --script tests/listener.gd -- WHISPER RECORDING TEXT
 extends SceneTree
 
@@ -24,7 +24,7 @@ func until(what: Callable) -> bool:
 		await process_frame
 	return true
 
-# What a listener told: "heard", "partial" and "failed", each a list.
+# A listener's signals: "heard", "partial" and "failed", each a list.
 func listener(path: String, told: Dictionary) -> HeedListener:
 	var node := HeedListener.new()
 	root.add_child(node)
@@ -80,7 +80,7 @@ func hears() -> void:
 	var other := listener(model, told_by_other)
 	node.partial_sec = 0.5
 	other.partial_sec = 0.0
-	# One gets it in pieces, the other as stereo of three times the rate.
+	# One listener gets it in pieces, the other as stereo at three times the rate.
 	var frames := PackedVector2Array()
 	for sample in recording.samples:
 		for i in 3:
@@ -97,7 +97,7 @@ func hears() -> void:
 	check(not told.partial.is_empty() and told.failed.is_empty() and told_by_other.failed.is_empty(), "partial text %s" % [told])
 	var seconds := recording.samples.size() / 16000.0
 	check(told.times[0] >= 0.0 and told.times[-1] <= seconds + 0.01 and told.times[-1] > 0.6 * seconds, "times %s" % [told.times])
-	# Another sentence, whose times go on; within a budget.
+	# Another sentence, whose times continue; within a budget.
 	told.heard.clear()
 	told.times.clear()
 	node.budget_msec = 8.0
@@ -106,7 +106,7 @@ func hears() -> void:
 	node.listening = false
 	check(await until(func() -> bool: return not node.is_busy()), "it is heard")
 	check(same(told.heard) and told.times[0] >= seconds, "heard again %s" % [told])
-	# Nothing comes of what is let go, also where the node is freed.
+	# Discarded sound gives no text, also if the node is freed.
 	told.heard.clear()
 	node.listening = true
 	node.push(recording.samples, 16000)
@@ -116,7 +116,7 @@ func hears() -> void:
 	node.free()
 	other.free()
 
-# As a microphone is heard, with the recording in its place.
+# The path of a microphone, with the recording in its place.
 func through_a_bus() -> void:
 	AudioServer.add_bus(1)
 	AudioServer.set_bus_name(1, "Microphone")

@@ -1,11 +1,11 @@
-# Networks of ONNX files: the demo's policy gives what PyTorch gave (policy.json, made by policy/policy.py with the file), on arrays and on
-# buffers of Godot's, in one frame and over many; and what is wrong is one message, one signal and a value returned.
+# Networks of ONNX files: the demo's policy gives PyTorch's results (policy.json, which policy/policy.py wrote with the file), on arrays and
+# on Godot's buffers, in one frame and over many; a mistake gives one message, one signal and a returned value.
 #   godot --path samples/godot --script tests/model.gd -- FOLDER [cpu] [short]
-# FOLDER: where files are written; cpu: this Godot has no RenderingDevice for heed, so that the CPU computes; short: only runs of the policy
+# FOLDER: an output folder; cpu: this Godot has no RenderingDevice for heed, so that the CPU computes; short: only runs of the policy
 extends SceneTree
 
 const POLICY := "res://demo/policy.onnx"
-# Velocities of at most 1.5 in floats, after sums over squares of places of some metres.
+# The error of velocities of at most 1.5 in floats, after sums over squares of positions of some metres.
 const BOUND := 2e-5
 
 var failures := 0
@@ -26,7 +26,7 @@ func compare(got: PackedFloat32Array, what: String) -> void:
 	print("%s: largest difference %s" % [what, worst])
 	check(worst <= BOUND, what)
 
-# Each failure must be told by one signal, in a sentence that has this word.
+# Each failure must emit one signal, with a sentence that has this word.
 func refuses(model: HeedModel, call: Callable, error: Error, word: String) -> void:
 	var told := []
 	var note := func(why: String) -> void: told.append(why)
@@ -35,7 +35,7 @@ func refuses(model: HeedModel, call: Callable, error: Error, word: String) -> vo
 	model.failed.disconnect(note)
 	check(told.size() == 1 and told[0].contains(word), "one sentence with \"%s\": %s" % [word, told])
 
-# What the node tells until this signal or a failure comes, within 20 seconds.
+# Collects the node's signals until this one or a failure, for at most 20 seconds.
 func told_until(model: HeedModel, wanted: String) -> Array:
 	var told := []
 	var note := func(what: String) -> void: told.append(what)
@@ -49,7 +49,7 @@ func told_until(model: HeedModel, wanted: String) -> Array:
 		model.disconnect(name, notes[name])
 	return told
 
-# True: this signal, or a failure that has these words, came.
+# Whether this signal, or a failure with these words, came.
 func until(model: HeedModel, wanted: String) -> bool:
 	var told := await told_until(model, wanted)
 	return not told.is_empty() and told.back().contains(wanted)
@@ -74,7 +74,7 @@ func on_arrays() -> void:
 	compare(model.get_floats("velocity"), "arrays")
 	check(model.get_shape("velocity") == PackedInt32Array([agents.size() / 6, 2]), "the shape of an output")
 	var at_once := model.get_frames()
-	# The same bits, whatever the budget and the number of agents that the network was opened for.
+	# The same bits, whatever the budget and the number of agents for which the network was opened.
 	var wanted := model.get_floats("velocity")
 	model.budget_msec = 0.000001
 	check(model.run() == OK and await until(model, "finished"), "a run with a budget")
@@ -98,7 +98,7 @@ func on_buffers() -> void:
 		model.budget_msec = budget
 		check(model.run() == OK and await until(model, "finished"), "a run on buffers")
 		compare(device.read_buffer(chosen), "buffers, in %d frames" % model.get_frames())
-	# What Godot writes in one frame, the network reads in the next; an array may stand beside a buffer.
+	# The network reads in the next frame what Godot writes in one; an array and a buffer may be mixed.
 	var only := agents.slice(0, 6)
 	RenderingServer.call_on_render_thread(func() -> void:
 		RenderingServer.get_rendering_device().buffer_update(seen, 0, 24, only.to_byte_array()))
@@ -166,7 +166,7 @@ func wrong_calls() -> void:
 	model.close()
 	refuses(model, func() -> Error: return model.run(), ERR_UNCONFIGURED, "open")
 	model.free()
-	# Freed while it is opened, while it runs, and by a handler.
+	# Freed during opening, during a run, and by a handler.
 	for frames: int in [0, 1, 30]:
 		var short := policy()
 		short.open(device)
@@ -198,7 +198,7 @@ func damaged_files(folder: String) -> void:
 	refuses(model, func() -> Error: return model.load("res://demo/village.gd"), ERR_FILE_CANT_READ, "village.gd")
 	model.free()
 
-# --- A network of whole numbers, as ONNX's protobuf: rows of a table by their numbers, and the numbers twice.
+# --- A network of integers, as ONNX's protobuf: gathers rows of a table, and doubles the indices.
 
 func field(number: int, bytes: PackedByteArray) -> PackedByteArray:
 	var size := [bytes.size()] if bytes.size() < 128 else [bytes.size() & 127 | 128, bytes.size() >> 7]
@@ -240,7 +240,7 @@ func whole_numbers(folder: String) -> void:
 	check(model.set_ints("ids", [7], [1]) == OK and model.run() == OK and await until(model, "broke off"), "a number outside the table")
 	model.free()
 
-# What this machine's PyTorch exported, if it did.
+# The exports of this machine's PyTorch, if there are any.
 func exported(folder: String) -> void:
 	for file in DirAccess.get_files_at(folder):
 		if not file.ends_with(".json"):

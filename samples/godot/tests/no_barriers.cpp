@@ -1,5 +1,5 @@
-// A planted fault for test.sh, which preloads this library: heed's barriers in Godot do nothing. Synchronization validation must
-// notice, or that it says nothing otherwise means nothing. Godot's own barriers stay.
+// A planted fault for test.sh, which preloads this library: it disables heed's barriers in Godot. Synchronization validation must report
+// that, or its silence otherwise would mean nothing. Godot's own barriers stay.
 #include <vulkan/vulkan_core.h>
 
 #include <dlfcn.h>
@@ -30,8 +30,8 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_call(VkInstance instance, cons
 
 }  // namespace
 
-// These two stand before the system's. Godot opens extensions so that they find the system's functions first; without that, heed
-// finds its way into Vulkan by what is here.
+// These two replace the system's functions. Godot opens extensions so that they find the system's functions first; this function makes heed
+// find the replacements.
 namespace {
 template <typename F>
 F next(const char* name) {

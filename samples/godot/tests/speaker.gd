@@ -1,11 +1,11 @@
-# What speakers do, headless, while frames go on: answers of several at once, wrong calls, cancel, nodes that are freed at
-# any time, and files that are no models. No frame may wait for any of that.
+# Speakers, headless, while frames continue: answers of several at once, wrong calls, cancelling, nodes that are freed at any time, and
+# files that are no models. No frame may wait for any of that.
 #   godot --headless --path samples/godot --script tests/speaker.gd -- MODEL HOSTILE PERSONA
 # MODEL: a file; HOSTILE: a folder of files that are none; PERSONA: a persona file
 extends SceneTree
 
-# The most time that speakers may take of 99 in 100 frames, and of all frames on average. Both are far more than they need:
-# other programs may take the processor meanwhile, for as long as they like. Beginning one conversation takes longer.
+# The most time that speakers may take in 99 of 100 frames, and in all frames on average. Both are far more than they need, since other
+# programs may occupy the processor meanwhile. Beginning one conversation takes longer.
 const MOST_OF_A_FRAME_MS := 10.0
 const MOST_ON_AVERAGE_MS := 0.5
 const SECONDS_FOR_AN_ANSWER := 60.0
@@ -14,7 +14,7 @@ var failures := 0
 var device := HeedDevice.new()
 var meter := HeedSpeaker.new()
 var model := ""
-# What each speaker told, by its number, which outlives it.
+# Each speaker's signals, by its number, which outlives it.
 var tokens := {}
 var finished := {}
 var failed := {}
@@ -44,7 +44,7 @@ func _process(_delta: float) -> bool:
 		long_frames += 1
 	return false
 
-# False: it did not come to pass in time.
+# Returns false if it did not happen in time.
 func until(what: Callable) -> bool:
 	var end := Time.get_ticks_msec() + SECONDS_FOR_AN_ANSWER * 1000
 	while not what.call():
@@ -101,7 +101,7 @@ func two_at_once() -> void:
 		print("said: ", answer)
 		check(node.get_tokens() > 0, "tokens are counted")
 	await looks(smith, "swords?")
-	# One goes on when the other is freed.
+	# One continues when the other is freed.
 	host.queue_free()
 	tokens[smith.get_instance_id()] = ""
 	finished.clear()
@@ -109,7 +109,7 @@ func two_at_once() -> void:
 	check(await until(func() -> bool: return finished.size() == 1), "a second answer")
 	smith.free()
 
-# As scenes do that a thread loads.
+# As in scenes that a thread loads.
 func made_on_a_thread() -> void:
 	var maker := Thread.new()
 	maker.start(func() -> HeedSpeaker: return HeedSpeaker.new())
@@ -124,7 +124,7 @@ func made_on_a_thread() -> void:
 	check(await until(func() -> bool: return finished.size() == 1), "an answer of a node that a thread made")
 	node.free()
 
-# What the first and the last word of an answer looked at has the word that was asked, and nothing that comes later.
+# The attention of an answer's first and last word includes the asked word, and nothing later.
 func looks(node: HeedSpeaker, asked: String) -> void:
 	var words := node.get_answer().split(" ", false)
 	for word: int in [0, words.size() - 1]:
@@ -142,7 +142,7 @@ func looks(node: HeedSpeaker, asked: String) -> void:
 	check(node.look(-1) == ERR_INVALID_PARAMETER, "no word")
 	check(node.look(words.size()) == OK, "a word that is not there is told later")
 
-# A budget is what the character takes from others that want the processors; here those are threads that never rest.
+# The budget limits what the character takes from other threads, which are busy all the time here.
 func budgets() -> void:
 	var node := speaker(model, "You are a bard.")
 	node.answer_tokens = 12
@@ -187,7 +187,7 @@ func cancelled() -> void:
 	for i in 30:
 		await process_frame
 	check(node.get_answer() == answer and tokens[id] == answer, "silence after cancel")
-	# A handler cancels the answer that it is told of, and asks anew.
+	# A handler cancels the answer that it is notified of, and asks again.
 	finished.clear()
 	tokens[id] = ""
 	node.token.connect(func(_text: String) -> void: node.cancel(), CONNECT_ONE_SHOT)
@@ -220,7 +220,7 @@ func freed_in_any_order() -> void:
 			for frame in i * 3:
 				await process_frame
 			nodes[i].free()
-	# The last one went a moment ago, and with it the model, which may still be computing: a new one opens it anew.
+	# The last speaker was freed a moment ago, and with it the model, which may still be computing. A new speaker opens the model again.
 	var node := speaker(model, "")
 	node.context_tokens = 256
 	check(node.open(device, model) == OK, "open again, with another context")
@@ -286,13 +286,13 @@ func run(hostile: String, persona: String) -> void:
 	await freed_in_any_order()
 	await hostile_files(hostile)
 	await personas(persona)
-	# A character speaks, and another model is being opened, when the program ends.
+	# One character is speaking, and another model is being opened, when the program ends.
 	check(speaker(model, "").say("Tell me a long story.") == OK, "say at the end")
 	var opening := HeedSpeaker.new()
 	opening.context_tokens = 128
 	root.add_child(opening)
 	check(opening.open(device, model) == OK, "open at the end")
-	# Godot does not free a node that is in no tree.
+	# Godot does not free a node outside of the tree.
 	var lost := HeedSpeaker.new()
 	check(lost.open(device, model) == OK and lost.say("Does anybody hear me?") == OK, "a node that nobody frees")
 	check(root.get_child_count() == 2, "all other speakers are gone")

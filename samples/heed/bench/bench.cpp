@@ -1,4 +1,4 @@
-// `heed bench`: time of every operation and of a whole encoder, beside the limits of the same device.
+// `heed bench`: times of every operation and of an encoder, beside the limits of the same device.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -20,7 +20,7 @@ namespace {
 
 using goldens::Messages;
 
-// How many times as long the reproducible plan of a row takes: both run in turn, so that a clock that drifts meets both, until the
+// The time of a row's reproducible plan divided by that of its ordinary one. Both run in turn, so that clock drift affects both, until the
 // budget is used up, but at least 3 times. 0: the device or the row has no reproducible plan.
 Status measure_cost(Device& device, const BenchCase& row, Prepared& usual, double budget_ms, double* cost) {
   Prepared reproducible;
@@ -76,7 +76,7 @@ bool parse_ops(const std::string& list, std::vector<std::string>* ops) {
       std::string known;
       for (const BenchCase& row : bench_cases())
         if (known.find(row.op) == std::string::npos) known.append(known.empty() ? "" : ", ").append(row.op);
-      complain("no operation '" + op + "'; there are " + known);
+      complain("there is no operation '" + op + "', only " + known);
       return false;
     }
     ops->push_back(op);

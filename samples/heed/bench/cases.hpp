@@ -11,7 +11,7 @@
 
 namespace heed::program {
 
-// A row's graph, with the host data that its inputs and weights need. The row's builder fills it.
+// A row's graph, with host data for its inputs and weights. The row's builder fills it.
 struct BenchGraph {
   Graph graph;
   struct Buffer {
@@ -22,33 +22,33 @@ struct BenchGraph {
     size_t elements() const;
   };
   std::vector<Buffer> inputs, weights;
-  DType weight_dtype = DType::F32;   // of matrices and tables
-  std::vector<ExtentValue> extents;  // of a run
+  DType weight_dtype = DType::F32;   // storage type of matrices and tables
+  std::vector<ExtentValue> extents;  // extents of a run
   Buffer output;
 
   Tensor input(const std::string& name, const std::vector<int64_t>& shape);
   Tensor ids(const std::string& name, const std::vector<int64_t>& shape, int32_t below);
-  void weight(const std::string& name, const std::vector<int64_t>& shape);  // for names that nn asks for
+  void weight(const std::string& name, const std::vector<int64_t>& shape);  // for names that nn passes on
   void result(Tensor tensor, const std::vector<int64_t>& shape, DType dtype = DType::F32);
 };
 
 struct BenchCase {
-  const char* op;  // the operation's one name, "encoder" or "decode"
+  const char* op;  // the operation's name, "encoder" or "decode"
   std::string shape;
   std::function<void(BenchGraph&)> build;
   bool training = false;
   bool whole_model = false;         // it consists of operations that other rows time
-  bool may_be_unsupported = false;  // weights of f16 need 16-bit storage, blocks a device that has kernels for them
+  bool may_be_unsupported = false;  // weights of f16 need 16-bit storage, quantized ones a device with kernels for them
 };
 
 const std::vector<BenchCase>& bench_cases();
 
-// An operation that `heed bench` times, with this label of its case, at other sizes or in another type. Without a `build` if there is none.
+// An operation of `heed bench`, with this label of its case, at other sizes or in another type. `build` is empty if there is none.
 BenchCase bench_case(std::string_view op, std::string_view label, const std::array<int64_t, 5>& sizes,
                      DType type = DType::F32);
 
-// One token for each of `sequences` conversations that hold `context` tokens, with matrices of type `weights`, and keys and
-// values of type `cache` (bench_decode.cpp).
+// One token for each of `sequences` conversations with `context` earlier tokens, with matrices of type `weights`, and keys and values of
+// type `cache` (decode.cpp).
 BenchCase decode_step(int64_t sequences, int64_t context, DType weights, DType cache = DType::F32);
 
 }  // namespace heed::program

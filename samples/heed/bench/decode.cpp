@@ -1,5 +1,5 @@
-// A decoder's step in the benchmark: SmolLM2-135M's shape with weights of f16 or blocks, one token for each sequence, behind tokens
-// whose keys and values stay in a State of 512.
+// A decoder's step in the benchmark: SmolLM2-135M's shape with f16 or quantized weights, one token for each sequence after earlier tokens,
+// whose keys and values are in a State of 512.
 #include <heed/decoder.hpp>
 
 #include "bench/cases.hpp"
@@ -47,7 +47,7 @@ BenchCase decode_step(int64_t sequences, int64_t context, DType weights, DType c
     b.weight_dtype = weights;
     weights_of(b, config);
     b.extents = {{"past", context}};
-    // With the context as the position's maximum, the bytes that passes tell are those of this step.
+    // With the context as the position's maximum, the passes' byte counts are those of this step.
     const Dim past = b.graph.position("past", context);
     const Tensor ids = b.ids("ids", {sequences, 1}, static_cast<int32_t>(config.vocabulary));
     const DecoderResult y =

@@ -1,4 +1,4 @@
-// `heed bench --model FILE`: how fast a language model reads and writes, as conversations do.
+// `heed bench --model FILE`: how fast a language model reads prompts and generates tokens in conversations.
 #include <algorithm>
 #include <optional>
 #include <sstream>
@@ -21,7 +21,7 @@ using goldens::Messages;
 
 constexpr size_t kMostRuns = 400;
 
-// Ids from the whole vocabulary, but no control tokens. The time does not depend on which ids they are.
+// Ids from the whole vocabulary, without control tokens. The time does not depend on the ids.
 std::vector<int32_t> some_ids(const Bpe& bpe, int64_t count) {
   std::vector<int32_t> ids;
   for (uint32_t state = 1; ids.size() < static_cast<size_t>(count);) {
@@ -39,7 +39,7 @@ std::optional<DType> dtype_of(const std::string& word) {
 }
 
 struct Durations {
-  std::vector<double> all;  // milliseconds, ascending when done
+  std::vector<double> all;  // milliseconds, sorted at the end
   double sum = 0;
   void add(double milliseconds) {
     all.push_back(milliseconds);
@@ -48,13 +48,13 @@ struct Durations {
   double median() const { return all[all.size() / 2]; }
 };
 
-// At least three times, but once if that takes ten times the budget.
+// Repeats at least three times, but runs once if that takes ten times the budget.
 bool goes_on(const Durations& times, double budget_ms) {
   if (times.all.empty() || times.sum < budget_ms) return times.all.size() < kMostRuns;
   return times.all.size() < 3 && times.sum < 10 * budget_ms;
 }
 
-// A raw text of `count` tokens, read up to its first new token if `read`.
+// A raw text of `count` tokens; if `read`, also reads it and draws its first new token.
 Status begin(const TextGenerator& model, int64_t count, bool read, TextConversation* conversation) {
   TextConversationOptions options;
   options.sampling.temperature = 0;
@@ -77,7 +77,7 @@ Status time_reading(const TextGenerator& model, int64_t count, double budget_ms,
   return Status::Ok;
 }
 
-// Draws tokens behind a text, one in each of so many conversations at a time. After 64 the texts are what they were before.
+// Draws tokens after a text, one at a time in each of so many conversations. After 64 tokens the texts are reset.
 Status time_tokens(const TextGenerator& model, int64_t behind, int conversations, double budget_ms, Durations* times) {
   constexpr int kMostTokens = 64;
   Status status = Status::Ok;
@@ -86,7 +86,7 @@ Status time_tokens(const TextGenerator& model, int64_t behind, int conversations
     for (size_t i = 0; i < all.size() && status == Status::Ok; ++i) status = begin(model, behind, true, &all[i]);
     for (int i = 0; i < kMostTokens && status == Status::Ok && goes_on(*times, budget_ms); ++i) {
       for (TextConversation& one : all)
-        if (status == Status::Ok && !one.answering()) status = one.answer_now();  // the model ended it
+        if (status == Status::Ok && !one.answering()) status = one.answer_now();  // the model ended the answer
       const Clock::time_point before = Clock::now();
       TextPiece piece;
       for (TextConversation& one : all)
@@ -100,14 +100,14 @@ Status time_tokens(const TextGenerator& model, int64_t behind, int conversations
 struct Work {
   const char* name;
   bool reads;
-  int64_t tokens;  // to be read, or before the one that is drawn
+  int64_t tokens;  // tokens to read, or before the drawn one
   int conversations = 1;
 
   Status time(const TextGenerator& model, double budget_ms, Durations* times) const {
     return reads ? time_reading(model, tokens, budget_ms, times)
                  : time_tokens(model, tokens, conversations, budget_ms, times);
   }
-  // That a run gives.
+  // Tokens that a run produces.
   double work() const { return static_cast<double>(reads ? tokens : conversations); }
 };
 constexpr Work kWorks[] = {{"read-64", true, 64},           {"read-128", true, 128},
@@ -115,7 +115,7 @@ constexpr Work kWorks[] = {{"read-64", true, 64},           {"read-128", true, 1
                            {"token-after-500", false, 500}, {"four-after-64", false, 64, 4},
                            {"eight-after-64", false, 64, 8}};
 
-// Those that `list` names, or all.
+// The rows that `list` names, or all.
 bool chosen_works(const std::string& list, std::vector<Work>* works) {
   if (list.empty()) works->assign(std::begin(kWorks), std::end(kWorks));
   std::istringstream input(list);
@@ -125,12 +125,12 @@ bool chosen_works(const std::string& list, std::vector<Work>* works) {
     const auto* found =
         std::find_if(std::begin(kWorks), std::end(kWorks), [&](const Work& w) { return name == w.name; });
     if (found == std::end(kWorks)) {
-      complain("no work '" + name + "' of a language model; there are " + known);
+      complain("there is no row '" + name + "' for a language model, only " + known);
       return false;
     }
     works->push_back(*found);
   }
-  // One model after the other, for one conversation and for several.
+  // Loads one model after the other, for one conversation and for several.
   std::stable_sort(works->begin(), works->end(),
                    [](const Work& a, const Work& b) { return a.conversations < b.conversations; });
   return true;

@@ -1,4 +1,4 @@
-// The speed that a device reaches in the simplest loops, which the rows of the benchmark are compared with.
+// The speed of a device in the simplest loops, with which the benchmark compares its rows.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace heed::program {
 
-// A limit that could not be measured is 0, and `why` says why.
+// A limit that cannot be measured is 0, and `why` has the reason.
 struct Limits {
   double gflops = 0;     // multiply-adds of f32 in registers; each counts as two operations
   double gigabytes = 0;  // per second, reads plus writes, of a copy larger than most caches
@@ -19,7 +19,7 @@ struct Limits {
 // Measures all hardware threads of the CPU.
 Limits cpu_limits();
 
-// Measures the Vulkan device of that name by Vulkan calls of this program, not heed's, timed by the GPU.
+// Measures the Vulkan device of that name with Vulkan calls of this program, not heed's, timed by the GPU.
 Limits vulkan_limits(const DeviceInfo& info);
 
 }  // namespace heed::program

@@ -1,4 +1,4 @@
-// Limits of the CPU. The file is compiled so that a * b + c becomes one instruction on processors that have it.
+// Limits of the CPU. This file is compiled so that a * b + c is one instruction on processors that have it.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -16,11 +16,11 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-constexpr int kChains = 10;  // independent of each other; more than latency times issue width of today's cores
+constexpr int kChains = 10;  // independent chains; more than latency times issue width of current cores
 constexpr int64_t kSteps = 1 << 14;
 
-// Computes chains of x = x * a + b and returns the number of multiply-adds. Their sum goes to *sink, so that no
-// compiler leaves the work out.
+// Computes chains of x = x * a + b and returns the number of multiply-adds. Stores their sum in *sink, so that the compiler cannot remove
+// the work.
 template <class Vector, size_t Lanes>
 [[gnu::always_inline]] inline double chains(float* sink) {
   Vector x[kChains], a, b;
@@ -67,7 +67,7 @@ Loop best_loop() {
   return {baseline, "multiply-add loop, 128-bit vectors"};
 }
 
-// Runs body(thread) on all hardware threads at once and returns the seconds until the last is done.
+// Runs body(thread) on all hardware threads at once and returns the seconds until the last one has finished.
 template <class Body>
 double on_all_threads(unsigned count, Body body) {
   std::atomic<unsigned> waiting{count};
@@ -94,7 +94,7 @@ double multiply_add(unsigned threads, const Loop& loop) {
       float sink = 0;
       double count = 0;
       for (int i = 0; i < kRepeats; ++i) count += loop.run(&sink);
-      done[t] = sink < 1e30f ? count : 0;  // always true, but the compiler must compute the sink to know
+      done[t] = sink < 1e30f ? count : 0;  // always true, but the compiler must compute the sink to know that
     });
     double total = 0;
     for (double count : done) total += count;
@@ -104,7 +104,7 @@ double multiply_add(unsigned threads, const Loop& loop) {
 }
 
 double copy(unsigned threads) {
-  constexpr size_t kBytes = size_t{128} << 20;  // far beyond the caches
+  constexpr size_t kBytes = size_t{128} << 20;  // far larger than the caches
   constexpr int kRounds = 5;
   const size_t part = kBytes / threads;
   std::vector<char> from(part * threads, 1), to(part * threads, 2);

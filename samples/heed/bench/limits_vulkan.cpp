@@ -10,8 +10,8 @@ namespace heed::program {
 
 namespace {
 
-constexpr double kTargetSeconds = 0.02;                      // far less than any watchdog allows
-constexpr VkDeviceSize kCopyBytes = VkDeviceSize{64} << 20;  // more than most caches, within every limit
+constexpr double kTargetSeconds = 0.02;                      // far below any watchdog's limit
+constexpr VkDeviceSize kCopyBytes = VkDeviceSize{64} << 20;  // more than most caches, and within every device's limits
 constexpr int kRounds = 5;
 
 double best_multiply_add(const BareDevice& device, const MultiplyAdd& loop) {

@@ -1,5 +1,4 @@
-// `heed bench --model`: sentences per second of a sentence-transformers model, from token ids in host memory to vectors
-// in host memory.
+// `heed bench --model`: sentences per second of a sentence-transformers model, from token ids in host memory to vectors in host memory.
 #include <algorithm>
 #include <vector>
 
@@ -21,7 +20,7 @@ using goldens::Messages;
 constexpr int64_t kBatches[] = {1, 32}, kLengths[] = {32, 128};
 constexpr size_t kMostRepeats = 400;
 
-// `dtype` is what the encoder computes in, `weights` the storage of matrices and tables.
+// `dtype` is the type of activations, `weights` the storage type of matrices and tables.
 struct Precision {
   DType dtype, weights;
   const char* text;
@@ -31,7 +30,7 @@ constexpr Precision kPrecisions[] = {{DType::F32, DType::F32, "f32"},
                                      {DType::BF16, DType::BF16, "bf16"},
                                      {DType::F32, DType::BF16, "f32 bf16"}};
 
-// Rows without padding, of ids from the whole vocabulary. The time does not depend on which ids they are.
+// Rows without padding, with ids from the whole vocabulary. The time does not depend on the ids.
 TokenBatch words(const TextEncoder& encoder, int64_t count, int64_t tokens) {
   TokenBatch batch;
   batch.count = count;

@@ -7,7 +7,7 @@ namespace heed::program {
 
 namespace {
 
-constexpr size_t kMostColumns = 44;  // a longer label loses its beginning, because its end says more
+constexpr size_t kMostColumns = 44;  // a longer label loses its beginning, since its end says more
 
 std::string line(const PassInfo& pass) {
   const size_t cut = pass.label.size() > kMostColumns ? pass.label.size() - kMostColumns : 0;

@@ -1,4 +1,4 @@
-// `heed bench --passes`: the bytes that each pass of a plan moves, beside the fewest that it must move.
+// `heed bench --passes`: the bytes that each pass of a plan moves, beside the fewest possible.
 #pragma once
 
 #include <heed/heed.hpp>
@@ -7,7 +7,7 @@
 
 namespace heed::program {
 
-// The sums of dispatches, bytes and operations. Their `label` says how many passes there are.
+// The sums of dispatches, bytes and operations. The `label` has the number of passes.
 PassInfo total_of(const std::vector<PassInfo>& passes);
 // The bytes that a pass moves, divided by the fewest; 0 if the fewest are 0.
 double times_fewest(const PassInfo& pass);

@@ -8,7 +8,7 @@ namespace heed::program {
 
 namespace {
 
-// At least `count` values, small and never denormal. All tensors share them.
+// At least `count` values, small and never subnormal. All tensors share them.
 const std::vector<float>& values(size_t count) {
   static std::vector<float> shared;
   for (uint32_t state = static_cast<uint32_t>(shared.size()) * 747796405u + 1; shared.size() < count;) {
@@ -18,8 +18,8 @@ const std::vector<float>& values(size_t count) {
   return shared;
 }
 
-// At least `count` bytes that are blocks of any quantized type: no byte is above 0x1f, so that every f16 number is finite, and
-// below 2^-7.
+// At least `count` bytes that are valid blocks of any quantized type: no byte is above 0x1f, so that every f16 scale is finite, and below
+// 2^-7.
 const std::vector<std::byte>& blocks(size_t count) {
   static std::vector<std::byte> shared;
   for (uint32_t state = static_cast<uint32_t>(shared.size()) * 747796405u + 1; shared.size() < count;) {

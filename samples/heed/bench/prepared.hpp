@@ -10,7 +10,7 @@ namespace heed::program {
 
 struct Prepared {
   Plan plan;
-  std::vector<BenchGraph::Buffer> tensors;  // their names are what `buffers` refers to
+  std::vector<BenchGraph::Buffer> tensors;  // `buffers` refers to their names
   std::vector<std::vector<std::byte>> storage;
   std::vector<HostBuffer> buffers;
   std::vector<ExtentValue> extents;

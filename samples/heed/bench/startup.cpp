@@ -1,7 +1,7 @@
-// `heed bench --startup`: the time of a first start, and of a later start that has the first one's cache blob.
+// `heed bench --startup`: the time of a first start, and of a later start with the first one's cache blob.
 //
-// A start compiles every row of `heed bench` except the whole encoder, so that each kernel that a model may need is
-// there. Drivers also keep caches on disk, which would make every start a warm one; they are switched off.
+// A start compiles every row of `heed bench` except the encoder, so that it includes every kernel that a model may need. Drivers also keep
+// caches on disk, which would make every start a warm one; they are disabled.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -25,7 +25,7 @@ constexpr int kRepeats = 3;
 
 struct Startup {
   double open_ms = 0, compile_ms = 0;
-  double prepare_ms = 0;  // Plan::prepare on the host's threads; 0 if heed made the pipelines
+  double prepare_ms = 0;  // Plan::prepare on the host's threads; 0 if heed creates the pipelines
   size_t pipelines = 0;
   uint32_t threads = 1;
   std::vector<std::byte> blob;  // the pipeline cache after this start
@@ -45,7 +45,7 @@ Status upload_zeros(Device& device, const BenchGraph& graph, Weights* weights) {
   return device.upload(tensors, weights);
 }
 
-// Makes all pipelines of all plans on `threads` threads.
+// Creates all pipelines of all plans on `threads` threads.
 Status prepare(std::vector<Plan>& plans, uint32_t threads) {
   std::vector<std::pair<size_t, uint32_t>> work;
   for (size_t i = 0; i < plans.size(); ++i)
@@ -94,7 +94,7 @@ Status start(const DeviceOptions& options, uint32_t threads, Startup* startup) {
   return status == Status::Ok ? device.pipeline_cache(&startup->blob) : status;
 }
 
-// Starts several times, and keeps the start with the median total.
+// Starts several times, and returns the start with the median total.
 Status measure(const DeviceOptions& options, uint32_t threads, Startup* middle) {
   std::vector<Startup> all(kRepeats);
   for (Startup& one : all)

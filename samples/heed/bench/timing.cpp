@@ -43,14 +43,14 @@ nlohmann::json row_json(const BenchCase& row, const Prepared& prepared, const Ti
   const PassInfo total = total_of(passes);
   std::set<std::string> names;
   for (const PassInfo& pass : passes) {
-    // A pass that chooses by size lists its kernels as "a + b".
+    // A pass that chooses its kernel by size lists all as "a + b".
     std::istringstream words(pass.kernel);
     for (std::string word; words >> word;)
       if (word != "+") names.insert(word);
   }
   std::string kernels;
   for (const std::string& name : names) kernels.append(kernels.empty() ? "" : " ").append(name);
-  // Matrices meet the arithmetic limit where each of their bytes is used often; all else is compared with the memory's.
+  // Matrices are compared with the arithmetic limit if each of their bytes is used often; everything else with the memory limit.
   constexpr std::string_view kOfMatrices[] = {"matmul", "attention", "encoder", "decode"};
   const bool of_matrices = std::find(std::begin(kOfMatrices), std::end(kOfMatrices), row.op) != std::end(kOfMatrices);
   const bool arithmetic = of_matrices && total.flops > 28 * total.bytes;

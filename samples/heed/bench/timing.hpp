@@ -8,7 +8,7 @@
 
 namespace heed::program {
 
-// Milliseconds of one run, by the GPU's timestamps if there are any, else by the clock around the call.
+// Milliseconds of one run, by the GPU's timestamps if there are any, else by the host's clock.
 Status run_once(Prepared& prepared, double* milliseconds);
 
 // Milliseconds of several runs.
@@ -17,11 +17,10 @@ struct Timing {
   int repeats = 0;
 };
 
-// Repeats until the budget is used up, but at least 3 times. If the first run took ten times the budget, it is the only
-// one.
+// Repeats until the budget is used up, but at least 3 times; only once if the first run takes ten times the budget.
 Status measure(Prepared& prepared, double budget_ms, Timing* timing);
 
-// The row with its rate beside the device's limits.
+// The row with its rate and its share of the device's limit.
 nlohmann::json row_json(const BenchCase& row, const Prepared& prepared, const Timing& timing, const Limits& limits);
 
 }  // namespace heed::program

@@ -1,4 +1,4 @@
-// Times of passes as a trace that ui.perfetto.dev and chrome://tracing open.
+// Writes times of passes as a trace for ui.perfetto.dev and chrome://tracing.
 #pragma once
 
 #include <heed/heed.hpp>
@@ -7,8 +7,8 @@
 
 namespace heed::program {
 
-// Chrome's Trace Event Format, with one process per device, one thread per row of the benchmark and one complete event
-// ("X") per pass. Only the durations are known, so that the passes of a row are drawn without gaps.
+// Chrome's Trace Event Format, with one process per device, one thread per row of the benchmark and one complete event ("X") per pass. Only
+// durations are known, so that the passes of a row are drawn without gaps.
 class Trace {
  public:
   // Events of one run; times[i] belongs to passes[i].

@@ -67,7 +67,7 @@ const SafeTensors::Entry* Case::entry(std::string_view tensor, std::string_view 
   return found;
 }
 
-// A letter's size is that in the first tensor that has the letter. Other tensors have the same size, or 1.
+// The first tensor with a letter defines its size. Other tensors must have the same size, or 1.
 Dim Case::dim(std::string_view tensor, char letter, int64_t value) {
   const size_t index = kVariable.find(letter);
   if (index == std::string_view::npos) return value;
@@ -176,7 +176,7 @@ Tensor Case::computed(std::string_view name, std::string_view axes, std::vector<
 void Case::expect(std::string_view name, Tensor tensor) {
   if (!tensor.valid()) return;
   const SafeTensors::Entry* found = file_.find(name);
-  if (!found) return;  // files need not hold every tensor that their system computes
+  if (!found) return;  // files need not have every result of their system
   const Shape shape = graph.shape(tensor);
   bool same = shape.rank == static_cast<int>(found->shape.size());
   for (int i = 0; same && i < shape.rank; ++i)

@@ -1,8 +1,7 @@
 // A golden file while its graph is built: hyper-parameters, inputs with their data, and expected results.
 //
-// Axes of inputs are written as letters: 'b' batch, 'q' queries or target tokens, 'k' keys or source tokens. These
-// three must have the same size in all inputs of a file, or 1, which is broadcast. Any other letter stands for a
-// width that belongs to its tensor alone.
+// Axes of inputs are letters: 'b' batch, 'q' queries or target tokens, 'k' keys or source tokens. These three must have the same size in
+// all inputs of a file, or 1, which broadcasts. Any other letter is a width of that tensor alone.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +15,11 @@
 namespace heed::goldens {
 
 struct CaseOptions {
-  // b, q and k become extents with maxima above the file's sizes, so that one plan is run below its maxima.
+  // b, q and k become extents with maxima above the file's sizes, so that one plan runs below its maxima.
   bool extents = false;
-  // Ask for attention weights too, which may need other kernels than the output alone.
+  // Also returns attention weights, which may need other kernels than the output alone.
   bool weights = false;
-  // Compute the gradients that the file holds, too.
+  // Also computes the gradients in the file.
   bool gradients = false;
 };
 
@@ -34,35 +33,35 @@ class Case {
   bool has(std::string_view tensor) const { return file_.find(tensor) != nullptr; }
   int rank(std::string_view tensor) const;
   int64_t number(std::string_view hyper_parameter, int64_t most = 1 << 24);  // 0 .. most
-  // The number of layers or other things that each add operations to the graph.
+  // The number of layers or of other parts that each add operations to the graph.
   int64_t count(std::string_view hyper_parameter) { return number(hyper_parameter, 1024); }
   float real(std::string_view hyper_parameter);
 
   Tensor floats(std::string_view tensor, std::string_view axes);
   Tensor tokens(std::string_view tensor, char letter);  // [b, letter, c] or [letter, c]
   Tensor integers(std::string_view tensor, std::string_view axes);
-  // An invalid Tensor if the file has none of this name. Axes are aligned to the right: files may leave out outer ones.
+  // Returns an invalid Tensor if the file has none of this name. Axes are aligned to the right: files may omit outer ones.
   Tensor optional_mask(std::string_view tensor, std::string_view axes);
   std::vector<int32_t> integer_values(std::string_view tensor);
-  // An input with values that the builder computed instead of reading them from the file.
+  // An input with values that the builder computed and the file does not have.
   Tensor computed(std::string_view name, std::string_view axes, std::vector<float> values);
   Tensor computed(std::string_view name, std::string_view axes, std::vector<uint8_t> values);
   int64_t size(char letter) const;
 
-  // For the `weights` field of nn options: null unless weights are asked for.
+  // For the `weights` field of nn options: null unless weights are requested.
   Tensor* weights(Tensor* into) {
     weights_used_ = true;
     return options_.weights ? into : nullptr;
   }
   bool with_weights() const { return options_.weights; }
-  // Does nothing if `tensor` is invalid, as attention weights are unless they are asked for.
+  // Does nothing if `tensor` is invalid, as attention weights are unless they are requested.
   void expect(std::string_view name, Tensor tensor);
-  // Adds what gives every tensor grad.NAME of the file, for the gradients grad_out or grad_out.NAME of what is expected.
+  // Adds outputs for every tensor grad.NAME of the file, from the upstream gradients grad_out or grad_out.NAME.
   void differentiate();
-  // The file's nan_rows must list exactly those rows of these weights [B, H, S_q, S_kv] that have no visible key.
+  // The file's nan_rows must list exactly the rows of these weights [B, H, S_q, S_kv] without visible key.
   void dead_rows(Tensor weights);
 
-  Tensor problem(const std::string& text);  // the file is not what its system needs
+  Tensor problem(const std::string& text);  // why the file does not fit its system
 
   // --- For the runner ---
   struct Input {
@@ -93,13 +92,13 @@ class Case {
   int64_t sizes_[3] = {0, 0, 0};  // b, q, k; 0 while unknown
   std::deque<Input> inputs_;
   std::vector<std::string> expected_, dead_;
-  std::vector<Tensor> outputs_;  // that are expected
+  std::vector<Tensor> outputs_;  // expected tensors
   std::vector<Shape> dead_shapes_;
   std::string problem_;
   bool weights_used_ = false;
 };
 
-// Builds the graph of the file's system; case.problem() says why if that is impossible.
+// Builds the graph of the file's system. If that is impossible, case.problem() says why.
 void build(Case& c);
 bool known_system(std::string_view system);
 

@@ -1,5 +1,5 @@
-// Files of kind "gradients": `grad_out` is the gradient of `expected`, or `grad_out.NAME` that of `expected_NAME`, and
-// `grad.NAME` is then the gradient of the input or weight NAME.
+// Files of kind "gradients": `grad_out` is the upstream gradient of `expected`, or `grad_out.NAME` that of `expected_NAME`, and `grad.NAME`
+// is the gradient of the input or weight NAME.
 #include <algorithm>
 
 #include "golden/case.hpp"
@@ -12,7 +12,7 @@ constexpr std::string_view kGradient = "grad.", kUpstream = "grad_out";
 
 }  // namespace
 
-// The input or weight of this name; a weight that the system does not use is declared.
+// The input or weight of this name. Declares a weight that the system does not use.
 Tensor Case::differentiated(std::string_view name) {
   for (const Input& input : inputs_)
     if (input.name == name) return input.tensor;
@@ -24,7 +24,7 @@ Tensor Case::differentiated(std::string_view name) {
   return graph.weight(name, shape);
 }
 
-// The input that holds the gradient of an expected tensor; invalid if the file has none.
+// The input with the upstream gradient of an expected tensor; invalid if the file has none.
 Tensor Case::upstream_of(std::string_view expected, Tensor output) {
   constexpr std::string_view kPrefix = "expected_";
   std::string name(kUpstream);

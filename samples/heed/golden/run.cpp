@@ -43,7 +43,7 @@ bool is_weight(std::string_view name) {
   return !is_expected(name) && name != "nan_rows" && !name.starts_with("grad_out");
 }
 
-// All tensors of the file that may be weights of its system: floating-point tensors that are no inputs or results.
+// All tensors of the file that may be weights: floating-point tensors that are no inputs or results.
 std::vector<HostTensor> weights_of(const Case& c) {
   std::vector<HostTensor> weights;
   for (const HostTensor& tensor : c.file().host_tensors()) {
@@ -70,7 +70,7 @@ struct Run {
     result.detail = std::move(text);
     return false;
   }
-  // Stops with the name of `status` and heed's messages about it.
+  // Ends with the text of `status` and heed's messages.
   bool stop(Status status) {
     std::string text = to_string(status);
     const std::vector<std::string> lines = messages.take();
@@ -106,7 +106,7 @@ bool execute(Device& device, Case& c, bool reproducible, Run& run, std::vector<O
   return status == Status::Ok || run.stop(status);
 }
 
-// Compares with what another device makes of the same case.
+// Compares with the results of another device for the same case.
 bool compare_bits(Device& beside, Case& c, const std::vector<Output>& outputs, Run& run) {
   std::vector<Output> others;
   if (!execute(beside, c, true, run, &others)) return false;
@@ -129,7 +129,7 @@ bool compare(const Case& c, const Output& output, Run& run) {
   size_t worst = SIZE_MAX;
   for (size_t i = 0; i < expected.size(); ++i) {
     const double a = output.values[i], b = expected[i], difference = std::abs(a - b);
-    // Comparisons with NaN are false. They are written so that a NaN fails, and stays in the maxima.
+    // Comparisons with NaN are false. These are written so that NaN fails, and stays in the maxima.
     if (!(difference <= run.result.max_abs)) {
       run.result.max_abs = difference;
       worst = i;
@@ -174,7 +174,7 @@ bool compare_dead_rows(const Case& c, const std::vector<Output>& outputs, Run& r
   return true;
 }
 
-// Builds, runs and compares one variant; `done` collects the tensors that were compared.
+// Builds, runs and compares one variant; `done` collects the compared tensors.
 bool run_variant(Device& device, Device* beside, const SafeTensors& file, const CaseOptions& options, Run& run,
                  std::vector<std::string>* done, bool* weights_used) {
   Case c(file, options);
@@ -213,11 +213,10 @@ Result verify(Device& device, Messages& messages, const SafeTensors& file, std::
   }
   const bool gradients = !kind.empty();
 
-  // The first variant is what an application would run. If the file has more to compare, the second one also returns
-  // the attention weights.
+  // The first variant is what an application would run. If the file has more to compare, the second one also returns the attention weights.
   std::vector<std::string> done;
   bool weights_used = false;
-  // Dead rows are found in the weights, whose shape is only known if sizes are constant: no extents then.
+  // Dead rows are found in the weights, whose shape is known only with constant sizes, so without extents.
   if (!run_variant(device, beside, file, {.extents = extents, .gradients = gradients}, run, &done, &weights_used))
     return result;
   const auto is_done = [&](std::string_view name) { return std::find(done.begin(), done.end(), name) != done.end(); };

@@ -15,7 +15,7 @@ inline constexpr double kRelative = 1e-4;
 // max_rel is the largest |a - b| / max(|b|, kSmallest).
 inline constexpr double kSmallest = 1e-3;
 
-// Collects a device's messages, and must outlive the device.
+// Collects a device's messages. Must outlive the device.
 class Messages {
  public:
   Log log();
@@ -30,20 +30,20 @@ enum class Verdict { Ok, Failed, Damaged };
 
 struct Result {
   Verdict verdict = Verdict::Failed;
-  std::string name;    // the file without folder and ending
+  std::string name;    // the file name without folder and extension
   std::string system;  // "000.mha"
   double max_abs = 0, max_rel = 0;
-  std::string worst;   // the tensor that has max_abs, with the place: "output[7]"
-  std::string detail;  // one line that says why the verdict is not Ok
+  std::string worst;   // the tensor and element of max_abs: "output[7]"
+  std::string detail;  // one line with the reason if the verdict is not Ok
 };
 
-// A file of kind "gradients" also holds gradients (gradients.cpp). Damaged: it is of another
-// kind, or the file names a known system, but lacks something that the system needs.
-// With `beside`, both devices compile a reproducible plan, and no bit of their results may differ.
+// A file of kind "gradients" also has gradients (gradients.cpp). Damaged: the file is of another kind, or it names a known system,
+// but lacks something that the system needs. With `beside`, both devices compile a reproducible plan, and no bit of their results may
+// differ.
 Result verify(Device& device, Messages& messages, const SafeTensors& file, std::string_view path, bool extents,
               Device* beside = nullptr);
 
-// The file's name without folders and ending, with '_' for white space so that it is one word.
+// The file name without folders and extension, with '_' for white space so that it is one word.
 std::string case_name(std::string_view path);
 
 }  // namespace heed::goldens

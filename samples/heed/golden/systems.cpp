@@ -1,4 +1,4 @@
-// How each golden system is written with heed: one table, one function per system.
+// Every golden system written with heed: one table, with one function per system.
 #include <algorithm>
 #include <cmath>
 

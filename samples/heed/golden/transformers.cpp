@@ -27,7 +27,7 @@ MultiHeadOptions filled(Case& c, Tensor mask) {
           .masked_fill = -1e9f};
 }
 
-// Gives a mask [B, 1 or S_q, S_kv] an axis of size 1 for the heads.
+// Inserts an axis of size 1 for the heads into a mask [B, 1 or S_q, S_kv].
 Tensor head_mask(Case& c, std::string_view name, std::string_view axes) {
   const Tensor mask = c.optional_mask(name, axes);
   if (!mask.valid() || c.graph.shape(mask).rank != 3) return mask;
@@ -74,7 +74,7 @@ constexpr nn::FeedForwardOptions kFeedForward = {.first = "linear_in", .second =
 // "a.b"; "b" if the layer has no name.
 std::string below(const std::string& layer, const char* name) { return layer.empty() ? name : layer + "." + name; }
 
-// Linear layers in front of an attention, two for each of query, key and value, or one: .q, .k and .v, then .qa, .ka and .va.
+// Linear layers before an attention, two for each of query, key and value, or one: .q, .k and .v, then .qa, .ka and .va.
 std::array<Tensor, 3> streams_of(Case& c, std::array<Tensor, 3> inputs, const std::string& layer) {
   constexpr const char* kNames[][2] = {{"q", "qa"}, {"k", "ka"}, {"v", "va"}};
   const int64_t width = c.number("d_model");
@@ -84,7 +84,7 @@ std::array<Tensor, 3> streams_of(Case& c, std::array<Tensor, 3> inputs, const st
   return inputs;
 }
 
-// Names of the parts of a layer.
+// Names of a layer's parts.
 struct Block {
   const char *streams, *attention, *norm;
 };
@@ -214,7 +214,7 @@ void torch_mha(Case& c) {
   options.out_bias = c.has("out_proj.bias");
   options.weights = c.weights(&weights);
   c.expect("expected", nn::attention(c.graph, q, k, v, "", options));
-  // PyTorch hands out the mean over heads.
+  // PyTorch returns the mean over heads.
   if (weights.valid() && c.has("expected_attn")) c.expect("expected_attn", c.graph.mean(weights, 1));
   c.dead_rows(weights);
 }
@@ -266,7 +266,7 @@ void torch_transformer(Case& c) {
   c.expect("expected_logits", logits);
   c.expect("expected", g.softmax(logits));
 
-  // If every decoder layer gets the embedded target instead of the layer before, only the last one matters.
+  // If every decoder layer reads the embedded target instead of the previous layer, only the last one matters.
   if (c.has("expected_seed_wiring") && layers > 0) c.expect("expected_seed_wiring", decode(embedded, layers - 1));
 }
 

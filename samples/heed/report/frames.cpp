@@ -1,5 +1,5 @@
-// Frames of a program that has a fixed load on the GPU, with and without a model that runs under a budget: in the program's queue, and in
-// a queue beside it.
+// Frames of a program with a fixed GPU load, with and without a model that runs under a budget: in the program's queue, and in a second
+// queue.
 #include <algorithm>
 #include <vector>
 
@@ -27,7 +27,7 @@ constexpr int kFrames = 120, kFewestFrames = 8, kWarmUp = 4;
 constexpr double kMostSecondsOfRow = 4;
 constexpr VkDeviceSize kMebibyte = VkDeviceSize{1} << 20;
 
-// A model adopted to one queue of the program's device. It runs again and again, part by part.
+// A model on a queue of the program's device. It runs repeatedly, part by part.
 class Guest {
  public:
   Guest(BareDevice& bare, const BareQueue& queue, const Log& log) : bare_(bare), queue_(queue), log_(log) {}
@@ -84,8 +84,8 @@ struct Frames {
   uint32_t steps = 0;
   const PartContext& context;
 
-  // One frame: the load, and the guest's next part in the same command buffer, or in a command buffer of `beside` that runs at the same
-  // time. Milliseconds from the frame's begin to its end by the clock, and of the load's command buffer by the GPU.
+  // One frame: the load, and the guest's next part in the same command buffer, or in a command buffer of `beside` that runs concurrently.
+  // Returns milliseconds of the frame by the clock, and of the load's command buffer by the GPU.
   Status frame(Guest* guest, const BareQueue* beside, double* by_clock, double* by_gpu) const {
     const BareQueue& queue = device.queues().front();
     Status status = Status::Ok;

@@ -1,4 +1,4 @@
-# Writes generated/goldens.cpp: the small golden files of each system as arrays, for `heed report` on machines that have the program alone.
+# Writes generated/goldens.cpp: the small golden files of each system as arrays, for `heed report` on machines that have only the program.
 file(GLOB files ${PROJECT_SOURCE_DIR}/tests/goldens/*_odd.safetensors ${PROJECT_SOURCE_DIR}/tests/goldens/*_seed.safetensors
                 ${PROJECT_SOURCE_DIR}/tests/goldens/*pad.safetensors)
 set(arrays "")

@@ -1,4 +1,4 @@
-// Golden files that the program holds (goldens.cmake).
+// Golden files inside the program (goldens.cmake).
 #pragma once
 
 #include <cstddef>

@@ -21,7 +21,7 @@ std::string format(const char* pattern, ...) {
   return text;
 }
 
-// A member of a report that others made: of the wrong type or missing, it is empty or 0.
+// A member of a report from elsewhere: empty or 0 if it is missing or of the wrong type.
 std::string text_at(const json& object, const char* name) {
   const auto found = object.is_object() ? object.find(name) : object.end();
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -37,7 +37,7 @@ const json& at(const json& object, const char* name) {
 }
 const json& part_of(const json& report, const char* name) { return at(at(report, "parts"), name); }
 
-// The names that an array's objects have under `key`, or its texts.
+// The values of `key` in an array's objects, or the array's strings.
 std::string list_of(const json& array, const char* key) {
   std::string names;
   for (const json& one : array) {
@@ -136,7 +136,7 @@ std::string without_paths(const std::string& text) {
   std::string kept, word;
   const auto end_word = [&] {
     const size_t slash = word.find_first_of("/\\");
-    // "GFLOP/s" and "1/2" are no paths: those begin with a slash, a tilde or a dot, or have a backslash or a second slash.
+    // "GFLOP/s" and "1/2" are no paths: paths begin with a slash, a tilde or a dot, or have a backslash or a second slash.
     const bool path =
         slash != std::string::npos && (word.find_first_not_of("'\"(") == slash || word[0] == '~' || word[0] == '.' ||
                                        word[slash] == '\\' || word.find('/', slash + 1) != std::string::npos);

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 Limits limits_of(const DeviceInfo& info) { return info.kind == DeviceKind::Cpu ? cpu_limits() : vulkan_limits(info); }
 
-// Runs `one` for each work until a device is lost or it is too late; `one` adds to the part's rows.
+// Runs `one` for each work until the device is lost or the time is over. `one` adds to the part's rows.
 template <class One>
 json for_each_work(const PartContext& context, One&& one) {
   PartDevice opened;
@@ -57,7 +57,7 @@ json failed_part(Status status, goldens::Messages& messages) {
 
 bool open_for(const PartContext& context, PartDevice* opened, json* part) {
   DeviceOptions options = device_options(context.select, opened->messages.log());
-  options.self_test = false;  // it was run when the report began
+  options.self_test = false;  // it ran when the report began
   const Status status = Device::open(options, &opened->device);
   if (status != Status::Ok) *part = failed_part(status, opened->messages);
   return status == Status::Ok;
@@ -88,7 +88,7 @@ json times_part(const PartContext& context) {
   part["multiply_add_gflops"] = limits.gflops;
   part["copy_gigabytes_per_second"] = limits.gigabytes;
   if (!limits.why.empty()) part["limits_failed"] = without_paths(limits.why);
-  // Multiply-adds in registers go as fast as the clock: their rate after the works tells whether it fell.
+  // The rate of multiply-adds in registers is proportional to the clock: measured again after the works, it shows whether the clock fell.
   if (limits.gflops > 0) part["clock_after"] = limits_of(context.info).gflops / limits.gflops;
   return part;
 }

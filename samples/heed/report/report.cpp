@@ -1,4 +1,4 @@
-// `heed report`: what a machine's device and driver do with heed, in a file that others can read.
+// `heed report`: tests and times a machine's device and driver, and writes a file for others.
 #include "report/report.hpp"
 
 #include <algorithm>
@@ -28,10 +28,10 @@ constexpr int kFormat = 1;
 struct Part {
   const char* name;
   json (*run)(const PartContext&);
-  double limits = 1;   // how often ReportOptions::limit it may take
+  double limits = 1;   // multiple of ReportOptions::limit that it may take
   bool tested = true;  // needs a device that passed the test of Device::open
 };
-// The self-test is last, as it takes a software driver longest.
+// The self-test is last, since it takes longest on a software driver.
 constexpr Part kParts[] = {{"pipelines", pipelines_part, 1, false},
                            {"goldens", goldens_part},
                            {"bits", bits_part},
@@ -46,7 +46,7 @@ bool write_file(const std::string& path, const std::string& text) {
   return !file.fail();
 }
 
-// Ends the process if a part takes too long, since a call of a driver that hangs cannot be ended otherwise. The file then says so.
+// Ends the process if a part takes too long, since a hanging driver call cannot be ended otherwise. The file then says so.
 class Watch {
  public:
   Watch() : thread_([this] { wait(); }) {}
@@ -119,7 +119,7 @@ json device_json(const DeviceInfo& info) {
           {"api", info.api},   {"reason", std::move(reasons)}, {"limits", std::move(limits)}};
 }
 
-// Opens the device once, with heed's small test, and says in *report what it is.
+// Opens the device once, with heed's small test, and describes it in *report.
 bool begin(const ReportOptions& options, PartContext* context, json* report) {
   PartDevice opened;
   Status status = Device::open(device_options(options.device, opened.messages.log()), &opened.device);
@@ -197,7 +197,7 @@ int run_parts(const ReportOptions& options) {
     const std::string timed_out = text_of(report);
     result = {{"state", "running"}};
     write_file(options.out, text_of(report));
-    // Parts of several works begin none after half of the time, so that a slow device is no hanging one.
+    // Parts of several works begin none after half of the time, so that a slow device does not count as hanging.
     const Clock::time_point start = Clock::now();
     context.no_later = start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit / 2));
     watch.start(limit, options.out, timed_out);

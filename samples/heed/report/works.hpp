@@ -1,4 +1,4 @@
-// The works whose times a report holds. The list is part of the format: reports of different machines are compared row by row.
+// The works that a report times. The list is part of the format: reports of different machines are compared row by row.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace heed::program {
 
-// No work has a dispatch of more than 5 GFLOP: 0.05 s on a GPU of 100 GFLOP/s, far less than watchdogs allow.
+// No work has a dispatch above 5 GFLOP: 0.05 s on a GPU of 100 GFLOP/s, far below watchdogs' limits.
 const std::vector<BenchCase>& report_works();
 
 }  // namespace heed::program

@@ -1,4 +1,4 @@
-// Does multiply-adds in registers and nothing else, to find the arithmetic limit that `heed bench` compares with.
+// Computes multiply-adds in registers and nothing else, to find the arithmetic limit for `heed bench`.
 #version 450
 
 layout(local_size_x = 64) in;
@@ -9,11 +9,10 @@ layout(push_constant) uniform Push {
   uint steps;
   float factor;
   float addend;
-  float never;  // a value that the sum never has; the compiler does not know that, so it must compute the sum
+  float never;  // a value that the sum never has; the compiler cannot know this, and must compute the sum
 } p;
 
-// These chains do not depend on each other. They are enough to hide the latency of one multiply-add, and few enough for
-// the registers of a software driver.
+// Independent chains: enough to hide the latency of a multiply-add, and few enough for the registers of a software driver.
 #define EACH(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)
 #define START(i) float x##i = float(gl_LocalInvocationID.x + i);
 #define STEP(i) x##i = fma(x##i, p.factor, p.addend);
@@ -21,7 +20,7 @@ layout(push_constant) uniform Push {
 
 void main() {
   EACH(START)
-  // Sixteen steps per iteration, so that the loop itself costs next to nothing.
+  // Sixteen steps per iteration, so that the loop's own cost is negligible.
   for (uint step = 0; step < p.steps; ++step) {
     EACH(STEP) EACH(STEP) EACH(STEP) EACH(STEP)
     EACH(STEP) EACH(STEP) EACH(STEP) EACH(STEP)

@@ -31,7 +31,7 @@ PFN_vkGetInstanceProcAddr find_loader() {
 
 uint64_t mask_of(uint32_t bits) { return bits >= 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1; }
 
-// Families of the queues to make, the first queue's first.
+// Queue families of the queues to create, the first queue's first.
 std::vector<uint32_t> families_of(const std::vector<VkQueueFamilyProperties>& all) {
   const auto computes = [](const VkQueueFamilyProperties& one) {
     return (one.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0 && one.queueCount > 0;

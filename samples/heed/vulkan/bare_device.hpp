@@ -1,5 +1,4 @@
-// A Vulkan device that the program opens without heed: the limits of `heed bench` are measured on it, and the frames of `heed report` are
-// drawn on it.
+// A Vulkan device that the program opens without heed: it measures the limits of `heed bench`, and draws the frames of `heed report`.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -32,7 +31,7 @@ struct BareCalls {
 #undef HEED_MEMBER
 };
 
-// A queue with one command buffer, and timestamps where the family has them.
+// A queue with one command buffer, and timestamps if the family supports them.
 struct BareQueue {
   uint32_t family = 0;
   VkQueue queue = VK_NULL_HANDLE;
@@ -54,8 +53,8 @@ class BareDevice {
   // A buffer in device memory for storage and copies, which the device destroys.
   const char* make_buffer(VkDeviceSize bytes, VkBuffer* buffer);
 
-  // The first queue is of the first family that computes. The second, if there is one, is of a family that computes and does not draw,
-  // or else of the same family.
+  // The first queue is of the first family with compute. The second, if there is one, is of a family with compute and without graphics, or
+  // else of the same family.
   const std::vector<BareQueue>& queues() const { return queues_; }
   const BareCalls& vk() const { return vk_; }
   VkInstance instance() const { return instance_; }
@@ -63,7 +62,7 @@ class BareDevice {
   VkDevice device() const { return device_; }
   PFN_vkGetInstanceProcAddr get_instance_proc_addr() const { return get_; }
 
-  // Writes a command buffer by `write(commands)`, between two timestamps. False: a call failed, or `write` returned false.
+  // Records a command buffer by `write(commands)`, between two timestamps. Returns false if a call failed, or `write` returned false.
   template <class Write>
   bool record(const BareQueue& queue, Write&& write) const {
     if (!begin(queue) || !write(queue.commands)) return false;
@@ -75,7 +74,7 @@ class BareDevice {
   // Seconds between the timestamps of the last recording, which must have ended. 0: there are none.
   double gpu_seconds(const BareQueue& queue) const;
 
-  // Records, submits and waits. Returns seconds by the timestamps, or by the clock without them. 0: a call failed.
+  // Records, submits and waits. Returns seconds by the timestamps, or by the clock without them; 0 if a call failed.
   template <class Write>
   double time(Write&& write) const {
     const BareQueue& queue = queues_.front();

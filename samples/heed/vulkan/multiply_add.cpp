@@ -98,7 +98,7 @@ void MultiplyAdd::record(VkCommandBuffer commands, uint32_t steps) const {
   vk.CmdDispatch(commands, kGroups, 1, 1);
 }
 
-// Doubles the work until the time of the launch hardly counts.
+// Doubles the work until the launch time is negligible.
 uint32_t MultiplyAdd::steps_for(double seconds) const {
   for (uint32_t steps = 2;; steps *= 2) {
     const double took = device_.time([&](VkCommandBuffer commands) {

@@ -1,4 +1,4 @@
-// Multiply-adds in registers (shaders/multiply_add.comp): the arithmetic limit of a device, and a load that depends on its clock alone.
+// Multiply-adds in registers (shaders/multiply_add.comp): the arithmetic limit of a device, and a load that depends only on its clock.
 #pragma once
 
 #include "vulkan/bare_device.hpp"

@@ -1,4 +1,4 @@
-// A hunt: agents that flee from hunters, and learn to. Records what a frame does with them.
+// A hunt: agents that flee from hunters, and learn to. Records a frame's work on them.
 #pragma once
 
 #include "learner.hpp"
@@ -9,8 +9,8 @@ class Hunt {
  public:
   Hunt(const Gpu& gpu, heed::Device& device, const Bindings& bindings, const LearnOptions& options);
 
-  // Records seeing, acting, moving and learning, after the agents' attention. Reads and writes what compute shaders do. If
-  // `timestamps` is not null, query `first` is written before learning and `first + 1` after it.
+  // Records observation, actions, movement and learning, after the agents' attention. Compute shaders read and write its data. If
+  // `timestamps` is not null, writes query `first` before learning and `first + 1` after it.
   void record(VkCommandBuffer commands, uint32_t agents, uint32_t slot, VkQueryPool timestamps, uint32_t first);
   Learner& learner() { return learner_; }
   const Learner& learner() const { return learner_; }

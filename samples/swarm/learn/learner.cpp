@@ -59,7 +59,7 @@ void Learner::record_step(VkCommandBuffer commands, uint32_t agents, uint32_t sl
 
   if (begins) ++runs_;
   const heed::vulkan::Buffer learns[] = {{"batch", batch_.handle}, {"optimizer.settings", settings_.handle}};
-  // A run takes at least one frame, and at most kSlots frames are in flight: the GPU is done with the run that had this slot.
+  // A run takes at least one frame, and at most kSlots frames are in flight, so that the GPU has finished this slot's last run.
   const heed::vulkan::RecordInfo info = {.buffers = learns, .slot = runs_ % kSlots, .state = learned_};
   if (budget_ms_ > 0)
     must(heed::vulkan::record_some(learn_, commands, info, budget_ms_, &cursor_), "record a part of a step");

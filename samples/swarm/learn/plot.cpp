@@ -16,8 +16,7 @@ std::string percent(double share) {
   return text;
 }
 
-// A bar stands for as many bins as must share one so that all are shown. Each is averaged with its neighbours, since a bin knows
-// only some chases.
+// A bar stands for as many bins as needed to show all. Each is averaged with its neighbours, since a bin has few chases.
 std::vector<Survival::Bin> bars_of(const std::vector<Survival::Bin>& bins) {
   const size_t each = std::max<size_t>(1, (bins.size() + kMostBars - 1) / kMostBars), reach = 1 + each / 2;
   std::vector<Survival::Bin> bars;

@@ -1,4 +1,4 @@
-// The curve of survival in the overlay's panel.
+// The survival curve in the overlay's panel.
 #pragma once
 
 #include "../panel.hpp"
@@ -6,7 +6,7 @@
 
 namespace swarm {
 
-// Draws from `y` on, and adds the height to it.
+// Draws from `y` on, and increases y by the height.
 void plot(Panel& panel, const Survival& survival, uint32_t steps, float* y);
 
 }  // namespace swarm

@@ -11,11 +11,10 @@ namespace {
 
 constexpr int64_t kFeatures = 32, kHeads = 2, kHidden = 64, kSeen = SWARM_TOKENS * SWARM_SEEN;
 
-// Attention of self [rows, 1, kFeatures] over x [rows, SWARM_TOKENS, kFeatures]. It is written out, in products of whole
-// tensors: the fused pass is made for many queries, and would compute a tile of 64 x 64 for each agent's one query and eight
-// keys.
+// Attention of self [rows, 1, kFeatures] over x [rows, SWARM_TOKENS, kFeatures]. It is spelled out as matmuls of whole tensors: the fused
+// pass is for many queries, and would compute a tile of 64 x 64 for each agent's single query and eight keys.
 heed::Tensor attend(heed::Graph& g, heed::Tensor self, heed::Tensor x, heed::Dim rows) {
-  // Sum up a head's elements; repeat a head's number for all of them; sum up tokens.
+  // Matrices that sum a head's elements, repeat a head's number for its elements, and sum over tokens.
   std::array<float, kHeads * kFeatures> sum{}, repeat{};
   std::vector<float> tokens(kFeatures * SWARM_TOKENS * kFeatures);
   for (size_t c = 0; c < kFeatures; ++c) {
@@ -57,7 +56,7 @@ Steered policy_network(heed::Graph& g, heed::Tensor seen, heed::Dim rows) {
 Policy::Policy() {
   heed::Graph g;
   policy_network(g, g.input("seen", {1, SWARM_TOKENS, SWARM_SEEN}), 1);
-  // The network's weights are all there is in this graph: they cannot be refused.
+  // The graph has no other weights, so that they cannot be rejected.
   static_cast<void>(optimizer_.add_weights(g));
 }
 
@@ -90,7 +89,7 @@ heed::Graph Policy::learn_graph() const {
   const heed::Tensor tried = g.slice(batch, 1, kSeen, 3), weight = g.slice(batch, 1, kSeen + 3, 1);
   const heed::Tensor served = g.slice(batch, 1, kSeen + 7, 1);
 
-  // mean of weight * (action - tried)^2, plus mean of (expected - served)^2
+  // mean of weight * (action - tried)^2, plus mean of (expected - reward)^2
   const Steered steered = policy_network(g, seen, kBatch);
   const heed::Tensor apart = g.add(steered.action, g.scale(tried, -1.0f));
   const heed::Tensor surprise = g.add(steered.expected, g.scale(served, -1.0f));
@@ -110,7 +109,7 @@ heed::Status Policy::begin(heed::State& state, uint32_t seed, const heed::Log& l
     std::vector<float>& one = values.emplace_back(static_cast<size_t>(parameter.elements()), 0.0f);
     if (parameter.shape.size() < 2) continue;  // biases
     float most = std::sqrt(6.0f / static_cast<float>(parameter.shape[0] + parameter.shape[1]));
-    if (parameter.name == "out.weight") most *= 0.1f;  // nothing is known yet
+    if (parameter.name == "out.weight") most *= 0.1f;  // no estimate at the beginning
     for (float& v : one) v = most * (static_cast<float>(bits() >> 8) / 8388608.0f - 1.0f);
   }
   for (size_t i = 0; i < values.size(); ++i) {

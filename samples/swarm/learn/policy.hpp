@@ -1,13 +1,13 @@
-// What an agent that is hunted learns: from what it sees to how it accelerates.
+// The policy of a hunted agent: from observations to accelerations.
 //
-// An agent sees SWARM_TOKENS things, itself first, then its neighbours, then the hunters, as rows of SWARM_SEEN numbers that
-// shaders/observe.comp writes. It attends to all of them with a learned attention, and a small network steers by the result:
+// An agent observes SWARM_TOKENS things, itself first, then its neighbours, then the hunters, as rows of SWARM_SEEN numbers that
+// shaders/observe.comp writes. A learned attention from itself to all of them feeds a small network:
 //   x = embed(seen);  x0 += attention(x0, x);  x0 += feed_forward(x0);  action = tanh(out(x0))
 //
-// It learns by imitation of those that got away (advantage-weighted regression, Peng et al. 2019, arXiv:1910.00177). What was tried
-// near a hunter is remembered together with how well it served: how much farther away the hunter was a third of a second later.
-// The network is fitted to what was tried, and counts each try by exp((how well it served - how well that was expected to) / a
-// temperature); tries of those that were caught count 0. What is expected is a fourth number that the network learns.
+// It learns by advantage-weighted regression (Peng et al. 2019, arXiv:1910.00177). An action near a hunter is stored in a memory with
+// its reward: how much farther away the hunter was a third of a second later. The network is fitted to stored actions, each with the
+// weight exp((reward - expected reward) / temperature); actions of caught agents have weight 0. The expected reward is the network's fourth
+// output.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,14 @@ class Policy {
   // Declares the network's weights.
   Policy();
 
-  // "seen" [1, agents, SWARM_TOKENS * SWARM_SEEN] -> "action" [1, agents, 4]: three accelerations from -1 to 1,
-  // and how well they are expected to serve. The weights are in states that learn_graph has, too.
+  // "seen" [1, agents, SWARM_TOKENS * SWARM_SEEN] -> "action" [1, agents, 4]: three accelerations from -1 to 1, and the expected reward.
+  // The weights are states, which learn_graph shares.
   heed::Graph act_graph(int64_t most_agents) const;
-  // Writes finished tries, "tried" [1, agents, SWARM_TRY], into the memory, a state: "places", I32 [1, agents], says where, and -1
-  // nowhere. Then takes those at "picks", I32 [1, kBatch], as "batch" [kBatch, SWARM_TRY], each seen in a mirror: "mirrors"
-  // [kBatch, 1, 4] is what the first three directions, and what is no direction, are multiplied by.
+  // Writes finished tries, "tried" [1, agents, SWARM_TRY], into the memory, a state, at "places", I32 [1, agents]; -1 skips a try. Then
+  // reads those at "picks", I32 [1, kBatch], as "batch" [kBatch, SWARM_TRY], each mirrored: "mirrors" [kBatch, 1, 4] has the factors of the
+  // three directions, and of values without a direction.
   heed::Graph remember_graph(int64_t most_agents) const;
-  // One step of AdamW for "batch", with "optimizer.settings" as settings() gives them.
+  // One step of AdamW on "batch", with "optimizer.settings" from settings().
   heed::Graph learn_graph() const;
 
   // Random weights (Glorot & Bengio 2010), without moments.

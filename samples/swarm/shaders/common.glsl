@@ -26,8 +26,7 @@ layout(set = 0, binding = SWARM_BIND_PICK) PICK_ACCESS buffer Pick {
   vec4 picked_row[SWARM_ROW4];
   uint picked;
 };
-// The strongest keys of each head, the strongest first: a key's index, and its weight relative to the first one's as
-// the bits of a float.
+// The strongest keys of each head, the strongest first: a key's index, and its weight relative to the first one's, as the bits of a float.
 layout(set = 0, binding = SWARM_BIND_LINKS) LINKS_ACCESS buffer Links { uvec2 links[]; };
 
 const float TAU = 6.28318530718;
@@ -43,8 +42,8 @@ uint mix_bits(uint x) {
 }
 float random(uint i, uint stream) { return float(mix_bits(i * 16u + stream) >> 8) / 16777216.0; }
 
-// The acceleration that head h asks of an agent: towards the mean position of what it looks at (or away from it, if the
-// pull is negative), along with the mean velocity, and around the mean position.
+// The acceleration that head h demands of an agent: towards the mean position of its keys (or away from it, if the pull is negative), along
+// with the mean velocity, and around the mean position.
 vec3 urge(uint i, uint h, vec3 position, vec3 velocity) {
   vec4 motive = frame.motives[h];
   if (motive.w == 0.0) return vec3(0.0);

@@ -5,7 +5,7 @@ const vec3 CORNERS[5] = vec3[5](vec3(0.0, 0.0, 1.25), vec3(-0.62, 0.0, -0.7), ve
                                 vec3(0.0, 0.22, -0.55), vec3(0.0, -0.16, -0.5));
 const int FACES[18] = int[18](0, 1, 3, 0, 3, 2, 0, 4, 1, 0, 2, 4, 1, 4, 3, 3, 4, 2);
 
-// The place of this vertex of a dart that flies along `velocity` and leans towards `urges`; `shade` becomes its colour.
+// The position of this vertex of a dart that flies along `velocity` and leans towards `urges`; sets `shade` to its brightness.
 vec3 dart_vertex(vec3 position, vec3 velocity, vec3 urges, float size, vec3 base, out vec3 shade) {
   vec3 forward = normalize(velocity + vec3(0.0, 0.0, 1e-5));
   vec3 side = normalize(cross(vec3(0.0, 1.0, 0.0) + 0.15 * urges, forward) + vec3(1e-5, 0.0, 0.0));

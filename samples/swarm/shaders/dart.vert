@@ -1,5 +1,4 @@
-// Draws a paper dart for every agent, nose forward, leaning into its turns. Reads the agents and heed's output where
-// they lie.
+// Draws a paper dart for every agent, nose forward, leaning into its turns. Reads the agents and heed's output in place.
 #version 450
 #include "common.glsl"
 #include "dart.glsl"

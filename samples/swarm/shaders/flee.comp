@@ -1,6 +1,5 @@
-// Moves the agents of a hunt: by the action that the network chose, with noise near hunters, so that something is tried. A try lasts a
-// third of a second, with one noise; then it is told how well it served: by how much farther away the nearest hunter is. Caught
-// agents begin a new life elsewhere.
+// Moves the agents of a hunt: by the action that the network chose, plus noise near hunters for exploration. A try lasts a third of a
+// second, with constant noise. Then its reward is known: how much farther away the nearest hunter is. Caught agents start again elsewhere.
 #version 450
 #define AGENTS_ACCESS
 #define TRAILS_ACCESS
@@ -12,9 +11,9 @@ layout(set = 0, binding = SWARM_BIND_PLACES) buffer Places { int places[]; };
 
 const float STRENGTH = 8.0;  // acceleration of an action of length 1
 const float NOISE = 0.7;
-const float CALM = 1.0, HOME = 0.5;  // the distance from hunters; per second squared
-const float LOSS = -0.5;  // how well a try served that ended with the hunter's meal
-const float TEMPERATURE = 0.03, MOST_WEIGHT = 4.0;  // of the weight exp(advantage / TEMPERATURE)
+const float CALM = 1.0, HOME = 0.5;  // force away from hunters by distance; per second squared
+const float LOSS = -0.5;  // the reward of a try in which the agent was caught
+const float TEMPERATURE = 0.03, MOST_WEIGHT = 4.0;  // in the weight exp(advantage / TEMPERATURE)
 
 void finish_try(uint i, float served) {
   vec4 life = lives[2u * i + 1u];
@@ -22,7 +21,7 @@ void finish_try(uint i, float served) {
   bool got_away = life.z == 0.0;
   tried[at].w = got_away ? min(exp((served - life.y) / TEMPERATURE), MOST_WEIGHT) : 0.0;
   tried[at + 1u] = vec4(0.0, 0.0, 0.0, served);
-  places[i] = 0;  // hunt.comp finds the place
+  places[i] = 0;  // hunt.comp assigns the place in memory
 }
 
 void begin_try(uint i, vec3 action, vec3 noise, float near, float expected) {
@@ -32,7 +31,7 @@ void begin_try(uint i, vec3 action, vec3 noise, float near, float expected) {
   lives[2u * i + 1u].xy = vec2(near, expected);
 }
 
-// The one of four random places that is the farthest from all hunters.
+// The one of four random places that is farthest from all hunters.
 vec3 new_place(uint i) {
   vec3 best = vec3(0.0);
   float farthest = -1.0;
@@ -77,7 +76,7 @@ void main() {
     begin_try(i, action, noise, near, actions[i].w);
   }
 
-  // Far from hunters agents are calm: what they learned does not move them, and they come home.
+  // Far from hunters the learned action does not move agents, and they return home.
   float alarm = clamp((CALM - near) / (CALM - TRY_NEAR), 0.0, 1.0);
   vec3 force = caught ? vec3(0.0) : STRENGTH * alarm * at_most(action, 1.0);
   force += (1.0 - alarm) * (HOME * cross(vec3(0.12, 1.0, 0.08), position) - HOME * position);

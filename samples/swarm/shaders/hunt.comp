@@ -1,8 +1,8 @@
-// Moves the hunters, one after the other, and then gives each finished try its place in the memory. Runs as one workgroup, so that
-// all of it has one order.
+// Moves the hunters, one after the other, and then assigns each finished try a place in the memory. Runs as one workgroup, so that the
+// order is fixed.
 //
-// A hunter goes for the agent that is nearest, ahead of it if possible, until it has caught it or is out of breath. Its mind is
-//   seconds of this chase; seconds of rest that are left; the agent that it is after, or -1; 1: it has just caught one
+// A hunter chases the nearest agent, preferably one ahead of it, until it has caught it or is out of breath. Its mind is
+//   seconds of this chase; seconds of rest that are left; index of the chased agent, or -1; 1: it has just caught one
 #version 450
 #define TARGETS_ACCESS coherent
 #define HUNT_ACCESS coherent
@@ -18,14 +18,14 @@ layout(set = 0, binding = SWARM_BIND_TALLY) buffer TallyBlock { Counts tally; };
 
 const float FASTEST = 1.4, AGILITY = 8.0;  // world units per second; per second squared
 const float BREATH = 1.1;                  // seconds
-const float REST = 0.25, MEAL = 0.1;        // seconds, after a chase in vain and after a catch
+const float REST = 0.25, MEAL = 0.1;        // seconds, after a failed chase and after a catch
 const float FAITH = 0.15;                  // another agent must be nearer by this to be chased instead
 const uint NOBODY = 0xffffffffu;
 
 shared float sh_distance[SWARM_GROUP];
 shared uint sh_index[SWARM_GROUP];
 
-// The agent that the hunter at `position` finds nearest, as all invocations agree.
+// The agent nearest to the hunter at `position`; the result is the same in all invocations.
 uint nearest_prey(vec3 position, vec3 ahead, uint before) {
   uint tid = gl_LocalInvocationID.x;
   float best = 1e30;
@@ -73,7 +73,7 @@ vec3 steer(uint h, vec3 position, vec3 velocity, uint prey) {
   return force;
 }
 
-// The first invocation moves hunter h, who is after `prey`.
+// The first invocation moves hunter h, which chases `prey`.
 void move_hunter(uint h, uint prey) {
   float dt = frame.motion.x;
   vec3 position = hunter_position(h), velocity = hunter_velocity(h);
@@ -99,7 +99,7 @@ void move_hunter(uint h, uint prey) {
   targets[h * SWARM_ROW4 + 2u] = mind;
 }
 
-// Finished tries go into the memory in the order of their agents, those of one frame as far as there is room.
+// Finished tries enter the memory in the order of their agents. If a frame has more than fit, the rest is dropped.
 void place_tries() {
   uint tid = gl_LocalInvocationID.x, share = (frame.counts.x + SWARM_GROUP - 1u) / SWARM_GROUP;
   uint begin = min(tid * share, frame.counts.x), end = min(begin + share, frame.counts.x), mine = 0u;
@@ -119,7 +119,7 @@ void place_tries() {
   }
   all = min(all, SWARM_MEMORY);
 
-  // The batch of the next step. What is left and right, above and below does not matter, so each try is seen in a mirror.
+  // The batch of the next step. The hunt is symmetric in left and right, above and below, so that each try is mirrored.
   uint remembered = max(min(tries + all, SWARM_MEMORY), 1u);
   for (uint k = tid; k < SWARM_BATCH; k += SWARM_GROUP) {
     picks[k] = int(min(uint(lot(k, 16u) * float(remembered)), remembered - 1u));

@@ -1,4 +1,4 @@
-// Buffers and numbers of a hunt.
+// Buffers and constants of a hunt.
 #include "common.glsl"
 
 #ifndef HUNT_ACCESS
@@ -6,9 +6,9 @@
 #endif
 
 layout(set = 0, binding = SWARM_BIND_SEEN) HUNT_ACCESS buffer Seen { vec4 seen[]; };
-// What an agent is about: the try that it makes, if its time is not over, and then
+// An agent's mind: the present try, if it has not ended, and then
 //   0  noise that is added to its action; seconds that are left of the try
-//   1  distance to the nearest hunter at the start of the try; how well it was expected to serve; 1: caught; lives so far
+//   1  distance to the nearest hunter at the start of the try; its expected reward; 1: caught; number of lives so far
 layout(set = 0, binding = SWARM_BIND_LIVES) HUNT_ACCESS buffer Lives { vec4 lives[]; };
 
 const float ARENA = 1.2;       // radius of the free space, as frame.home.x

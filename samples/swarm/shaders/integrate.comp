@@ -1,5 +1,4 @@
-// Moves every agent by one step: by what its heads ask for, and a little wind, within bounds of speed. Reads what heed
-// wrote.
+// Moves every agent by one step: by its heads' demands and a little wind, within limits of speed. Reads heed's output.
 #version 450
 #define AGENTS_ACCESS
 #define TRAILS_ACCESS

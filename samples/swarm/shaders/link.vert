@@ -1,4 +1,4 @@
-// Draws an arched line from the picked agent to each of the keys that a head looks at most.
+// Draws an arched line from the picked agent to each of the keys with the largest attention weights.
 #version 450
 #include "common.glsl"
 layout(location = 0) out vec3 color;
@@ -10,7 +10,7 @@ void main() {
   vec3 from = agent_position(picked);
   vec3 to = frame.counts.z == SWARM_CROSS ? targets[key * SWARM_ROW4].xyz : agent_position(key);
   vec3 apart = to - from;
-  // Heads bend their lines to different sides, so that two that look at the same agent can be told apart.
+  // Lines of different heads bend to different sides, so that two heads with the same key can be distinguished.
   float side = (float(h) - 0.5 * float(SWARM_HEADS - 1u)) / float(SWARM_HEADS);
   vec3 bend = length(apart) * (0.22 * frame.up.xyz + 0.45 * side * frame.right.xyz);
 

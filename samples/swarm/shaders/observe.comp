@@ -1,4 +1,4 @@
-// Writes what each agent sees: see shaders/shared.h. Its neighbours are what heed's attention found for the second head.
+// Writes each agent's observations: see shaders/shared.h. Its neighbours are the strongest keys of heed's attention for the second head.
 #version 450
 #include "hunt.glsl"
 layout(local_size_x = SWARM_GROUP) in;

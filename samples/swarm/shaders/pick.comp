@@ -1,5 +1,5 @@
-// Picks the agent that is nearest to the pointer on the screen, if asked to, and copies the picked agent's row to where
-// heed reads it as a query. Runs as one workgroup.
+// Picks the agent nearest to the pointer on the screen, if requested, and copies the picked agent's row to the query that heed reads. Runs
+// as one workgroup.
 #version 450
 #define PICK_ACCESS
 #include "common.glsl"
@@ -13,7 +13,7 @@ float distance_on_screen(uint i) {
   vec4 clip = frame.view_projection * vec4(position, 1.0);
   if (clip.w <= 0.0) return 1e30;
   vec2 apart = (clip.xy / clip.w - frame.pointer.xy) * vec2(frame.right.w, 1.0);
-  // The second term prefers the nearer one of two agents at the same place on the screen.
+  // The second summand prefers the nearer one of two agents at the same place on the screen.
   return length(apart) + 0.01 * length(position - frame.eye.xyz);
 }
 

@@ -1,4 +1,4 @@
-// C++ and shaders both read this: sizes, bindings, and what all shaders are told once per frame.
+// Shared by C++ and shaders: sizes, bindings, and the data that all shaders get once per frame.
 #ifndef SWARM_SHARED_H
 #define SWARM_SHARED_H
 
@@ -11,7 +11,7 @@
 #define SWARM_ROW 20
 #define SWARM_ROW4 5
 #define SWARM_HEADS 4
-// One head gives two vec4 to one agent, which are means over what the head looks at:
+// A head's result for an agent is two vec4, which are means over the head's keys:
 //   0  position, cos of the tribe's angle
 //   1  velocity, sin of the tribe's angle
 #define SWARM_VALUE 8
@@ -19,7 +19,7 @@
 #define SWARM_LOOK4 (SWARM_HEADS * SWARM_VALUE4)
 
 #define SWARM_TRIBES 6
-#define SWARM_TRAIL 24  // remembered positions per agent
+#define SWARM_TRAIL 24  // stored positions of each agent's trail
 #define SWARM_LINKS 8   // lines per head of the picked agent
 #define SWARM_BEND 16   // segments per line
 #define SWARM_GROUP 64  // invocations per workgroup
@@ -29,20 +29,20 @@
 #define SWARM_CROSS 2
 #define SWARM_HUNT 3
 
-// What is learned in a hunt: see learn/policy.hpp. Hunters are rows of the targets, whose third vec4 is their mind (shaders/hunt.comp).
-// An agent sees itself, its neighbours and each hunter as two vec4:
-//   0  direction to it, shorter the farther it is; how near it is
-//   1  velocity relative to the agent, likewise shorter; 1: itself, -1: neighbours, 0: a hunter
+// Data of learning in a hunt: see learn/policy.hpp. Hunters are rows of the targets, whose third vec4 is their mind (shaders/hunt.comp).
+// An agent observes itself, its neighbours and each hunter as two vec4:
+//   0  direction to it, scaled down with distance; how near it is
+//   1  velocity relative to the agent, scaled likewise; 1: itself, -1: neighbours, 0: a hunter
 // For itself these are position and distance from the middle in units of the arena's radius, and its velocity.
 #define SWARM_HUNTERS 6
 #define SWARM_TOKENS (2 + SWARM_HUNTERS)
 #define SWARM_SEEN 8
 #define SWARM_SEEN4 (SWARM_TOKENS * 2)
-// A try is what an agent saw, then two vec4: the action, and how much it counts; three zeros, and how well it served.
+// A try is what an agent observed, then two vec4: the action, and its weight; three zeros, and its reward.
 #define SWARM_TRY4 (SWARM_SEEN4 + 2)
 #define SWARM_TRY (4 * SWARM_TRY4)
-#define SWARM_MEMORY 4096  // tries that are remembered, before the oldest is forgotten
-#define SWARM_BATCH 128    // tries that one step learns from
+#define SWARM_MEMORY 4096  // capacity of the memory in tries; the oldest are overwritten
+#define SWARM_BATCH 128    // tries in the batch of one step
 
 #define SWARM_BIND_FRAME 0
 #define SWARM_BIND_AGENTS 1
@@ -53,14 +53,14 @@
 #define SWARM_BIND_WEIGHTS 6  // heed's output: attention weights of the picked agent [heads, keys]
 #define SWARM_BIND_LINKS 7
 #define SWARM_BIND_BOXES 8
-#define SWARM_BIND_SEEN 9     // of a hunt, as the ones that follow: what agents see
-#define SWARM_BIND_ACTION 10  // heed's output: accelerations from -1 to 1, and what they are expected to serve
+#define SWARM_BIND_SEEN 9     // of a hunt, like the following ones: the agents' observations
+#define SWARM_BIND_ACTION 10  // heed's output: accelerations from -1 to 1, and the expected reward
 #define SWARM_BIND_LIVES 11
 #define SWARM_BIND_TRIED 12   // a finished try of each agent
-#define SWARM_BIND_PLACES 13  // where it goes in the memory; -1: nowhere
-#define SWARM_BIND_PICKS 14   // places that the next step learns from, and the mirror in which each is seen
+#define SWARM_BIND_PLACES 13  // its place in the memory; -1: none
+#define SWARM_BIND_PICKS 14   // indices of the next step's batch, and the mirrors of each
 #define SWARM_BIND_COUNTS 15
-#define SWARM_BIND_TALLY 16  // the same for the host
+#define SWARM_BIND_TALLY 16  // a copy for the host
 #define SWARM_BIND_FONT 17
 #define SWARM_BINDINGS 18
 
@@ -72,7 +72,7 @@ using glm::mat4, glm::uvec4, glm::vec4;
 using uint = uint32_t;
 #endif
 
-// Since a hunt began: chases that ended with a meal, and those in vain; tries that were finished; frames.
+// Counts since a hunt began: chases that ended with a catch, failed chases, finished tries, frames.
 struct Counts {
   uint caught, fled, tries, frames;
 };
@@ -93,7 +93,7 @@ layout(set = 0, binding = SWARM_BIND_FRAME) uniform FrameBlock {
   uvec4 counts;               // agents, targets, flavour, steps made so far
   vec4 motives[SWARM_HEADS];  // pull in 1/s^2, alignment in 1/s, swirl in 1/s^2, 1 if the head is on
   vec4 colors[SWARM_HEADS];   // linear; weight in the colour of an agent
-  uvec4 hunt;                 // seed of all that is random in a hunt
+  uvec4 hunt;                 // random seed of a hunt
   vec4 screen;                // width, height in pixels; 1 if targets are drawn
 #ifdef __cplusplus
 };

@@ -1,4 +1,4 @@
-// A night sky: darker above, with a glow where the eye looks and dark corners.
+// A night sky: darker above, with a glow in the middle and dark corners.
 #version 450
 #include "common.glsl"
 layout(location = 0) in vec2 at;

@@ -9,10 +9,10 @@ layout(local_size_x = SWARM_GROUP) in;
 layout(set = 0, binding = SWARM_BIND_COUNTS) buffer CountsBlock { Counts counts; };
 layout(push_constant) uniform Push { uint first; } p;
 
-// The number of places in line after which each turn repeats. The slowest does not repeat within the longest line.
+// The number of places in line after which each turn repeats. The slowest one does not repeat within the longest line.
 const float TURNS[4] = float[4](7.0, 29.0, 150.0, 3000.0);
 
-// Hunters begin around the arena, at rest. The first agents have nothing behind them.
+// Hunters begin around the arena, at rest. The first agents have no earlier positions.
 void begin_hunt(uint i) {
   lives[2u * i] = vec4(0.0);
   lives[2u * i + 1u] = vec4(0.0);

@@ -1,5 +1,4 @@
-// Finds the keys to which the picked agent gives its largest attention weights, leaving out the agent itself. There
-// is one workgroup per head.
+// Finds the keys to which the picked agent gives its largest attention weights, except the agent itself. There is one workgroup per head.
 #version 450
 #define LINKS_ACCESS
 #include "common.glsl"
@@ -10,14 +9,14 @@ shared float sh_weight[SWARM_GROUP];
 shared uint sh_index[SWARM_GROUP];
 const uint NONE = 0xffffffffu;
 
-// `a` comes before `b` in the order of weights; equal weights are ordered by index.
+// Whether `a` comes before `b` in the order of weights; equal weights are ordered by index.
 bool before(float a, uint i, float b, uint j) { return a > b || (a == b && i < j); }
 
 void main() {
   uint tid = gl_LocalInvocationID.x, h = gl_WorkGroupID.x;
   bool targets_are_keys = frame.counts.z == SWARM_CROSS;
   uint count = targets_are_keys ? frame.counts.y : frame.counts.x;
-  // Leaving out keys changes a softmax only by a factor, so a causal mask may be applied here, after the softmax.
+  // Removing keys changes a softmax only by a factor, so that a causal mask may be applied here, after the softmax.
   uint seen = frame.counts.z == SWARM_CONGA ? picked : count;
   uint self = targets_are_keys ? NONE : picked;
 

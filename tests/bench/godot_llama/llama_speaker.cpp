@@ -26,7 +26,7 @@ int32_t setting(const char* name, int32_t otherwise) {
   return text != nullptr ? std::atoi(text) : otherwise;
 }
 
-// All speakers share one model while any of them has it.
+// All speakers share one model, which lives while any of them uses it.
 std::shared_ptr<LlamaModel> shared_model(const std::string& path) {
   static std::weak_ptr<LlamaModel> last;
   std::shared_ptr<LlamaModel> model = last.lock();

@@ -1,4 +1,4 @@
-// LlamaSpeaker: a node with the methods and signals of HeedSpeaker that speaks by llama.cpp, so that the demo measures both.
+// LlamaSpeaker: a node with the methods and signals of HeedSpeaker that speaks by llama.cpp, so that the demo can measure both.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class LlamaSpeaker final : public godot::Instance {
   explicit LlamaSpeaker(godot::Object object) : Instance(object) {}
   ~LlamaSpeaker() override;
 
-  godot::Error open(godot::Object device, const std::string& path);  // the device is HeedSpeaker's, and not used
+  godot::Error open(godot::Object device, const std::string& path);  // `device` is not used
   godot::Error set_persona(const std::string& text);
   godot::Error set_persona_file(const std::string& path);
   godot::Error say(const std::string& text);
@@ -31,14 +31,14 @@ class LlamaSpeaker final : public godot::Instance {
   int64_t tokens() const { return tokens_; }
   godot::Error look(int64_t) { return godot::Error::Unavailable; }
   double budget_msec() const { return budget_msec_; }
-  void set_budget_msec(double msec) { budget_msec_ = msec; }  // which a thread of its own cannot keep
+  void set_budget_msec(double msec) { budget_msec_ = msec; }  // ignored, since llama.cpp's thread cannot keep a budget
 
   void ready() override { set_process(true); }
   void process() override;
 
  private:
   std::shared_ptr<LlamaModel> model_;
-  std::shared_ptr<LlamaTalk> talk_;  // null: the next question begins one
+  std::shared_ptr<LlamaTalk> talk_;  // null: the next question creates one
   talk::Persona persona_;
   std::string text_;
   int64_t context_tokens_ = 1024, answer_tokens_ = 80, tokens_ = 0;

@@ -57,7 +57,7 @@ bool LlamaModel::load() {
   ggml_backend_load_all();
   llama_model_params params = llama_model_default_params();
   params.n_gpu_layers = settings_.gpu_layers;
-  // With no device at all, llama.cpp would still give a GPU the products of long prompts.
+  // Without any device llama.cpp would still use a GPU for the matmuls of long prompts.
   static ggml_backend_dev_t none[] = {nullptr};
   if (settings_.gpu_layers == 0) params.devices = none;
   model_ = llama_model_load_from_file(path_.c_str(), params);
@@ -92,7 +92,7 @@ void LlamaModel::work() {
   }
 }
 
-// The next token of an answer, or the reading of a question and the first one.
+// Computes the next token of an answer, or reads a question and computes the first token.
 void LlamaModel::step(LlamaTalk& talk) {
   bool is_asked, is_cancelled;
   {
@@ -128,7 +128,7 @@ std::string LlamaModel::written(const LlamaTalk::Messages& messages, bool begins
   return text;
 }
 
-// Computes what the model has not read yet. A conversation that no longer fits begins anew, with the last question.
+// Evaluates the text that the model has not read yet. A conversation that no longer fits restarts with the last question.
 std::string LlamaModel::read_question(LlamaTalk& talk) {
   if (talk.context_ == nullptr) {
     llama_context_params params = llama_context_default_params();

@@ -1,5 +1,5 @@
-// Characters that speak by llama.cpp, on a thread of their own in this process, which gives each its next token in turn: what an
-// extension of Godot's that embeds llama.cpp does. Each character has a context of its own, all share the weights.
+// Characters that speak by llama.cpp, on a thread in this process that computes a token for each in turn, as an extension of Godot with
+// llama.cpp would. Each character has its own context; all share the weights.
 #pragma once
 
 #include <llama.h>
@@ -14,17 +14,17 @@
 #include <vector>
 
 struct LlamaSettings {
-  int32_t threads = 2, gpu_layers = 0;  // gpu_layers: 0 is the CPU backend alone
+  int32_t threads = 2, gpu_layers = 0;  // gpu_layers: 0 uses only the CPU backend
 };
 
-// This came since the last call.
+// Returns the text since the last call.
 struct LlamaNews {
   std::string text, problem;
   int32_t tokens = 0;
   bool is_over = false;
 };
 
-// One character. Its owner asks and takes; all else belongs to the thread of its model.
+// One character. Its owner asks questions and reads text; all else belongs to the thread of its model.
 class LlamaTalk {
  public:
   LlamaTalk(std::string system, int32_t context_tokens, int32_t answer_tokens);
@@ -47,7 +47,7 @@ class LlamaTalk {
   // These belong to the model's thread.
   llama_context* context_ = nullptr;
   Messages messages_;
-  size_t read_bytes_ = 0;  // of the chat's text
+  size_t read_bytes_ = 0;  // bytes of the chat's text
   int32_t used_ = 0, written_ = 0;
   llama_token last_ = 0;
   bool is_answering_ = false;
@@ -57,7 +57,7 @@ class LlamaTalk {
 class LlamaModel {
  public:
   LlamaModel(std::string path, LlamaSettings settings);
-  ~LlamaModel();  // waits for the token that is being computed
+  ~LlamaModel();  // waits for the present token
   LlamaModel(const LlamaModel&) = delete;
   LlamaModel& operator=(const LlamaModel&) = delete;
 

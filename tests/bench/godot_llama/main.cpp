@@ -1,4 +1,4 @@
-// Where Godot enters the extension.
+// The entry point that Godot calls.
 #include <cstdio>
 
 #include "llama_speaker.hpp"

@@ -1,20 +1,20 @@
 """Runs the same works on heed and its peers, in turn, and prints a table of ratios. See ../cpu_peers.sh and ../train_peers.sh.
 
-compare.py THREADS ROUNDS PEER=COMMAND... -- WORK...    PEER is heed first; its command is split at spaces."""
+compare.py THREADS ROUNDS PEER=COMMAND... -- WORK...    The first PEER is heed; commands are split at spaces."""
 import shlex
 import statistics
 import subprocess
 import sys
 import time
 
-# The least ratios to each peer on the encoder of the last line.
+# The least ratios to each peer, for the encoder of the last line.
 LEAST = {"oneDNN": 1.0}
 LEAST_OTHERS = 1.15
 JUDGED = "encoder 1 128 f32"
-# The same for training, where the share of the peak and the ratio of backward to forward count, too.
+# The same for training, with limits for the share of the peak and the ratio of backward to forward.
 STEP, BACKWARD, FORWARD = "step 8 256 f32", "backward 512 f32", "forward 512 f32"
 LEAST_TRAINING, LEAST_SHARE, MOST_BACKWARD = 1.5, 0.75, 2.6
-# How far two peers' results may be apart: f32 sums in another order, and rounding to 16 bits on the way.
+# The largest difference between results of two peers: f32 sums in another order, and rounding to 16 bits.
 TOLERANCE = {"f32": 2e-3, "f16": 0.05, "bf16": 0.15}
 
 
@@ -49,9 +49,9 @@ def flops(work):
     attend = lambda queries, keys: 4 * 768 * queries * keys
     if kind == "attention":
         return attend(int(rest[0]), int(rest[0])) / (2 if rest[1] == "causal" else 1)
-    if kind in ("forward", "backward"):  # causal attention: two products, and five on the way back
+    if kind in ("forward", "backward"):  # causal attention: two matmuls, and five in the gradient
         return attend(int(rest[0]), int(rest[0])) / 2 * (1 if kind == "forward" else 2.5)
-    if kind == "step":  # train_peer.cpp: each product of the forward pass has two on the way back
+    if kind == "step":  # train_peer.cpp: each matmul of the forward pass has two in the backward pass
         rows, width, layers, characters = int(rest[0]) * int(rest[1]), 384, 6, 96
         products = 2 * rows * width * (12 * width * layers + characters)
         attention = layers * 4 * width * rows * int(rest[1]) / 2
@@ -61,7 +61,7 @@ def flops(work):
 
 
 def agree(work, results):
-    """A complaint, or None."""
+    """An error message, or None."""
     tolerance = TOLERANCE[work.split()[-1]]
     expected = results["heed"][1]
     for name, (_, values) in results.items():
@@ -79,7 +79,7 @@ def limits(heed):
 
 
 def judge_training(least, ratios, share):
-    """Prints a line for the step and one for the gradient of attention; whether an aim is missed."""
+    """Prints a line for the step and one for the gradient of attention. Returns whether an aim is missed."""
     step, back = least[STEP], least[BACKWARD]
     times = back["heed"] / least[FORWARD]["heed"]
     print(f"\nstep: heed {step['heed']:.1f} ms, PyTorch {step['PyTorch']:.1f} ms, ratio {ratios[STEP]:.2f}, "
@@ -90,7 +90,7 @@ def judge_training(least, ratios, share):
 
 
 def rows_and_scaling(heed):
-    """What only heed is asked: rows beside a copy of the same bytes, and how an encoder would scale."""
+    """Prints figures of heed alone: row operations beside a copy of the same bytes, and how an encoder would scale."""
     # In the caches, and so many rows that they come from memory.
     for kind, count, many in (("layernorm", 512 * 768, 64), ("gelu", 512 * 3072, 16), ("softmax", 12 * 512 * 512, 8)):
         for times in (1, many):
@@ -106,7 +106,7 @@ def rows_and_scaling(heed):
 
 
 def compare(peers, work, rounds):
-    """{name: least milliseconds}, and {name: ratio to heed of every round}."""
+    """{name: least milliseconds}, and {name: ratio to heed in each round}."""
     least, ratios = {}, {}
     for _ in range(rounds):
         results = {}

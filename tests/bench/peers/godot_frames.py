@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Prints the table of godot_frames.sh from the logs of its rows, FOLDER/ROW.ROUND.txt: a line of milliseconds for each frame, and a last
-one of "# ..." that says how many tokens came in how many seconds.
+"""Prints the table of godot_frames.sh from the logs of its rows, FOLDER/ROW.ROUND.txt. A log has the milliseconds of each frame, a
+line each, and a last line "# ..." with the number of tokens and seconds.
 
     godot_frames.py [--form text|markdown] [--command COMMAND] [--setting TEXT] BUDGET_MS FOLDER ROW...
 
-Says behind the table which aims are met, "ok", or missed. On the CPU and on the GPU, with heed's budget: the 99th percentile is at most
-1.25 times the silent one plus the budget, the worst frame at most twice that percentile, and at least half of the tokens arrive that
-come without a budget: on the CPU, of those with nothing drawn; on the GPU, which is there only where frames are drawn, beside frames."""
+Prints "ok" or "missed" for each aim after the table. With heed's budget, on the CPU and on the GPU: the 99th percentile is at most
+1.25 times the silent one plus the budget; the worst frame is at most twice that percentile; and at least half of the tokens without
+a budget arrive. On the CPU these are counted with nothing drawn; on the GPU with frames drawn, since there is no GPU otherwise."""
 import argparse
 import glob
 import os
@@ -17,7 +17,7 @@ NAMES = {
     "unlimited-gpu": "heed on Godot's GPU, no budget", "llama": "llama.cpp, CPU", "llama-fewer": "llama.cpp, CPU, one thread fewer",
     "llama-vulkan": "llama.cpp, Vulkan",
 }
-# The rows that keep a budget, and those whose tokens are free.
+# The rows with a budget, and the rows without one that their tokens are compared with.
 LIMITED = {"heed": "alone", "heed-gpu": "unlimited-gpu"}
 
 
@@ -35,7 +35,7 @@ class Row:
         self.frames.sort()
 
     def at(self, share):
-        """The frame time that so large a share of frames does not exceed."""
+        """The frame time that this share of frames does not exceed."""
         return self.frames[min(len(self.frames) - 1, int(len(self.frames) * share))]
 
     @property

@@ -17,13 +17,12 @@ using heed::Tensor;
 
 uint32_t threads = 2;
 
-// Stands in for the threads of a host: runs everything on one thread, and measures how several could have shared the
-// work.
+// Replaces a host's threads: runs everything on one thread, and measures how well several threads could have shared the work.
 struct Meter {
   using Clock = std::chrono::steady_clock;
   static constexpr uint32_t kThreads = 16;
   double inside = 0,
-         shared = 0;  // milliseconds of parallel work, on one thread and on as many as there were pieces
+         shared = 0;  // milliseconds of parallel work, on one thread and on as many threads as there were pieces
 
   static void run(void* user, uint32_t count, void (*task)(void*, uint32_t), void* context) {
     auto* meter = static_cast<Meter*>(user);
@@ -171,9 +170,8 @@ bool prepare_encoder(std::istream& arguments, Work* work) {
   return start(net, x, batch * tokens * kWidth, work);
 }
 
-// scaling BATCH TOKENS TYPE: estimates from a run on one thread what an encoder would gain from 16. The results are the
-// time in which only one thread can work, in percent, and the speed-up that follows from that and from how finely the
-// rest is cut.
+// scaling BATCH TOKENS TYPE: estimates from a run on one thread how much faster 16 threads would run an encoder. The results are the
+// percentage of time in which only one thread can work, and the speed-up that follows from that and from the sizes of the pieces of work.
 bool prepare_scaling(std::istream& arguments, Work* work) {
   metered = true;
   Work encoder;
@@ -201,7 +199,7 @@ bool prepare_scaling(std::istream& arguments, Work* work) {
   return true;
 }
 
-// One token through 12 layers, with the keys and values of earlier ones given.
+// One token through 12 layers, with the keys and values of earlier tokens as inputs.
 bool prepare_decode(std::istream& arguments, Work* work) {
   int64_t keys = 0;
   std::string type;
@@ -220,8 +218,8 @@ bool prepare_decode(std::istream& arguments, Work* work) {
   return start(net, x, kWidth, work);
 }
 
-// rows NAME TIMES: one operation that reads and writes every element once, on TIMES times as many rows as a layer of
-// 512 tokens has; `copy BYTES` is its limit.
+// rows NAME TIMES: one operation that reads and writes every element once, on TIMES times as many rows as a layer of 512 tokens has. `copy
+// BYTES` is its limit.
 bool prepare_rows(std::istream& arguments, Work* work) {
   std::string kind;
   int64_t times = 0;

@@ -1,5 +1,5 @@
-// The limits of the machine, as works: `peak`, `peak bf16` (multiply-adds), `read BYTES` and `copy BYTES`,
-// each by all threads at once. A run lasts as long as its slowest thread.
+// The limits of the machine, as works: `peak`, `peak bf16` (multiply-adds), `read BYTES` and `copy BYTES`, each by all threads at once. A
+// run lasts as long as its slowest thread.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace peers {
 
-// Threads that wait for work in a loop while a limit is measured, so that waking them is not part of it.
+// Threads that spin between measurements of a limit, so that the time to wake them does not count.
 class Gang {
  public:
   explicit Gang(uint32_t threads) : count_(threads) {
@@ -60,12 +60,12 @@ class Gang {
   std::vector<std::thread> threads_;
 };
 
-inline constexpr int64_t kSteps = 1 << 20;  // of 24 independent multiply-adds: more than latency times issue width
+inline constexpr int64_t kSteps = 1 << 20;  // of 24 independent multiply-adds: above latency times issue width
 
-// Multiply-adds done, counted in f32 operations.
+// The number of multiply-adds, as f32 operations.
 #if defined(__x86_64__)
 #define HEED_TWELVE(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
-// The compiler must not see that all chains are the same.
+// Hides from the compiler that all chains are equal.
 #define HEED_DECLARE(i) [[maybe_unused]] auto l##i = a, r##i = b;
 #define HEED_HIDE(i) asm volatile("" : "+v"(l##i), "+v"(r##i));
 __attribute__((target("avx512f"))) inline double peak_avx512() {
@@ -118,7 +118,7 @@ __attribute__((target("avx2,fma"))) inline double peak_avx2() {
 }
 #endif
 
-// The best loop that this processor has; null: none that is known.
+// The best loop for this processor; null if none is known.
 inline double (*peak_loop(bool bf16))() {
 #if defined(__x86_64__)
   if (bf16) return __builtin_cpu_supports("avx512bf16") ? peak_bf16 : nullptr;
@@ -129,7 +129,7 @@ inline double (*peak_loop(bool bf16))() {
   return nullptr;
 }
 
-// Memory on huge pages, where the system gives them, as heed has for weights.
+// Memory on huge pages if the system provides them, like heed's memory for weights.
 class Words {
  public:
   bool assign(size_t count) {
@@ -152,8 +152,7 @@ class Words {
   std::unique_ptr<uint64_t, Free> data_;
 };
 
-// The sum of all words, by vectors that the compiler chooses. There are several sums, so that only memory limits the
-// speed.
+// The sum of all words, with vectors that the compiler chooses. There are several sums, so that only memory limits the speed.
 inline uint64_t read_words(const uint64_t* from, size_t count) {
   uint64_t sums[16] = {};
   for (size_t i = 0; i + 16 <= count; i += 16) {
@@ -166,8 +165,7 @@ inline uint64_t read_words(const uint64_t* from, size_t count) {
   return total;
 }
 
-// The result of `peak` is its GFLOP/s, of `read` and `copy` the GB/s of the fastest run so far; a copy counts
-// both ways.
+// The result of `peak` is its GFLOP/s, that of `read` and `copy` the GB/s of the fastest run so far. A copy counts both directions.
 inline Prepare limits(const std::string& name, uint32_t threads) {
   if (name != "peak" && name != "read" && name != "copy") return {};
   return [name, threads](std::istream& arguments, Work* work) {

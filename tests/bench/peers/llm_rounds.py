@@ -1,6 +1,6 @@
 # The rounds of llm_peers.sh: llm_rounds.py ROOT BUILD PEER_ROOT MODEL [ROUNDS [WORK...]]
-# In each round heed does a work and then llama.cpp does it. A row has the median of each with the least and the most, and the median
-# of the rounds' ratios: above 1, heed is better.
+# In each round heed runs a work, and then llama.cpp runs it. A row has the median, least and most of each, and the median of the rounds'
+# ratios: above 1, heed is better.
 import json
 import os
 import statistics
@@ -25,7 +25,7 @@ def output(command):
 
 
 def resources(command):
-    """Seconds and the most memory that was resident, in MB."""
+    """Seconds, and the peak of resident memory in MB."""
     start = time.monotonic()
     with tempfile.TemporaryFile() as sink:
         child = subprocess.Popen(command, stdout=sink, stderr=sink, stdin=subprocess.DEVNULL)
@@ -78,7 +78,7 @@ LLAMA_WORKS = {
 
 
 def cpu_works(name, extra):
-    """llama.cpp always rounds what weights multiply to 8 bits, and its keys and values are f16."""
+    """llama.cpp always rounds activations to 8 bits where quantized weights multiply them, and its keys and values are f16."""
     works = [(work + name, "tokens/s", True, lambda work=work: heed(work, extra=extra), theirs)
              for work, theirs in LLAMA_WORKS.items()]
     works.append((f"token-after-500-cache-f16{name}", "tokens/s", True,

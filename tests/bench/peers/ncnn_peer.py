@@ -1,4 +1,4 @@
-"""ncnn: a network of its MultiHeadAttention, Gemm, GELU and LayerNorm layers. It knows no batches."""
+"""ncnn: a network of its MultiHeadAttention, Gemm, GELU and LayerNorm layers. ncnn has no batches."""
 import pathlib
 import sys
 import tempfile
@@ -25,7 +25,7 @@ class Network:
         return self.layer("Input", [])
 
     def weights(self, *arrays):
-        """Matrices carry a word that tells their storage type, 0: f32."""
+        """A matrix begins with a word for its storage type, 0: f32."""
         for array in arrays:
             if array.ndim == 2:
                 self.data.append(b"\0\0\0\0")
@@ -40,7 +40,7 @@ class Network:
         return y
 
     def uses(self, x, count):
-        """A blob has one reader; Split gives it more."""
+        """A blob has one reader; a Split layer adds readers."""
         self.blobs += 1
         names = [f"b{self.blobs}_{i}" for i in range(count)]
         self.lines.append(f"Split b{self.blobs} 1 {count} {x} {' '.join(names)}")
@@ -64,7 +64,7 @@ class Network:
             weights.write_bytes(b"".join(self.data))
             if net.load_param(str(param)) != 0 or net.load_model(str(weights)) != 0:
                 return None
-        # A Mat made of an array only refers to it.
+        # A Mat made of an array refers to the array's memory.
         held = {name: ncnn.Mat(numpy.ascontiguousarray(values)).clone() for name, values in inputs.items()}
 
         def run():

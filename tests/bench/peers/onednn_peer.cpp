@@ -1,5 +1,5 @@
-// oneDNN primitives with packed weights and post-operations (bias, gelu, residual), as a careful user of the library
-// would write them. Builds against versions 2 and 3.
+// oneDNN primitives with packed weights and post-operations (bias, gelu, residual), as a careful user of the library would write them.
+// Builds with versions 2 and 3.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -30,7 +30,7 @@ dnnl::stream& stream() {
   return s;
 }
 
-// Memory on huge pages, as heed has for weights.
+// Memory on huge pages, like heed's memory for weights.
 struct Store {
   std::vector<std::shared_ptr<void>> held;
   void* allocate(size_t bytes) {
@@ -90,7 +90,7 @@ struct Linear {
   const memory* residual = nullptr;
 };
 
-// c = a w^T + bias, then gelu, then + residual. Weights are packed once, as the primitive likes them best.
+// c = a w^T + bias, then gelu, then + residual. Weights are packed once, in the primitive's preferred layout.
 memory linear(Net& net, const memory& a, uint32_t salt, int64_t out, int64_t in, Type type, bool biased,
               Linear more = {}) {
   const int64_t rows = a.get_desc().dims()[0];
@@ -149,13 +149,13 @@ memory norm(Net& net, const memory& x) {
   return y;
 }
 
-// A view of [batch, heads, tokens, kHead] in a matrix.
+// The view of heads [batch, heads, tokens, kHead] in a matrix.
 memory heads_of(const memory& from, int64_t offset, const Dims& dims, const Dims& strides) {
   const memory::desc desc(dims, Type::f32, strides);
   return memory(desc, engine(), static_cast<float*>(from.get_data_handle()) + offset);
 }
 
-// softmax(q k^T / 8) v as three primitives; k is given transposed.
+// softmax(q k^T / 8) v as three primitives, with transposed k.
 void attend(Net& net, const memory& q, const memory& k_t, const memory& v, const memory& out, bool causal) {
   const Dims dims = q.get_desc().dims();
   const int64_t queries = dims[2], keys = v.get_desc().dims()[2];
@@ -284,8 +284,8 @@ bool prepare_decode(std::istream& arguments, Work* work) {
   return start(net, x, kWidth, work);
 }
 
-// x [.., channels] convolved by w [kOut, .., channels]; channels last, as the others have them. `src` and `weights` are oneDNN's dims,
-// channels in front.
+// x [.., channels] convolved by w [kOut, .., channels], with channels last as in the other peers. `src` and `weights` are oneDNN's dims,
+// channels first.
 bool convolve(const Dims& src, const Dims& weights, const Dims& dst, const Dims& strides, int64_t padding, Work* work) {
   const auto net = std::make_shared<Net>();
   const size_t axes = strides.size();

@@ -1,6 +1,6 @@
 // The encoder of onnx_peer.py, imported from its ONNX file or written with heed::nn, on any device; see works.hpp and onnx_peers.sh.
-//   heed_onnx_peer DEVICE THREADS FOLDER   works: nn BATCH TOKENS, onnx BATCH TOKENS, and open, whose time is that of OnnxModel::open
-//   heed_onnx_peer memory DEVICE FILE      prints the bytes of its weights, and by how much the process grew at most until they were there
+//   heed_onnx_peer DEVICE THREADS FOLDER   works: nn BATCH TOKENS; onnx BATCH TOKENS; open, which times OnnxModel::open
+//   heed_onnx_peer memory DEVICE FILE      prints the bytes of its weights, and the peak growth of the process during their upload
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -84,7 +84,7 @@ bool prepare_open(std::istream&, Work* work) {
   return true;
 }
 
-// At most resident since this program began; getrusage tells what it was forked from, too.
+// Peak resident memory since this program began. getrusage would include the process it was forked from.
 int64_t most_kilobytes() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)

@@ -1,4 +1,4 @@
-"""Writes an encoder of 12 layers as an ONNX file, as PyTorch's exporter does, and times it on heed and onnxruntime in turn; see
+"""Writes an encoder of 12 layers as an ONNX file, as PyTorch's exporter would, and times it on heed and onnxruntime in turn; see
 onnx_peers.sh.
 
     onnx_peer.py PROGRAM DEVICE THREADS ROUNDS FOLDER [TOKENS...]
@@ -22,7 +22,7 @@ LAYERS_OF_PART = 4  # 113 MB
 
 
 def write(path, layers):
-    """Linear layers are MatMul and Add, GELU is of Div, Erf, Add and Mul."""
+    """Linear layers are MatMul and Add; GELU consists of Div, Erf, Add and Mul."""
     nodes, weights = [], []
 
     def op(kind, *inputs, **attributes):
@@ -63,7 +63,7 @@ def write(path, layers):
 
 
 def write_safetensors(path):
-    """The same weights by the names of torch.nn.TransformerEncoder."""
+    """The same weights under the names of torch.nn.TransformerEncoder."""
     names = ["self_attn.in_proj_weight", "self_attn.in_proj_bias", "self_attn.out_proj.weight", "self_attn.out_proj.bias",
              "linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias"]
     tensors = {f"layers.{i}.{name}": values for i in range(LAYERS) for name, values in zip(names, layer(i))}

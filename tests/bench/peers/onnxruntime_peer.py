@@ -1,4 +1,4 @@
-"""onnxruntime: its own fused operators (com.microsoft) where they are faster than the standard ones."""
+"""onnxruntime, with its own fused operators (com.microsoft) where they are faster than the standard ones."""
 import math
 import sys
 
@@ -56,7 +56,7 @@ def attention(tokens, kind, stored):
     model, shape = Model(), (1, HEADS, int(tokens), HEAD)
     names = [model.input(name, tensor(INPUT + i, shape, INPUT_SIZE)) for i, name in enumerate("qkv")]
     if kind == "causal":
-        # The fused operator takes [batch, tokens, width].
+        # The fused operator expects [batch, tokens, width].
         for name in names:
             model.inputs[name] = model.inputs[name].transpose(0, 2, 1, 3).reshape(1, -1, WIDTH).copy()
         run = model.runner(model.op("MultiHeadAttention", names, MS, num_heads=HEADS, unidirectional=1))
@@ -101,7 +101,7 @@ def decode(keys, stored):
     for i in range(LAYERS):
         qkv, qkv_bias, out, out_bias, *rest = layer(i)
         key = model.input(f"k{i}", tensor(16 * i + PAST_KEYS, (1, HEADS, int(keys), HEAD), INPUT_SIZE)
-                          .transpose(0, 1, 3, 2).copy())  # as a cache would hold them for this product
+                          .transpose(0, 1, 3, 2).copy())  # the layout of a cache for this matmul
         past = model.input(f"v{i}", tensor(16 * i + PAST_VALUES, (1, HEADS, int(keys), HEAD), INPUT_SIZE))
         projected = model.op("Add", [model.op("MatMul", [y, model.weight(qkv.T)]), model.weight(qkv_bias)])
         query = model.op("Reshape", [model.op("Slice", [projected, first, last, axis]), split])

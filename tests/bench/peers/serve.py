@@ -1,4 +1,4 @@
-"""What the peers in Python have in common; see works.hpp."""
+"""Shared code of the Python peers; see works.hpp."""
 import sys
 import time
 
@@ -31,7 +31,7 @@ def layer(index):
 
 
 class Timed:
-    """The result of a run of which only a part counts, `took` seconds."""
+    """The result of a run of which only `took` seconds count."""
     def __init__(self, result, took):
         self.result, self.took = result, took
 
@@ -52,7 +52,7 @@ def measure(run):
 
 
 def serve(name, works):
-    """works[kind](*arguments) gives a function that runs the work and returns its result, or None."""
+    """works[kind](*arguments) returns a function that runs the work and returns its result, or None."""
     print(name, flush=True)
     current, run = None, None
     for line in sys.stdin:

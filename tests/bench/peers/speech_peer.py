@@ -1,7 +1,7 @@
 """Times CTranslate2, whisper.cpp and heed's program `listen` in turn; see speech_peers.sh.
 
     speech_peer.py LISTEN MODEL RECORDING THREADS ROUNDS
-    speech_peer.py --once KIND MODEL RECORDING THREADS      CTranslate2 alone hears once: what its memory is
+    speech_peer.py --once KIND MODEL RECORDING THREADS      runs CTranslate2 once, to measure its memory
 """
 import re
 import statistics
@@ -34,7 +34,7 @@ def open_peer(kind, folder, threads):
 
 
 def hear_by_peer(model, mel):
-    """Milliseconds from mel bands to the encoded window, and of a token."""
+    """Milliseconds from mel bands to the encoded window, and for a token."""
     features = ctranslate2.StorageView.from_array(np.ascontiguousarray(mel))
     start = time.perf_counter()
     encoded = model.encode(features)
@@ -44,11 +44,11 @@ def hear_by_peer(model, mel):
 
 
 def peak_of(command):
-    """MiB at most resident. What wait4 tells holds this program's memory, too, from which a process is forked."""
+    """Peak resident MiB. wait4 would include this program, from which the process is forked."""
     process, most = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL), 0
     while process.poll() is None:
         told = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
-        most = int(told.group(1)) if told else most  # of the program that runs now, which is the last
+        most = int(told.group(1)) if told else most  # of the program that runs now, which is the last one
         time.sleep(0.002)
     assert process.returncode == 0, command
     return most / 1024
@@ -78,7 +78,7 @@ def main(listen, folder, recording, threads, rounds):
                  for name, options in HEED.items()}
 
     def ratios(name, column):
-        """Of each peer's time to this one's, round by round: the medians."""
+        """The median, over rounds, of each peer's time divided by this one's."""
         return " ".join(f"{statistics.median(a[column] / b[column] for a, b in zip(times[peer], times[name])):.2f}" for peer in peers)
 
     print(f"medians of {rounds} rounds with {threads} threads; ratios to {', '.join(peers)}; memory with Python's where a peer runs in it")

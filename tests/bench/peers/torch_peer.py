@@ -1,4 +1,4 @@
-"""PyTorch: nn.TransformerEncoder with its fast path, linear, and its best attention."""
+"""PyTorch: nn.TransformerEncoder with its fast path, linear, and its fastest attention."""
 import math
 import sys
 
@@ -89,7 +89,7 @@ def decode(keys, stored):
 
 
 def channels_last(run):
-    """`run` gives [batch, channels, ..]; the others keep channels last."""
+    """`run` returns [batch, channels, ..]; other peers keep channels last."""
     return as_floats(lambda: run().movedim(1, -1))
 
 

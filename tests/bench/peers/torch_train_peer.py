@@ -1,6 +1,6 @@
-"""PyTorch: the step and the gradient of attention that train_peer.cpp has.
+"""PyTorch: the step and the gradient of attention of train_peer.cpp.
 
-The model is written as its users write it: fused projections of queries, keys and values, and the library's best attention."""
+The model is written as PyTorch's users would: a fused projection of queries, keys and values, and the library's fastest attention."""
 import math
 import sys
 import time
@@ -60,8 +60,8 @@ class Model(nn.Module):
         return self.head(self.norm(x))
 
     def matrices(self):
-        """Every matrix, with its number among the parameters as train_peer.cpp counts them: in the order of heed's graph, which
-        ORDER is for a layer."""
+        """Every matrix, with its index among the parameters in train_peer.cpp's order, which is that of heed's graph. ORDER is the
+        order within a layer."""
         number = 0
         yield number, self.characters.weight
         number += 1
@@ -133,7 +133,7 @@ def backward(tokens, stored):
         y.backward(up)
         took = time.perf_counter() - begin
         grads = [x.grad.reshape(-1) for x in inputs]
-        # As train_peer.cpp: element i comes from the gradient i % 3.
+        # As in train_peer.cpp, element i comes from the gradient i % 3.
         flat = torch.stack(grads, 1)[torch.arange(len(grads[0])), torch.arange(len(grads[0])) % 3]
         return Timed(flat.numpy(), took)
     return run

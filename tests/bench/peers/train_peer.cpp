@@ -1,7 +1,7 @@
 // Training with heed, for train_peers.sh: a step of a causal model, and the gradient of attention.
 //
 //   train_peer THREADS           answers works (works.hpp) on the CPU device
-//   train_peer THREADS passes    prints what a step's passes take, on the device that HEED_TRAIN_DEVICE names (default: cpu)
+//   train_peer THREADS passes    prints the times of a step's passes, on the device HEED_TRAIN_DEVICE (default: cpu)
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -34,7 +34,7 @@ Status open(heed::Device* device) {
   return heed::Device::open(options, device);
 }
 
-// Milliseconds of forward passes, of gradients and of the optimizer, and how many passes and dispatches these are together.
+// Milliseconds of forward passes, of gradients and of the optimizer, and the numbers of passes and dispatches.
 struct Parts {
   double forward = 0, backward = 0, update = 0;
   uint32_t passes = 0, dispatches = 0;
@@ -64,7 +64,7 @@ struct Step {
   std::vector<heed::train::StepWords> words;
   float loss = 0.0f;
   heed::train::StepReport report;
-  std::vector<float> losses;  // of the first steps
+  std::vector<float> losses;  // losses of the first steps
 
   bool run() {
     const heed::HostBuffer buffers[] = {{"ids", ids},
@@ -89,7 +89,7 @@ Tensor network(Graph& g, Tensor ids) {
   return heed::nn::linear(g, x, "out", kCharacters);
 }
 
-// Weights by their number among all: matrices even around 0, factors of norms 1, and biases 0. torch_train_peer.py has them, too.
+// Weights by their index: matrices are uniform around 0, scales of norms 1, and biases 0. torch_train_peer.py has the same.
 bool begin(Step& step) {
   std::vector<std::vector<float>> values;
   std::vector<heed::HostTensor> tensors;
@@ -156,7 +156,7 @@ struct Backward {
   std::vector<heed::HostBuffer> buffers;
 };
 
-// backward TOKENS f32: the time of the gradients; forward TOKENS f32: that of the attention before them, in the same plan.
+// backward TOKENS f32: the time of the gradients; forward TOKENS f32: the time of attention itself, in the same plan.
 bool prepare_attention(std::istream& arguments, Work* work, bool backward) {
   int64_t tokens = 0;
   std::string type;
@@ -205,7 +205,7 @@ Prepare find(const std::string& work) {
   return limits(work, threads);
 }
 
-// --- What the passes of a step take
+// --- The times of a step's passes
 
 int print_passes(int64_t batch, int64_t tokens, int runs) {
   const std::shared_ptr<Step> step = make_step(batch, tokens, true);

@@ -1,6 +1,6 @@
-"""whisper.cpp (PyPI's pywhispercpp) on the model of samples/listen, which becomes a file as whisper.cpp has it; see speech_peer.py.
+"""whisper.cpp (PyPI's pywhispercpp) with the model of samples/listen, converted to whisper.cpp's format; see speech_peer.py.
 
-    whisper_cpp.py FILE RECORDING THREADS      hears once, greedily and without times; whisper.cpp tells on stderr how long it took
+    whisper_cpp.py FILE RECORDING THREADS      transcribes once, greedily and without times; whisper.cpp prints its times on stderr
 """
 import re
 import subprocess
@@ -14,11 +14,11 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "speech"))
 import make  # noqa: E402
 import words  # noqa: E402
 
-LANGUAGES = 99  # for which the vocabulary of English alone has ids, too
+LANGUAGES = 99  # the English-only vocabulary has ids for them, too
 
 
 def convert(folder, path):
-    """Writes Whisper tiny.en of CTranslate2, matrices in f16, as a file of ggml."""
+    """Writes CTranslate2's Whisper tiny.en, with matrices in f16, as a ggml file."""
     stored = {}
     for name, values in words.read_model(Path(folder) / "model.bin").items():
         is_matrix = values.ndim > 1
@@ -30,7 +30,7 @@ def convert(folder, path):
 
 
 def hear(path, recording, threads):
-    """Milliseconds from samples to the encoded window, and of a token."""
+    """Milliseconds from samples to the encoded window, and for a token."""
     told = subprocess.run([sys.executable, __file__, str(path), recording, str(threads)], check=True, capture_output=True,
                           text=True).stderr
     took = {what: (float(ms), int(runs or 1)) for what, ms, runs in re.findall(r"(\w+) time = +([\d.]+) ms(?: / +(\d+) runs)?", told)}

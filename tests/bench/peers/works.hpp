@@ -1,13 +1,13 @@
-// Shared by the peer programs: the protocol, the numbers that weights and inputs are made of, and timing.
+// Shared by the peer programs: the protocol, the values of weights and inputs, and timing.
 //
 // A peer reads lines from its standard input and answers each with one line:
-//   run WORK ARGUMENT...      "MS CHECK...": the least milliseconds of several runs, then four values of the result by
-//                             which the driver sees that all peers compute the same; or "none" if the peer has
-//                             nothing for that work
+//   run WORK ARGUMENT...      "MS CHECK...": the least milliseconds of several runs, then four values of the result, by
+//                             which the driver checks that all peers compute the same; or "none" if the peer does
+//                             not support the work
 // Works: matmul M N K TYPE, attention TOKENS full|causal TYPE, encoder BATCH TOKENS TYPE, decode KEYS TYPE, conv1d LENGTH CHANNELS
-// RESULTS STRIDE TYPE (windows of 3, one more on each side), patches SIDE TYPE (16x16 of a square image of three channels); of training,
-// step BATCH TOKENS TYPE, backward TOKENS TYPE and forward TOKENS TYPE (train_peer.cpp).
-// TYPE is how weights are stored: f32, f16 or bf16.
+// RESULTS STRIDE TYPE (windows of 3, padded by one on each side), patches SIDE TYPE (16x16 patches of a square image of three channels);
+// for training, step BATCH TOKENS TYPE, backward TOKENS TYPE and forward TOKENS TYPE (train_peer.cpp).
+// TYPE is the type of stored weights: f32, f16 or bf16.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace peers {
 
 inline constexpr int64_t kWidth = 768, kHidden = 3072, kHeads = 12, kHead = 64, kLayers = 12;
 
-// Element i of tensor `salt`: even in [-size, size). The same rule is in serve.py.
+// Element i of tensor `salt`, uniform in [-size, size). serve.py has the same rule.
 inline float value(uint32_t salt, uint64_t i, float size) {
   uint32_t x = static_cast<uint32_t>(i) * 2654435761u + salt * 40503u + 12345u;
   x ^= x >> 15;
@@ -54,13 +54,13 @@ enum Salt : uint32_t {
 };
 inline constexpr float kWeightSize = 0.035f, kBiasSize = 0.02f, kInputSize = 1.0f;
 
-// A prepared work: one run, and where its result is.
+// A prepared work: one run, and its result.
 struct Work {
   std::function<bool()> run;
   std::function<float(size_t i)> result;
   size_t count = 0;
   std::function<double()> took =
-      {};  // milliseconds of the last run that count, where these are not all; negative: not known
+      {};  // the milliseconds that count, if the last run did more than the work; negative: unknown
 };
 using Prepare = std::function<bool(std::istream& arguments, Work* work)>;
 
@@ -84,7 +84,7 @@ inline std::string measure(const Work& work) {
   return line.str();
 }
 
-// Answers until the input ends. `prepare` is called again only when the work changes.
+// Answers until the input ends. Calls `prepare` only when the work changes.
 inline int serve(const std::string& name, const std::function<Prepare(const std::string& work)>& find) {
   std::cout << name << std::endl;
   Work work;

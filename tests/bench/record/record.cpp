@@ -1,6 +1,6 @@
-// Prints what compiling and recording an encoder of 12 layers costs the host's processor, with calls that every version of heed
-// has: dispatches, nanoseconds of this thread for each dispatch recorded, and microseconds for a compile whose pipelines exist.
-// Runs on the first Vulkan device that there is, and executes nothing there.
+// Prints the host's time to compile and record an encoder of 12 layers, with calls that every version of heed has: the number of
+// dispatches, nanoseconds of this thread for each recorded dispatch, and microseconds for a compile whose pipelines exist. Uses the first
+// Vulkan device, and executes nothing there.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ double seconds_of_thread() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// The median of what `work` takes.
+// The median time of `work`.
 template <class Work>
 double time(int rounds, Work&& work) {
   std::vector<double> all;
@@ -85,7 +85,7 @@ struct Encoder {
   }
 };
 
-// The first device, with nothing enabled.
+// The first device, with no feature enabled.
 struct Host {
   heed::vulkan::HostDevice heed;
   VkCommandBuffer commands = VK_NULL_HANDLE;
@@ -173,7 +173,7 @@ int main() {
   double record = 1e9;
   int64_t rows = kRows;
   for (int i = 0; i < kRecordings; i += 20) {
-    // The least of medians: what a disturbed machine adds is left out.
+    // The least of the medians, which leaves out disturbances of the machine.
     record =
         std::min(record, time(20, [&] {
                    const VkCommandBufferBeginInfo info = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};

@@ -1,4 +1,4 @@
-// heed from Rust without crates: opens a device, builds an attention, runs it, and computes the same by itself.
+// heed from Rust without crates: opens a device, runs an attention, and compares with its own computation.
 use std::ffi::{CStr, CString};
 use std::os::raw::{c_char, c_void};
 use std::ptr::{null, null_mut};
@@ -40,7 +40,7 @@ fn done(what: &str, status: i32) {
     assert!(status == 0, "{what}: {status}, {}", message.to_string_lossy());
 }
 
-// softmax(q k' / sqrt(WIDTH)) v, of which this is element i of [ROWS, WIDTH]
+// Element i of softmax(q k' / sqrt(WIDTH)) v, which is [ROWS, WIDTH]
 fn attention(q: &[f32], k: &[f32], v: &[f32], i: usize) -> f32 {
     let dot = |j: usize| (0..WIDTH).map(|c| q[i / WIDTH * WIDTH + c] * k[j * WIDTH + c]).sum::<f32>();
     let weights: Vec<f32> = (0..ROWS).map(|j| (dot(j) / (WIDTH as f32).sqrt()).exp()).collect();

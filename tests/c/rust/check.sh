@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Links a program in Rust with a shared library, and runs it.
+# Links a Rust program with a shared library, and runs it.
 #   check.sh LIBRARY FOLDER    exit code 3: rustc is not installed
 set -euo pipefail
 library=${1:?usage: check.sh LIBRARY FOLDER}

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds xe.cpp, which plays Linux's driver for a GPU of Intel's, and makes the few files of such a device; prints the
+# Builds xe.cpp, which imitates Linux's driver for a GPU of Intel, and makes the few files of such a device. Prints the
 # library's path.
 #   build.sh ROOT FOLDER DEVICE REVISION...
-# ROOT: as debian_root.sh made it, with Linux's headers (linux-libc-dev); the library comes into FOLDER, the files into
-# FOLDER/DEVICE. DEVICE and REVISION are ids on PCI. Exit code 3: no compiler for C++ here.
+# ROOT: made by debian_root.sh, with Linux's headers (linux-libc-dev). The library goes into FOLDER, the files into
+# FOLDER/DEVICE. DEVICE and REVISION are PCI ids. Exit code 3: there is no C++ compiler here.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -12,7 +12,7 @@ library=$folder/libnull_intel.so source=$here/xe.cpp
 compiler=$(type -P g++ clang++ | head -n 1) || { echo "no C++ compiler to build null_intel with" >&2; exit 3; }
 
 mkdir -p "$folder"
-exec 9>"$folder/lock"  # other tests may want the same now
+exec 9>"$folder/lock"  # other tests may need the same now
 flock 9
 if [[ ! $library -nt $source ]]; then
   "$compiler" -std=c++20 -O1 -Wall -Wextra -fno-exceptions -fno-rtti -fPIC -shared -idirafter "$root/usr/include" "$source" \

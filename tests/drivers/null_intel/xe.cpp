@@ -1,9 +1,9 @@
-// Plays Linux's kernel driver xe for a GPU of Intel's that need not be there, so that Mesa's Vulkan driver compiles kernels for it.
-// Nothing runs: submissions do nothing, and every fence is signalled. To be loaded ahead of other libraries; see build.sh.
+// Imitates Linux's kernel driver xe for a GPU of Intel that need not exist, so that Mesa's Vulkan driver compiles kernels for it.
+// Nothing runs: submissions do nothing, and every fence is signalled. Load it before other libraries; see build.sh.
 //   HEED_NULL_INTEL         the GPU: "DEVICE REVISION GRAPHICS CORES EUS VRAM", numbers as strtoull reads them:
-//                           ids on PCI; the version of its graphics as 256 major + minor; a bit for each core (Mesa's dual
+//                           PCI ids; the version of its graphics as 256 major + minor; a bit for each core (Mesa's dual
 //                           subslice), and for each EU of one; GiB of its own memory
-//   HEED_NULL_INTEL_FOLDER  stands for / where programs ask for devices: has dev/dri/renderD128 and sys/dev/char/226:128
+//   HEED_NULL_INTEL_FOLDER  replaces / where programs look for devices: has dev/dri/renderD128 and sys/dev/char/226:128
 #include <dirent.h>
 #include <dlfcn.h>
 #include <drm/drm.h>
@@ -46,7 +46,7 @@ const Gpu& gpu() {
   return one;
 }
 
-// The function that this library stands in front of.
+// The C library's function that this one replaces.
 template <class Function>
 Function* next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
@@ -72,7 +72,7 @@ void become_node(struct stat64* status) {
   status->st_rdev = makedev(226, 128);
 }
 
-// An open device is a file in memory of its own: buffers lie in it one behind the other, and are mapped from there.
+// An open device is an anonymous memory file. Its buffers are consecutive, and are mapped from there.
 bool is_device(int file) {
   char link[64], target[64];
   snprintf(link, sizeof link, "/proc/self/fd/%d", file);
@@ -107,7 +107,7 @@ int create_buffer(int device, drm_xe_gem_create* buffer) {
   return result;
 }
 
-// The bytes of an answer, which often end with an array behind the number of its elements.
+// The bytes of an answer, many of which end with an array after the number of its elements.
 class Answer {
  public:
   template <class Part>
@@ -115,8 +115,8 @@ class Answer {
     memcpy(bytes_ + size_, &part, sizeof part);
     size_ += uint32_t(sizeof part);
   }
-  void add_count(uint64_t count) { add(count); }  // 32 bits, and as many of padding
-  // Says how many bytes there are where the query has no room for any.
+  void add_count(uint64_t count) { add(count); }  // 32 bits, and 32 of padding
+  // Returns the size if the query provides no memory.
   int give(drm_xe_device_query* query) const {
     if (query->size != 0 && query->size < size_) return refuse(EINVAL);
     if (query->size != 0) memcpy(reinterpret_cast<void*>(query->data), bytes_, size_);
@@ -184,7 +184,7 @@ void tell_topology(Answer* answer) {
   };
   add_mask(DRM_XE_TOPO_DSS_GEOMETRY, gpu().cores);
   add_mask(DRM_XE_TOPO_DSS_COMPUTE, gpu().cores);
-  // From Xe2 on an EU has 16 lanes, and 8 before.
+  // An EU has 16 lanes from Xe2 on, and 8 before.
   add_mask(gpu().version >= 0x1400 ? DRM_XE_TOPO_SIMD16_EU_PER_DSS : DRM_XE_TOPO_EU_PER_DSS, gpu().eus);
 }
 
@@ -196,7 +196,7 @@ int answer_query(drm_xe_device_query* query) {
     case DRM_XE_DEVICE_QUERY_CONFIG: tell_config(&answer); break;
     case DRM_XE_DEVICE_QUERY_GT_LIST: tell_parts(&answer); break;
     case DRM_XE_DEVICE_QUERY_GT_TOPOLOGY: tell_topology(&answer); break;
-    case DRM_XE_DEVICE_QUERY_HWCONFIG: break;  // as of GPUs that tell nothing: Mesa has it in tables of its own
+    case DRM_XE_DEVICE_QUERY_HWCONFIG: break;  // as for GPUs that report nothing: Mesa has its own tables
     default: return refuse(EINVAL);
   }
   return answer.give(query);
@@ -215,7 +215,7 @@ int answer_version(drm_version* version) {
   return 0;
 }
 
-// Sync objects reached every point long ago.
+// Sync objects are always signalled.
 int answer_points(const drm_syncobj_timeline_array* array) {
   auto* const points = reinterpret_cast<uint64_t*>(array->points);
   for (uint32_t i = 0; i < array->count_handles; ++i) points[i] = INT64_MAX;
@@ -271,7 +271,7 @@ int request_of_device(int device, unsigned long request, void* data) {
 
 }  // namespace
 
-// --- What programs call -----------------------------------------------------------------------------------------------------
+// --- The replaced functions of the C library -------------------------------------------------------------------------------
 
 extern "C" {
 

@@ -9,7 +9,7 @@ namespace heed::gpu_tests {
 namespace {
 
 constexpr int kCores = 1;            // NVML_CLOCK_SM
-constexpr double kFullClock = 0.95;  // as model.py has it
+constexpr double kFullClock = 0.95;  // the same share as in model.py
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// The clock of NVIDIA's cores, by the driver's management library (NVML) where there is one.
+// The clock of an NVIDIA GPU's cores, read from the driver's management library (NVML) if it is installed.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace heed::gpu_tests {
 
 class CoreClock {
  public:
-  // Of the first GPU.
+  // Reads the clock of the first GPU.
   CoreClock();
   ~CoreClock();
   CoreClock(const CoreClock&) = delete;
@@ -17,7 +17,7 @@ class CoreClock {
   bool known() const { return most_ != 0; }
   uint32_t most() const { return most_; }  // MHz
   uint32_t now() const;                    // MHz; 0: not known
-  // Whether all of these were near enough to the most; true where no clock is known.
+  // Whether all samples were near enough to the highest clock. True if no clock is known.
   bool held(const std::vector<uint32_t>& samples) const;
 
  private:

@@ -1,14 +1,14 @@
 // Frame times of a renderer with a fixed load of drawing, in which characters are silent or speak.
 //   heed_frames DEVICE SECONDS [--size WxH] [--layers N] [--budget MS] [--work NAME] ROW...
-//   SECONDS    of each row, behind half a second that does not count
-//   --size     of the picture (1920x1080); --layers: how often it is drawn over in each frame (as often as takes kDrawing)
-//   --budget   of heed in each frame, milliseconds of the GPU (2); --work: what a character's token is (smollm2 q4_1)
-//   ROW        silent: frames are drawn, and nothing else
-//              heed:   each frame has the next part of a token under the budget; kCharacters characters take turns
+//   SECONDS    of each row, after half a second of warm-up
+//   --size     of the picture (1920x1080); --layers: full-screen layers of each frame (default: as many as take kDrawing)
+//   --budget   heed's GPU milliseconds in each frame (2); --work: the work that computes a character's token (smollm2 q4_1)
+//   ROW        silent: frames draw, and nothing else
+//              heed:   each frame has the next part of a token within the budget; kCharacters characters take turns
 //              whole:  each frame has a whole token
-//              beside: as silent, while another process speaks
-// A frame is one command buffer on one queue, as in games; two are in flight. Prints lines of CSV: row, layers, frames, median, 99th
-// percentile and longest milliseconds from one frame's begin to the next by the host's clock, and tokens a second.
+//              beside: like silent, while another process speaks
+// A frame is one command buffer on one queue, as in games; two are in flight. Prints lines of CSV: row, layers, frames; median, 99th
+// percentile and longest milliseconds between the begins of two frames by the host's clock; and tokens a second.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -28,7 +28,7 @@ namespace {
 using vulkan::structure;
 using Clock = std::chrono::steady_clock;
 
-constexpr double kDrawing = 8;  // milliseconds: half of a frame at 60 Hz
+constexpr double kDrawing = 8;  // milliseconds, half of a frame at 60 Hz
 constexpr double kWarmUp = 0.5;
 constexpr uint32_t kInFlight = 2, kSlots = kInFlight + 1, kCharacters = 4;
 constexpr uint32_t kMostLayers = 1 << 16;
@@ -43,7 +43,7 @@ struct Options {
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-// Tokens of several characters, one after the other, each with a State of its own.
+// Generates tokens for several characters in turn, each with its own State.
 class Speech {
  public:
   Speech(Device& device, const Work& work) : device_(device), operands_(device, work) {}
@@ -58,7 +58,7 @@ class Speech {
     return status;
   }
 
-  // Writes the next part of a token. A slot's last token is kSlots tokens, and so at least as many frames, ago.
+  // Records the next part of a token. A slot is reused after kSlots tokens, and so after at least as many frames.
   Status record(VkCommandBuffer commands, double budget) {
     if (cursor_.done()) ++tokens_, cursor_ = {};
     return vulkan::record_some(plan_, commands,
@@ -77,7 +77,7 @@ class Speech {
   State states_[kCharacters];
   std::vector<vulkan::Buffer> buffers_;
   vulkan::Cursor cursor_;
-  uint64_t tokens_ = 0;  // begun before the one under way
+  uint64_t tokens_ = 0;  // begun before the current one
 };
 
 class Frames {
@@ -151,7 +151,7 @@ Status Frames::wait(InFlight& one) {
   return status;
 }
 
-// `budget`: 0: nobody speaks.
+// `budget` 0 means that nobody speaks.
 Status Frames::frame(uint32_t layers, double budget) {
   const vulkan::Functions& vk = context_.vk;
   InFlight& one = frames_[number_++ % kInFlight];
@@ -175,7 +175,7 @@ Status Frames::frame(uint32_t layers, double budget) {
   return status;
 }
 
-// Finds how many layers take as long as drawing is to take.
+// Finds how many layers take kDrawing milliseconds.
 Status Frames::calibrate() {
   for (layers_ = 1;; layers_ *= 2) {
     constexpr int kFrames = 8;

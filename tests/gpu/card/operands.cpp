@@ -7,8 +7,8 @@
 namespace heed::gpu_tests {
 namespace {
 
-// Small values that are no powers of two. Of quantized blocks each word of 16 bits that may be a scale becomes one that is
-// finite; integers are 0, which is a place in every table.
+// Small values that are no powers of two. In quantized blocks, each 16-bit word that may be a scale is made finite. Integers are 0, a valid
+// index of every table.
 void fill(Given* tensor, int64_t count) {
   uint32_t state = 1;
   const auto next = [&] { return state = state * 1664525u + 1013904223u; };
@@ -19,7 +19,7 @@ void fill(Given* tensor, int64_t count) {
     for (float& value : values) value = static_cast<float>(next() >> 8) * 0x1p-25f - 0.25f;
     return convert_floats(values.data(), DType::F32, tensor->bytes.data(), tensor->type, values.size());
   }
-  // The exponent of an f16 stays below that of 1.
+  // Keeps the exponent of an f16 below that of 1.
   for (size_t i = 0; i < tensor->bytes.size(); ++i)
     tensor->bytes[i] = static_cast<std::byte>((next() >> 16) & (i % 2 == 1 ? 0xabu : 0xffu));
 }

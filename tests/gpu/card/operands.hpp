@@ -1,4 +1,4 @@
-// What a work is given on a device, and the middle of what it took.
+// Makes the operands of a work on a device, and computes the median of its times.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace heed::gpu_tests {
 
-// A tensor that a run gets from the host, or gives it.
+// An input or output of a run, in host memory.
 struct Given {
   std::string name;
   DType type = DType::F32;
@@ -19,11 +19,11 @@ struct Given {
   std::vector<std::byte> bytes;
 };
 
-// `extents`: values of the graph's, in its order. Not filled: zeros.
+// `extents` has a value for each of the graph's extents, in its order. Tensors that are not filled hold zeros.
 Given make_given(const detail::GraphData& graph, const detail::NamedTensor& named, std::span<const int64_t> extents,
                  bool filled);
 std::vector<int64_t> values_of(const detail::GraphData& graph, const Work& work);
 
-double median(std::vector<double> all);  // 0 of nothing
+double median(std::vector<double> all);  // 0 if `values` is empty
 
 }  // namespace heed::gpu_tests

@@ -12,7 +12,7 @@ using vulkan::structure;
 
 namespace {
 
-constexpr uint32_t kMostRuns = 4000;  // of a batch
+constexpr uint32_t kMostRuns = 4000;  // milliseconds of a batch
 
 }  // namespace
 
@@ -156,7 +156,7 @@ Status Resident::record() {
   return status;
 }
 
-// `clock`: asked while the GPU works.
+// `clock` is sampled while the GPU works.
 Status Resident::batch(uint32_t runs, const CoreClock* clock, BatchTimes* times) {
   const vulkan::Functions& vk = context_.vk;
   std::vector<VkCommandBuffer> all(runs + 2, commands_[1]);
@@ -182,7 +182,7 @@ Status Resident::batch(uint32_t runs, const CoreClock* clock, BatchTimes* times)
 
 Status Resident::measure(double milliseconds, const CoreClock& clock, BatchTimes* times) {
   BatchTimes first;
-  Status status = batch(1, nullptr, &first);  // fills caches
+  Status status = batch(1, nullptr, &first);  // warms up caches
   if (status == Status::Ok) status = batch(1, nullptr, &first);
   if (status != Status::Ok) return status;
   const double fitting = 1e3 * milliseconds / kBatches / std::max(first.us.back(), 0.5);

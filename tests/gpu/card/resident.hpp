@@ -1,4 +1,4 @@
-// A work whose operands lie on the device before it is timed, so that a GPU has nothing to do but the work.
+// Runs a work whose operands are uploaded before timing, so that only the work itself is timed.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace heed::gpu_tests {
 
 vulkan::Context& context_of(Device& device);
 
-// Inputs, outputs and weights of a work.
+// The inputs, outputs and weights of a work, in device memory.
 class Operands {
  public:
   Operands(Device& device, const Work& work) : device_(device), work_(work) {}
@@ -23,7 +23,7 @@ class Operands {
   const Graph& graph() const { return graph_; }
   const Weights& weights() const { return weights_; }
   std::vector<vulkan::Buffer> bound() const;
-  // What the first output holds, as f32; empty if it is of integers.
+  // The first output as f32. Empty if it has integers.
   Status read_output(std::vector<float>* values);
 
  private:
@@ -41,11 +41,11 @@ class Operands {
 };
 
 struct BatchTimes {
-  std::vector<double> us;  // of one run, the mean of each batch
+  std::vector<double> us;  // of one run, as the mean of each batch
   std::vector<uint32_t> clocks;
 };
 
-// A plan for such operands, recorded once.
+// A plan that uses such operands, recorded once.
 class Resident {
  public:
   Resident(Device& device, Operands& operands) : context_(context_of(device)), device_(device), operands_(operands) {}
@@ -53,10 +53,10 @@ class Resident {
   Resident(const Resident&) = delete;
   Resident& operator=(const Resident&) = delete;
 
-  // Compiles with the kernels that the device chooses now.
+  // Compiles with the kernels that the device chooses at this time.
   Status prepare();
   std::string kernels() const;
-  // Runs for about so many milliseconds, in kBatches of as many runs, which follow each other at once. `clock` is asked in each.
+  // Runs for about so many milliseconds, in kBatches batches without pauses between runs. Samples `clock` in each batch.
   Status measure(double milliseconds, const CoreClock& clock, BatchTimes* times);
 
   static constexpr int kBatches = 5;

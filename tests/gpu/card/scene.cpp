@@ -90,7 +90,7 @@ Status Scene::create_pass() {
   subpass.pipelineBindPoint = VK_PIPELINE_BIND_POINT_GRAPHICS;
   subpass.colorAttachmentCount = 1;
   subpass.pColorAttachments = &reference;
-  // Two frames draw into one image.
+  // Both frames in flight draw into one image.
   VkSubpassDependency order = {VK_SUBPASS_EXTERNAL,
                                0,
                                VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT,

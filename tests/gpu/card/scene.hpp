@@ -1,4 +1,4 @@
-// A picture that is drawn without a window: layers over the whole of it, each computed for every pixel and added to those before.
+// Draws a picture without a window. Full-screen layers are computed for every pixel and blended additively.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class Scene {
   Scene(const Scene&) = delete;
   Scene& operator=(const Scene&) = delete;
 
-  // Unsupported, with the reason in the log, if the device's queue cannot draw.
+  // Returns Unsupported, with the reason in the log, if the device's queue cannot draw.
   Status create(VkExtent2D size);
   void draw(VkCommandBuffer commands, uint32_t layers) const;
 
@@ -24,7 +24,7 @@ class Scene {
   Status create_pass();
   Status create_pipeline();
 
-  // Functions that heed itself has no use for.
+  // Vulkan functions that heed itself does not use.
   struct Functions {
 #define HEED_DRAWING(X)         \
   X(CreateImage)                \

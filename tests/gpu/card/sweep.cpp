@@ -1,20 +1,21 @@
-// Times every kernel and tile that could make a work, and works whose times tell what a kernel waits for.
+// Times every kernel and tile that can compute a work, and probes whose times show what a kernel waits for.
 //   heed_sweep DEVICE MILLISECONDS [--small] [WORK...]
-//   DEVICE        as Device::open takes it; MILLISECONDS: of the GPU for each row
-//   WORK          how some of them begin (works.cpp, probes below); default: all
-//   --small       probes of a few workgroups and few k, for drivers in software
-// Prints lines of CSV: part, work, variant, the kernels of the plan, median, least and most microseconds of a run by the GPU's timestamps,
-// the least MHz while it ran (empty: not known), and the largest difference from the first variant's result, by its largest element.
+//   DEVICE        as for Device::open; MILLISECONDS: GPU time for each row
+//   WORK          prefixes of names (works.cpp, probes below); default: all
+//   --small       probes with few workgroups and small k, for software drivers
+// Prints lines of CSV: part, work, variant, the kernels of the plan; median, least and most microseconds of a run by the GPU's timestamps;
+// the lowest MHz during the run (empty: not known); and the largest difference from the first variant's result, relative to its largest
+// element.
 //   usual     a work with the kernels that heed chooses
 //   variant   the same with one kernel and tile forced
-//   stairs    equal workgroups, as many as half the GPU's cores, all of them, half as many more, ...: steps of the time tell how many
+//   stairs    equal workgroups, as many as half of the GPU's cores, as all, as one and a half, ...: steps of the time show how many
 //             share a core
-//   depth     one workgroup on every second core, and two on each, by several depths of k: the slope is a step, the rest launch and
+//   depth     one workgroup on every second core, and two on each, for several k: the slope is an iteration, the rest launch and
 //             epilogue
-//   lines     a product whose operands all lie in one row each, so that loads hit the first cache, beside the same with rows of its own
+//   lines     a matmul whose operands are one row each, so that loads hit the first-level cache, beside one with distinct rows
 //   launch    a sum of one element
-// Operands are on the device before the clock counts. A row whose clock was below 95 % of the most is measured again, and left out where
-// it stays so. Exit code 1 if a work failed or a variant differs.
+// Operands are uploaded before timing. A row whose clock fell below 95 % of the highest is measured again, and omitted if
+// the clock falls again. Exit code 1 if a work fails or a variant's result differs.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -32,7 +33,7 @@ namespace heed::gpu_tests {
 namespace {
 
 constexpr int kTries = 4;
-constexpr double kMostDifference = 0.04;  // rows rounded to bytes are up to 2^-8 off for each element of a sum
+constexpr double kMostDifference = 0.04;  // rounding rows to bytes changes each summand by up to 2^-8
 
 struct Options {
   double milliseconds = 50;
@@ -51,7 +52,7 @@ std::shared_ptr<const Tuning> forcing(const std::string& variant) {
   return tuning;
 }
 
-// Products of f16 of groups_m x groups_n tiles of 128x128.
+// An f16 matmul with groups_m x groups_n tiles of 128x128.
 Work product(const std::string& name, int64_t groups_m, int64_t groups_n, int64_t k, bool one_row) {
   const int64_t m = 128 * groups_m, n = 128 * groups_n;
   return {name, [=](Graph& g) {
@@ -84,7 +85,7 @@ class Sweep {
   }
 
  private:
-  // A work with the usual kernels, then with each of its variants.
+  // Times a work with the usual kernels, then with each of its variants.
   void sweep(const Work& work) {
     Operands operands(device_, work);
     if (failed(work.name, operands.make())) return;
@@ -95,12 +96,12 @@ class Sweep {
 
   void probe() {
     const auto half = static_cast<int64_t>(std::max(2u, context_of(device_).capabilities.cores / 2));
-    int64_t rows = 1;  // of workgroups, so that operands are small
+    int64_t rows = 1;  // number of workgroups, so that operands stay small
     for (int64_t i = 1; i * i <= half; ++i)
       if (half % i == 0) rows = i;
     const int64_t columns = half / rows;
     const std::string big = biggest("matmul_f16");
-    const int64_t most = options_.small ? 2 : 10, k = options_.small ? 64 : 992;  // of more k a product is cut
+    const int64_t most = options_.small ? 2 : 10, k = options_.small ? 64 : 992;  // a matmul with larger k is split
     const auto groups = [](int64_t count) { return std::to_string(count) + " workgroups"; };
     for (int64_t i = 1; i <= most; ++i)
       one("stairs", product("stairs f16 " + groups(i * half), rows, columns * i, k, false), big);
@@ -132,7 +133,7 @@ class Sweep {
     if (!failed(work.name, operands.make())) time(part, operands, variant, &none);
   }
 
-  // Names of the kernels that could make passes of a work.
+  // Names of all kernels that can compute passes of a work.
   std::set<std::string> variants_of(const Operands& operands) {
     auto all = std::make_shared<Tuning>();
     all->lists_all = true;
@@ -156,7 +157,7 @@ class Sweep {
     return names;
   }
 
-  // The 128x128 tile of the kernel that a product of f16 gets, which all probes take; empty: it has none.
+  // The 128x128 tile of the kernel that heed chooses for f16 matmul, which all probes use. Empty if the kernel has none.
   std::string biggest(const std::string& begin) {
     Operands operands(device_, product_);
     std::string found;
@@ -167,7 +168,7 @@ class Sweep {
     return found;
   }
 
-  // Measures with a variant forced, or none. `first`: the result of the first variant, which is kept where it is empty.
+  // Measures with one variant forced, or none. If `first` is empty, stores the result there; else compares with it.
   bool time(const char* part, Operands& operands, const std::string& variant, std::vector<float>* first) {
     auto& vulkan = static_cast<vulkan::VulkanDevice&>(*device_.impl());
     const vulkan::Using forced(vulkan, variant.empty() ? nullptr : forcing(variant));

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Says what the rows of heed_sweep tell.
+"""Summarizes the rows of heed_sweep.
 
   sweep.py CSV
 
-Prints for each work its usual time and the variant that is clearly faster, if one is; of the stairs how many workgroups share a core; of
-the depths a step of 32 k and what is left without one; of the lines what loads beyond the first cache cost; and the time of a launch.
-"""
+Prints for each work its usual time and the variant that is clearly faster, if there is one; from the stairs how many workgroups
+share a core; from the depths the time of an iteration of 32 k and the constant part; from the lines what loads beyond the
+first-level cache cost; and the time of a launch."""
 import csv
 import re
 import sys
 
-CLEARLY = 0.95  # of the usual time, as heed tune has it
+CLEARLY = 0.95  # share of the usual time, as in heed tune
 STEP = 32  # of k
 
 
 def faster_variants(rows):
-    """(work, its usual us, the fastest variant or None, that one's us)"""
+    """(work, its usual us, the fastest variant or None, that variant's us)"""
     usual = {row["work"]: float(row["us"]) for row in rows if row["part"] == "usual"}
     found = []
     for work, us in usual.items():
@@ -26,8 +26,8 @@ def faster_variants(rows):
 
 
 def share_of_stairs(times):
-    """Workgroups that share a core: times of equal steps, the first of half as many workgroups as cores. As long as all run side by
-    side a step costs less than a wave of its own would."""
+    """How many workgroups share a core, from times of growing numbers of equal workgroups; the first number is half of the cores.
+    While all run side by side, more workgroups take less time than another wave would."""
     first, shared = times[0], 0
     for at, us in enumerate(times):
         if us > 1.6 * first:
@@ -37,7 +37,7 @@ def share_of_stairs(times):
 
 
 def slope(points):
-    """Of us over k, and us at k = 0: least squares."""
+    """Slope and constant of us as a function of k, by least squares."""
     n, mean_x, mean_y = len(points), sum(x for x, _ in points) / len(points), sum(y for _, y in points) / len(points)
     spread = sum((x - mean_x) ** 2 for x, _ in points)
     each = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread if n > 1 and spread else 0.0
@@ -45,7 +45,7 @@ def slope(points):
 
 
 def series(rows, part):
-    """Rows of a part by what their names have in common, in their order."""
+    """Rows of a part, grouped by the common prefix of their names, in their order."""
     found = {}
     for row in rows:
         if row["part"] == part:

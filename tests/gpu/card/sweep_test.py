@@ -1,4 +1,4 @@
-"""What sweep.py reads from rows."""
+"""Tests of the summaries that sweep.py makes from rows."""
 import unittest
 
 import sweep

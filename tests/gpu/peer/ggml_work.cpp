@@ -1,9 +1,9 @@
 // Computes works of tests/gpu/profile/works.cpp with ggml's Vulkan backend.
-//   ggml_work BACKENDS WORK                 once, so that the layer beside it can watch. BACKENDS: the folder with libggml-vulkan.so
-//   ggml_work BACKENDS --seconds S WORK...  again and again. Prints "wall,WORK,median,least,most,runs,copies" in microseconds by the
-//                                           host's clock, with what changes from token to token going in, and the result coming out;
-//                                           `runs` were counted. With GGML_VK_PERF_LOGGER=1 what it prints of each run comes before
-//                                           that line, and a run does a work of few nodes as often as `copies` says
+//   ggml_work BACKENDS WORK                 once, so that the layer can record it. BACKENDS: the folder with libggml-vulkan.so
+//   ggml_work BACKENDS --seconds S WORK...  repeatedly. Prints "wall,WORK,median,least,most,runs,copies" in microseconds by the
+//                                           host's clock, including the upload of inputs that change with each token, and the
+//                                           download of the result; `runs` runs were counted. With GGML_VK_PERF_LOGGER=1 ggml's
+//                                           log of each run comes first, and a run computes a work of few nodes `copies` times
 // Exit code 4: ggml has no such work, or not on this device.
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
@@ -25,7 +25,7 @@ namespace {
 struct Build {
   ggml_context* ctx;
   std::vector<ggml_tensor*> inputs = {};
-  std::vector<ggml_tensor*> shared = {};  // those of `inputs` that every copy of a work reads
+  std::vector<ggml_tensor*> shared = {};  // those of `inputs` that all copies of a work read
   size_t next = 0;                        // of `shared`
   ggml_tensor* own(ggml_type type, int64_t a, int64_t b = 1, int64_t c = 1) {
     return inputs.emplace_back(ggml_new_tensor_3d(ctx, type, a, b, c));
@@ -36,7 +36,7 @@ struct Build {
   }
 };
 
-// Words of a work's name; sizes are numbers with an x between.
+// Splits a work's name into words. Sizes are numbers separated by x.
 struct Words {
   std::vector<std::string> words = {};
   explicit Words(const std::string& text) {
@@ -81,7 +81,7 @@ ggml_tensor* encoder(Build& b, ggml_type type, int64_t tokens) {
   const auto heads_of = [&](ggml_tensor* x) {
     return ggml_permute(b.ctx, ggml_reshape_3d(b.ctx, x, 64, 12, tokens), 0, 2, 1, 3);
   };
-  // Keys and values become f16, as a cache would keep them: attention of ggml's on matrix units takes no others.
+  // Keys and values become f16, as in a cache: ggml's attention on matrix units supports no other type.
   const auto kept = [&](ggml_tensor* x) { return ggml_cast(b.ctx, heads_of(x), type); };
   ggml_tensor* x = b.tensor(GGML_TYPE_F32, 768, tokens);
   for (int i = 0; i < 12; ++i) {
@@ -95,7 +95,7 @@ ggml_tensor* encoder(Build& b, ggml_type type, int64_t tokens) {
   return x;
 }
 
-// A token of SmolLM2-135M after `past` others, whose keys and values are in caches of f16, fused as llama.cpp's graph allows.
+// A token of SmolLM2-135M after `past` others, with keys and values in caches of f16, fused as in llama.cpp's graph.
 ggml_tensor* smollm2(Build& b, ggml_cgraph* graph, ggml_type type, int64_t past) {
   constexpr int64_t kWidth = 576, kHeads = 9, kKeys = 3, kHead = 64, kHidden = 1536, kVocabulary = 49152;
   ggml_tensor* position = b.tensor(GGML_TYPE_I32, 1);
@@ -135,7 +135,7 @@ ggml_tensor* smollm2(Build& b, ggml_cgraph* graph, ggml_type type, int64_t past)
   return product(norm(x), kVocabulary);
 }
 
-// Null: there is no such work.
+// Returns null if there is no such work.
 ggml_tensor* build(const Words& w, Build& b, ggml_cgraph* graph) {
   const std::string& what = w.words[0];
   const std::vector<int64_t> s = w.sizes(2);
@@ -143,7 +143,7 @@ ggml_tensor* build(const Words& w, Build& b, ggml_cgraph* graph) {
     return attention(b, type_of(w.words[3]), w.sizes(4), 1, w.sizes(2)[0], false);
   }
   const ggml_type type = type_of(w.words[1]);
-  // Rows are each copy's own, since ggml converts the same rows once for products one after the other.
+  // Each copy has its own rows, since ggml converts equal rows only once for consecutive matmuls.
   if (what == "product") return ggml_mul_mat(b.ctx, b.tensor(type, s[2], s[1]), b.own(GGML_TYPE_F32, s[2], s[0]));
   if (what == "attention") {
     const int64_t tokens = w.sizes(3)[0];
@@ -162,7 +162,7 @@ ggml_tensor* build(const Words& w, Build& b, ggml_cgraph* graph) {
   return nullptr;
 }
 
-// Numbers that are neither all alike nor large; a mask hides what is to come. Integers are zeros.
+// Values that are neither all equal nor large. A mask hides later keys. Integers are zeros.
 void fill(ggml_tensor* tensor) {
   const auto count = static_cast<size_t>(ggml_nelements(tensor));
   if (tensor->type == GGML_TYPE_I32 || tensor->type == GGML_TYPE_I64) {
@@ -185,12 +185,12 @@ void fill(ggml_tensor* tensor) {
   ggml_backend_tensor_set(tensor, bytes.data(), 0, bytes.size());
 }
 
-// A GPU lowers its clock while it has little to do, and takes a while to raise it again: works of at most kFewNodes are done kCopies times
-// where the GPU's own clock tells their time, and nothing is counted in the first kWarmUp seconds.
+// A GPU lowers its clock while it has little to do, and raises it slowly. Where the GPU's own clock measures, works of at most kFewNodes
+// nodes are therefore computed kCopies times, and the first kWarmUp seconds do not count.
 constexpr int kFewNodes = 4, kCopies = 16;
 constexpr double kWarmUp = 0.3;
 
-// As many runs as `seconds` allow, after two that make pipelines.
+// Repeats for `seconds`, after two runs that create pipelines.
 bool measure(ggml_backend_t backend, ggml_cgraph* graph, Build& b, ggml_tensor* result, double seconds,
              const std::string& work, int copies) {
   using Clock = std::chrono::steady_clock;
@@ -215,7 +215,7 @@ bool measure(ggml_backend_t backend, ggml_cgraph* graph, Build& b, ggml_tensor* 
   return true;
 }
 
-// `seconds` 0: once.
+// `seconds` 0 means once.
 int run(ggml_backend_t backend, const std::string& work, double seconds) {
   ggml_context* ctx =
       ggml_init({ggml_tensor_overhead() * 8192 + ggml_graph_overhead_custom(8192, false), nullptr, true});
@@ -267,7 +267,7 @@ int main(int argc, char** argv) {
   int result = timed ? 0 : run(backend, argv[2], 0);
   for (int i = 4; timed && i < argc; ++i)
     if (const int failed = run(backend, argv[i], std::atof(argv[3])); failed != 0) result = failed;
-  // Its threads and the driver's may not end, for nothing was computed.
+  // Exits without destructors, since threads of ggml and the driver wait for work that was never computed.
   std::fflush(nullptr);
   std::_Exit(result);
 }

@@ -1,5 +1,5 @@
-// A Vulkan layer that writes down what a program dispatches (trace.hpp) and lets nothing run: work counts as done at once. So a
-// program can be watched on a driver whose GPU is not there. HEED_PEER_TRACE names the folder to write to.
+// A Vulkan layer that writes down a program's dispatches (trace.hpp) and executes nothing: submitted work counts as done at once. So a
+// program can be recorded on a driver whose GPU is not there. HEED_PEER_TRACE names the folder to write to.
 #include <map>
 #include <mutex>
 
@@ -24,7 +24,7 @@ struct Device {
   PFN_vkGetDeviceProcAddr next = nullptr;
 };
 
-std::mutex g_mutex;  // over the maps
+std::mutex g_mutex;  // guards the maps
 std::map<void*, Instance> g_instances;
 std::map<void*, Device> g_devices;
 
@@ -68,7 +68,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const Vk
   return result;
 }
 
-// --- What is made -----------------------------------------------------------------------------------------------
+// --- Objects -----------------------------------------------------------------------------------------------------
 
 VKAPI_ATTR VkResult VKAPI_CALL create_module(VkDevice device, const VkShaderModuleCreateInfo* info,
                                              const VkAllocationCallbacks* allocator, VkShaderModule* module) {
@@ -134,7 +134,7 @@ VKAPI_ATTR void VKAPI_CALL barrier(VkCommandBuffer, VkPipelineStageFlags, VkPipe
   trace().barrier();
 }
 
-// --- Nothing runs -------------------------------------------------------------------------------------------------
+// --- Submission --------------------------------------------------------------------------------------------------
 
 VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue, uint32_t, const VkSubmitInfo*, VkFence) { return VK_SUCCESS; }
 VKAPI_ATTR VkResult VKAPI_CALL submit2(VkQueue, uint32_t, const VkSubmitInfo2*, VkFence) { return VK_SUCCESS; }

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # Mesa and ggml of Debian sid, for the scripts that source this file after setting `root`.
 
-# Unpacks them into the folder of drivers, and sets HEED_DEBIAN_ROOT, and libraries: the folder of its libraries. Fails where they
-# cannot be had.
+# Unpacks Mesa and ggml into the folder of drivers. Sets HEED_DEBIAN_ROOT, and `libraries` to the folder of its libraries. Fails if they
+# cannot be fetched.
 unpack_sid() {
   local folder=${HEED_DRIVER_FOLDER:-$root/build/drivers}/sid
   "$root/tests/drivers/debian_root.sh" "$folder" sid \

@@ -95,7 +95,7 @@ void Trace::push(VkCommandBuffer commands, uint32_t offset, uint32_t bytes, cons
   std::memcpy(all.data() + offset, data, bytes);
 }
 
-// A buffer is told of when it is first used, with what the program has written into it by then.
+// Describes a buffer at its first use, with the contents that the program has written so far.
 void Trace::tell(Buffer& buffer) {
   if (buffer.is_told) return;
   buffer.is_told = true;

@@ -1,8 +1,8 @@
-// Writes down what a program makes and dispatches, as lines of text in one file:
+// Writes down the objects and dispatches of a program, as lines of text in one file:
 //
-//   buffer NUMBER BYTES                its content, where the program could write it, is in buffer-NUMBER
+//   buffer NUMBER BYTES                its contents, if the program could write them, are in buffer-NUMBER
 //   pipeline NUMBER SUBGROUP ID=VALUE...    its SPIR-V is in pipeline-NUMBER; subgroup 0: any size
-//   barrier                            commands before come before those behind
+//   barrier                            orders the commands before it before those after it
 //   dispatch PIPELINE X Y Z PUSH BINDING:BUFFER:OFFSET:RANGE...   PUSH: push constants, two digits a byte, or "-"
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace heed::peer {
 
-// One for the process; its calls may come from any thread.
+// The process has one; any thread may call it.
 class Trace {
  public:
   Trace();
@@ -30,7 +30,7 @@ class Trace {
   void place_buffer(VkBuffer buffer, VkDeviceMemory memory, VkDeviceSize offset);
   void write_set(const VkWriteDescriptorSet& write);
 
-  // Commands, in the order of recording, which must be that of execution.
+  // Commands, in the order of recording, which must be the order of execution.
   void bind_pipeline(VkCommandBuffer commands, VkPipeline pipeline);
   void bind_set(VkCommandBuffer commands, VkDescriptorSet set);
   void push(VkCommandBuffer commands, uint32_t offset, uint32_t bytes, const void* data);

@@ -1,9 +1,9 @@
-// Counts what heed's kernels, or dispatches that another program made, do on the driver's device, and prints lines of CSV: see README.md.
-//   heed_profile [OPTION...] TARGET heed [WORK...]         WORK: the name of works.cpp, or how some of them begin; default: all
+// Counts what heed's kernels, or the dispatches of another program, do on the driver's device, and prints lines of CSV: see README.md.
+//   heed_profile [OPTION...] TARGET heed [WORK...]         WORK: a name in works.cpp, or the beginning of some; default: all
 //   heed_profile [OPTION...] TARGET LIBRARY FOLDER WORK    the dispatches that tests/gpu/peer/layer.cpp wrote into FOLDER
-//   --nvidia CORES       kernels are chosen as on NVIDIA's own driver for a GPU with so many cores
+//   --nvidia CORES       chooses kernels as on NVIDIA's own driver for a GPU with so many cores
 //   --listings FOLDER    writes the assembly of the kernel of the N-th line, from 1 on, to FOLDER/N.s
-// Exit code 1 if one cannot be profiled.
+// Exit code 1 if a work cannot be profiled.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Prints what was measured on a GPU beside the least time that its published figures allow for what was counted of its target.
+"""Prints times measured on a GPU beside the least time by its published figures and the counts of its target.
 
-  measured.py DEVICE CSV...     DEVICE: its name, in which the name of a machine of machines.json is looked for; CSV: of times.py
+  measured.py DEVICE CSV...     DEVICE: a name that contains the name of a machine of machines.json; CSV: output of times.py
 
-Times are the GPU's, least and median; a bound is in microseconds, too. README.md says what bounds are.
-"""
+Times are the GPU's least and median, in microseconds like the bound. README.md defines the bound."""
 import csv
 import json
 import pathlib
@@ -14,7 +13,7 @@ from table import Work, line, machine_named
 
 
 def bounds_of(device):
-    """The name of the machine, and for each work the least microseconds and what takes them; nothing for a machine not known."""
+    """The machine's name, and for each work the least microseconds and the unit that binds; empty for an unknown machine."""
     here = pathlib.Path(__file__).parent
     data = json.loads((here / "machines.json").read_text())
     name = machine_named(data["machines"], device)
@@ -43,7 +42,7 @@ def main():
             for row in csv.DictReader(file):
                 told = {column: row[column] for column in ("us", "least", "wall", "clock") if row[column]}
                 of_work = times.setdefault(row["work"], {})
-                if "us" not in told:  # without a time of the GPU only the host's counts
+                if "us" not in told:  # without a GPU time, the host's time is used
                     told = {"wall": told["wall"]}
                 of_work[row["engine"]] = {**of_work.get(row["engine"], {}), **told}
     machine, bounds = bounds_of(sys.argv[1])

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Foretells how long works take from what their kernels' listings and counts say; README.md has the formula.
+"""Predicts how long works take from their kernels' listings and counts; README.md has the formula.
 
   model.py MACHINE COUNTS.csv [TIMES.csv [NOW.csv]]
 
-MACHINE: a GPU's name, in which that of a machine of machines.json with a model is looked for. COUNTS: rows of heed_profile with the columns of loops.py. Prints for each work the
-microseconds foretold and what binds most of them: units of a core that are busy, what one workgroup waits for, memory or launches.
-Beside TIMES (of times.py, without rows below FULL_CLOCK of the most MHz) it prints the ratio, bold where it is off by over MOST_MISS, and
-what it foretells of later kernels, NOW; nothing where those counts are of a driver without the matrix units of COUNTS.
-"""
+MACHINE: a GPU's name that contains the name of a machine of machines.json with a model. COUNTS: rows of heed_profile with the
+columns of loops.py. Prints for each work the predicted microseconds and what binds most of them: busy units of a core, waits of one
+workgroup, memory or launches. With TIMES (of times.py, without rows below FULL_CLOCK of the highest MHz) it also prints the ratio,
+bold if it is off by more than MOST_MISS, and the prediction for later kernels, NOW, unless those counts are of a driver without the
+matrix units of COUNTS."""
 import csv
 import dataclasses
 import json
@@ -17,13 +17,13 @@ import sys
 
 from table import line, machine_named
 
-OVERLAP = 0.5  # the share of what less busy units do that hides behind the busiest one. Fitted to the H100's rows
-SLOW_FETCH = 2  # clocks of an instruction for a whole core, where a loop is longer than its first cache of instructions. Fitted, too
-LINE = 128  # bytes that the banks of shared memory move in a turn
+OVERLAP = 0.5  # the share of less busy units' time that overlaps with the busiest unit. Fitted to the H100's rows
+SLOW_FETCH = 2  # clocks of an instruction for a whole core, if a loop exceeds its first instruction cache. Also fitted
+LINE = 128  # bytes that the banks of shared memory move in a cycle
 FULL_CLOCK = 0.95
-OF_CAUSAL = 1.9  # the longest workgroup under causality, by the mean of all
-MOST_MISS = 0.3  # what a time may be off without a reason
-# Rows that are farther off, and what the model lacks for them.
+OF_CAUSAL = 1.9  # the longest workgroup under a causal mask, relative to the mean
+MOST_MISS = 0.3  # the largest deviation without a stated reason
+# Rows with larger deviations, and what the model lacks for them.
 LACKING = {
     "attention f16 12x64 4096 causal": "fetching of a kernel of 162 KB, twice the one without causality",
     "attention f32 12x64 512": "the load groups of NVIDIA's compiler: NVK's listing has 16 where 4 fit the time",
@@ -33,22 +33,23 @@ LACKING = {
 
 @dataclasses.dataclass
 class Kernel:
-    """A dispatch: the means of its workgroups, in clocks of a core unless said otherwise."""
+    """A dispatch: the means over its workgroups, in clocks of a core unless stated otherwise."""
     groups: int
-    turns: float  # of the hot loop, each invocation's
-    waits: float  # groups of loads waited for one after the other
+    turns: float  # iterations of the hot loop in each invocation
+    waits: float  # groups of loads that are waited for one after the other
     matrix: float
     issue: float
     shared: float
     special: float
     barriers: float
-    fits: int  # workgroups of a core
-    longest: float = 1.0  # the longest workgroup by the mean
-    bytes: float = 0.0  # from memory
+    fits: int  # workgroups that share a core
+    longest: float = 1.0  # the longest workgroup relative to the mean
+    bytes: float = 0.0  # bytes from memory
 
 
 def multiplies_of(row, of_matrix):
-    """Multiplies of one subgroup, and of one turn, in the listing's instructions; `of_matrix`: multiply-adds of one on matrix units."""
+    """Multiplies of one subgroup, and of one iteration, in the listing's instructions. `of_matrix`: multiply-adds of one matrix
+    instruction."""
     groups = max(1, int(row["workgroups"]))
     subgroups = max(1.0, int(row["invocations"]) / int(row["subgroup"]))
     lanes = int(row["subgroup"])
@@ -63,7 +64,7 @@ def number(row, column):
 
 
 def kernel_of(row, machine):
-    """The model's terms of a row of heed_profile; `machine`: its entry with a model."""
+    """The model's quantities for a row of heed_profile. `machine`: its entry with a model."""
     m = machine["model"]
     groups, subgroups = max(1, int(row["workgroups"])), max(1.0, int(row["invocations"]) / int(row["subgroup"]))
     done, of_turn = multiplies_of(row, m["product"])
@@ -77,7 +78,7 @@ def kernel_of(row, machine):
     fits = max(1, int(m["registers"] // taken)) if taken else 1
     if number(row, "shared"):
         fits = max(1, min(fits, int(65536 // number(row, "shared"))))
-    # A load that never waits alone is waited for with others: at most each request is a wait.
+    # A load that never waits alone waits together with others: there is at most one wait for each request.
     waits = min(number(row, "load_groups") * turns, requests) if turns else min(2.0, requests)
     return Kernel(groups=groups, turns=turns, waits=waits + 1, matrix=int(row["matrix_multiply_adds"]) / groups / m["matrix"],
                   issue=executed * subgroups * fetch, shared=int(row["shared_turns"]) / groups * LINE / machine["shared"],
@@ -90,18 +91,19 @@ def together(*times):
 
 
 def busy(kernel):
-    """Clocks in which a workgroup keeps units of its core busy."""
+    """Clocks for which a workgroup keeps units of its core busy."""
     return together(kernel.matrix, kernel.issue, kernel.shared, kernel.special)
 
 
 def wave(kernel, beside, latency, barrier):
-    """Clocks of `beside` workgroups that share a core, and whether their work (busy) or one's chain (waits) is the longer."""
+    """Clocks of `beside` workgroups that share a core, and which is longer: their total work (busy) or one workgroup's chain
+    (waits)."""
     chain = busy(kernel) + barrier * kernel.barriers + kernel.waits * latency
     return max((beside * busy(kernel), "busy"), (chain, "waits"))
 
 
 def seconds(kernel, machine):
-    """Of a dispatch, and what binds it."""
+    """Microseconds of a dispatch, and what binds it."""
     m = machine["model"]
     latency = m["far"] if kernel.bytes > m["second_cache"] else m["near"]
     cores, left, clocks, binds = machine["cores"], kernel.groups, 0.0, {}
@@ -119,7 +121,7 @@ def seconds(kernel, machine):
 
 
 def foretell(rows, machine):
-    """Microseconds of a work's dispatches together, and what binds most of them."""
+    """Microseconds of all dispatches of a work, and what binds most of them."""
     total, binds = 0.0, {}
     for row in rows:
         each, what = seconds(kernel_of(row, machine), machine)
@@ -132,14 +134,14 @@ def read_works(name):
     works = {}
     with open(name, newline="") as file:
         for row in csv.DictReader(file):
-            # Rows that were counted before listings were read lack the last columns.
+            # Older rows, without the columns of loops.py, lack the last columns.
             if row["engine"] == "heed" and row.get("load_groups") is not None:
                 works.setdefault(row["work"], []).append(row)
     return works
 
 
 def times_at_full_clock(name):
-    """Microseconds by work; rows whose clock fell are left out, and rows without a clock are those of short runs."""
+    """Microseconds by work. Rows whose clock fell are left out; rows without a clock come from short runs."""
     with open(name, newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["us"]]
     clocks = [float(row["clock"]) for row in rows if row["clock"]]

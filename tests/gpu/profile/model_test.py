@@ -1,4 +1,4 @@
-"""What model.py makes of kernels whose times are known, and of the H100's rows."""
+"""Tests of model.py, with kernels whose times are known and with the H100's rows."""
 import json
 import pathlib
 import unittest
@@ -18,7 +18,7 @@ def kernel(**changed):
 
 
 def row(**changed):
-    """A dispatch of 20 workgroups of four subgroups, each with 10 turns of 8 products."""
+    """A dispatch of 20 workgroups of four subgroups, each with 10 iterations of 8 matrix instructions."""
     given = dict(engine="heed", work="product", workgroups=20, invocations=128, subgroup=32, dispatches=1, bound_bytes=0,
                  registers=128, shared=0, instructions=260, multiply_adds=0, specials=0, matrix_multiply_adds=20 * 4 * 80 * 2048,
                  issues=10**9, group_barriers=40, requests=20 * 4 * 30, shared_turns=20 * 500, load_groups=2, step_instructions=60,

@@ -22,7 +22,7 @@ std::unique_ptr<Memory> make_memory(uint64_t bytes) {
   return std::make_unique<Memory>((bytes + 3) / 4 * 4, true, false);
 }
 
-// Numbers that are neither all alike nor large. Integers are 0, which is a place in every table.
+// Values that are neither all equal nor large. Integers are 0, a valid index of every table.
 void fill(Memory& memory, DType type) {
   std::minstd_rand random(1);
   const auto next = [&] { return static_cast<float>(random() % 2001) / 1000.0f - 1.0f; };
@@ -53,7 +53,7 @@ class HeedWork {
   bool measure(const Node& pass, const KernelUse& use, const Dispatch& dispatch);
   Measured* known(const KernelUse& use, const Dispatch& dispatch);
 
-  // Dispatches that differ in nothing but the places of their tensors do the same.
+  // Dispatches that differ only in the places of their tensors do the same work.
   struct Same {
     KernelKey key;
     std::array<uint32_t, 3> groups;
@@ -69,7 +69,7 @@ class HeedWork {
   std::vector<const detail::WeightsImpl::Entry*> entries_;
   std::vector<int64_t> sizes_;
   std::unique_ptr<Memory> weight_memory_, faults_ = make_memory(4);
-  std::vector<std::unique_ptr<Memory>> storages_;  // by storage id; of a weight null
+  std::vector<std::unique_ptr<Memory>> storages_;  // by storage id; null for a weight
   std::vector<Same> same_;
   vulkan::HazardTracker hazards_;
   interpreter::Interpreter interpreter_;
@@ -104,7 +104,7 @@ void HeedWork::place() {
   }
 }
 
-// `access` is for hazards, by where the tensor lies in a plan.
+// `access` describes hazards, by the tensor's place in a plan.
 Binding HeedWork::bind(const Node& pass, const KernelUse& use, uint32_t b, vulkan::Access* access) {
   const BufferUse& wanted = use.buffers[b];
   *access = {};
@@ -126,7 +126,7 @@ Binding HeedWork::bind(const Node& pass, const KernelUse& use, uint32_t b, vulka
 }
 
 Measured* HeedWork::known(const KernelUse& use, const Dispatch& dispatch) {
-  // The push constants begin with where the tensors of the bindings begin.
+  // The push constants begin with the offsets of the bindings' tensors.
   const size_t skip = std::min<size_t>(use.buffer_count * 4, dispatch.push_bytes);
   Same same = {
       use.key,
@@ -191,8 +191,8 @@ bool HeedWork::run() {
   return true;
 }
 
-// The bytes that must come from memory. A binding counts what was touched of it, since some reach beyond what the kernel needs, and
-// never more than it holds, since whole segments are counted.
+// The bytes that must come from memory. Each binding counts the bytes that were accessed, but never more than its size, since whole
+// segments are counted.
 double bound_bytes(const interpreter::Counts& counts, std::span<const Binding> bindings) {
   std::map<std::pair<const Memory*, uint64_t>, uint64_t> ranges;
   for (const Binding& binding : bindings) {

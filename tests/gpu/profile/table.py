@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prints what heed_profile counted as tables: one for each maker, and the least time on the machines of machines.json.
+"""Prints the counts of heed_profile as tables, one for each maker, and the least time on the machines of machines.json.
 
-  table.py [--aims] CSV...     --aims: only heed's figures by ggml's
+  table.py [--aims] CSV...     --aims: only heed's figures divided by ggml's
 
-Columns and aims are told in README.md."""
+README.md defines columns and aims."""
 import csv
 import json
 import pathlib
@@ -12,9 +12,9 @@ import sys
 COUNTS = ("workgroups multiply_adds byte_dots floats specials integers exchanges matrix_multiply_adds byte_matrix_multiply_adds matrix_operations issues lanes "
           "group_barriers indexed requests bytes shared_requests shared_bytes shared_turns fewest_turns segments_32 segments_64 "
           "segments_128 touched_32 touched_64 touched_128").split()
-# A product of matrix units takes as many issue slots of one core as so many multiply-adds: it has 4,096 of them, at 128 a clock.
+# A matrix instruction occupies the issue slots of as many multiply-adds: it has 4,096 multiply-adds, of which a core does 128 a clock.
 MATRIX_SLOTS = 32
-BYTE_SLOTS = 16  # the same of bytes: NVIDIA's has 4,096 at 256 a clock
+BYTE_SLOTS = 16  # the same for bytes: NVIDIA's has 4,096 at 256 a clock
 
 
 class Work:
@@ -27,12 +27,12 @@ class Work:
         self.dispatches = sum(int(row["dispatches"]) for row in rows)
         self.lacking = [row["lacking"] for row in rows if row["lacking"]]
         self.sum = {name: sum(int(row.get(name) or 0) * int(row["dispatches"]) for row in rows) for name in COUNTS}
-        # The kernel in which most is multiplied stands for the work where no sum makes sense.
+        # Where a sum over kernels makes no sense, the kernel with the most multiplies stands for the work.
         self.main = max(rows, key=lambda row: (int(row["multiply_adds"]) + int(row["matrix_multiply_adds"]) + int(row["bytes"]))
                         * int(row["dispatches"]))
 
     def moved(self, row, segment):
-        """Bytes of one dispatch that reach the cores from the second cache, and at least cross memory."""
+        """Bytes of one dispatch that reach the cores from the second-level cache, and the least that must cross memory."""
         cache = int(row["touched_%d" % segment]) * segment
         return cache, min(cache, float(row["bound_bytes"]))
 
@@ -41,7 +41,7 @@ class Work:
 
     @staticmethod
     def saved(machine):
-        """The share of the time that a multiply-add of bytes takes less than one of f16."""
+        """The time of a multiply-add of bytes relative to one of f16."""
         return 1 - machine["matrix"] / machine["bytes"] if machine.get("bytes") else 0
 
     def times(self, machine, launch):
@@ -53,9 +53,9 @@ class Work:
                  "special": (s["specials"], machine["special"] and rate * machine["special"]),
                  "matrix": (s["matrix_multiply_adds"] - s["byte_matrix_multiply_adds"] * self.saved(machine),
                             machine["matrix"] and rate * machine["matrix"]),
-                 # A turn of the banks moves as much as they have, wanted or not.
+                 # An access of the banks moves their full width, whether all of it is used or not.
                  "shared": (s["shared_turns"] * 128, machine["shared"] and rate * machine["shared"]),
-                 # A core's first cache looks up one line of 128 bytes at a time.
+                 # A core's first-level cache looks up one line of 128 bytes at a time.
                  "lines": (s["segments_128"], rate),
                  "cache": (cache, machine["cache"] and rate * machine["cache"]),
                  "memory": (memory, machine["memory"]),
@@ -68,7 +68,7 @@ def percent(part, whole):
 
 
 def figures(work, segment, least_bytes):
-    """The columns of a maker's table. `least_bytes`: of the work, where it is known."""
+    """The columns of a maker's table. `least_bytes`: of the work, if it is known."""
     s, main = work.sum, work.main
     multiplied = s["multiply_adds"] + s["matrix_multiply_adds"]
     cache, _ = work.all_moved(segment)
@@ -89,7 +89,7 @@ TITLES = ["dispatches / barriers", "registers", "kernels that spill", "shared, b
 
 
 def share_of_loop(work):
-    """Of the issue slots in the inner loop of the main kernel, those that multiply; 0: not known."""
+    """The share of issue slots that multiply, in the inner loop of the main kernel; 0: not known."""
     main = work.main
     each = BYTE_SLOTS if int(main.get("byte_matrix_multiply_adds") or 0) else MATRIX_SLOTS
     slots = int(main["loop_instructions"]) + (each - 1) * int(main["loop_matrix"])
@@ -100,7 +100,8 @@ AIMS = ["bytes", "shared bytes", "conflicts", "inner loop multiplies", "bound", 
 
 
 def aims(heed, ggml, machine, launch):
-    """heed's figure by ggml's for each of AIMS, of conflicts heed's own; bold where the aim is missed, - where there is none."""
+    """heed's figure divided by ggml's for each of AIMS, and heed's own for conflicts. Bold if the aim is missed, - if there is
+    none."""
     name = heed.rows[0]["work"]
     segment = machine["segment"]
 
@@ -113,7 +114,7 @@ def aims(heed, ggml, machine, launch):
     turns = heed.sum["shared_turns"]
     conflicts = 100.0 * (turns - heed.sum["fewest_turns"]) / turns if turns else None
     loops = share_of_loop(heed), share_of_loop(ggml)
-    # Of f32 tiles what counts is heed's own share: the peer's are products of matrix units, after rounding to f16.
+    # For f32 tiles heed's own share counts, since the peer multiplies on matrix units after rounding to f16.
     tiles = name.startswith("product f32") and heed.main["kernel"] == "matmul_f32"
     whole = name.startswith(("smollm2", "encoder"))
     needs_matrix = any(w.sum["matrix_multiply_adds"] and not machine["matrix"] for w in (heed, ggml))
@@ -130,7 +131,7 @@ def aims(heed, ggml, machine, launch):
 
 
 def machine_named(machines, device):
-    """The name of the machine whose words are all in a device's name; None: there is none."""
+    """The name of the machine whose words all occur in a device's name; None if there is none."""
     return next((name for name in machines if all(word in device.lower() for word in name.lower().split())), None)
 
 
@@ -156,7 +157,7 @@ def print_aims(target, works, name, machine, launch):
              if len(engines) == 2 and not any(row["lacking"] for rows in engines.values() for row in rows)}
     if not found:
         return
-    print("\n### %s: heed's figures by ggml's, the bound that of %s\n" % (target, name))
+    print("\n### %s: heed's figures divided by ggml's; the bound is that of %s\n" % (target, name))
     line(["work"] + AIMS)
     line(["---"] * (1 + len(AIMS)))
     for work, cells in found.items():

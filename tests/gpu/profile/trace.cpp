@@ -1,4 +1,4 @@
-// Reads what tests/gpu/peer/trace.hpp writes.
+// Reads the files that tests/gpu/peer/trace.hpp writes.
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -35,8 +35,8 @@ class Trace {
   bool add_pipeline(std::istream& line);
   bool dispatch(std::istream& line);
 
-  // Dispatches that differ in nothing but the places of their tensors do the same. Of push constants the first count: ggml leaves
-  // what lay in memory in those that it does not need.
+  // Dispatches that differ only in the places of their tensors do the same work. The first push constants count: ggml leaves unused ones
+  // uninitialized.
   static constexpr size_t kWordsThatCount = 16;
   struct Same {
     uint32_t pipeline = 0;
@@ -111,12 +111,12 @@ bool Trace::dispatch(std::istream& line) {
   for (size_t i = 0; i + 1 < all.size(); i += 2)
     push.push_back(static_cast<std::byte>(std::stoul(all.substr(i, 2), nullptr, 16)));
   Compiled compiled;
-  constexpr uint32_t kBindings = 12;  // more than heed's own kernels have
+  constexpr uint32_t kBindings = 12;  // more bindings than heed's kernels have
   if (compiler_.compile(pipeline.key, {fresh.kernel.c_str(), pipeline.words, kBindings}, &compiled)) {
     fresh.figures = figures_of(compiler_.physical().driver, compiled);
     fresh.listing = compiled.listing();
   }
-  // Its kernels may break rules that heed's keep; their counts are good all the same.
+  // The peer's kernels may break rules that heed's keep. Their counts are valid nevertheless.
   interpret(interpreter_,
             {.words = pipeline.words,
              .constants = {pipeline.key.spec.data(), pipeline.key.spec_count},
@@ -130,7 +130,7 @@ bool Trace::dispatch(std::istream& line) {
 
 bool Trace::run() {
   std::ifstream file(folder_ + "/trace");
-  // A barrier behind which nothing is dispatched before the next one is none between dispatches.
+  // A barrier without a dispatch before the next barrier does not separate dispatches.
   bool between = false;
   for (std::string text; std::getline(file, text);) {
     std::istringstream line(text);

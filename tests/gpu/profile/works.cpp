@@ -12,7 +12,7 @@ std::string text(std::initializer_list<int64_t> sizes) {
   return result;
 }
 
-// Rows are f32 beside quantized weights, as in language models, and else of the weights' type.
+// With quantized weights rows are f32, as in language models; else they have the weights' type.
 Work product(DType type, int64_t m, int64_t n, int64_t k) {
   const DType rows = type == DType::F16 || type == DType::BF16 ? type : DType::F32;
   return {std::string("product ") + to_string(type) + " " + text({m, n, k}),
@@ -43,7 +43,7 @@ Work emulated(Work work) {
   return work;
 }
 
-// Token by token, all heads of one beside each other, as both engines' kernels leave it for the product behind.
+// The output is token by token, with all heads of a token side by side, as both engines write it for the next matmul.
 void output_of_tokens(Graph& g, const AttentionResult& attended) { g.output("y", g.transpose(attended.output, 1, 2)); }
 
 Work attention(DType type, const Heads& heads, int64_t tokens, bool causal) {
@@ -102,7 +102,7 @@ Work encoder(DType type, int64_t tokens) {
           }};
 }
 
-// A step of AdamW on two layers of that encoder; the classes of the tokens are its columns.
+// A step of AdamW on two layers of that encoder. Each token's class is one of the columns.
 Work training(DType type, int64_t tokens) {
   return {std::string("training ") + to_string(type) + " " + std::to_string(tokens), [=](Graph& g) {
             constexpr int64_t kWidth = 768;

@@ -1,4 +1,4 @@
-// Heed and its peer are profiled with these works. The peer's graphs of the same names are in tests/gpu/peer/ggml_work.cpp.
+// The works that profile heed and ggml. tests/gpu/peer/ggml_work.cpp has ggml's graphs of the same names.
 #pragma once
 
 #include <functional>
@@ -12,14 +12,15 @@ struct Work {
   std::string name;
   std::function<void(Graph& g)> build;
   std::vector<ExtentValue> extents = {};
-  bool emulate_f32 = false;  // heed's plan has CompileOptions::emulate_f32
-  bool round_rows = false;   // heed's plan has CompileOptions::round_rows
-  bool no_units = false;     // heed's plan is for a device without matrix units
+  bool emulate_f32 = false;  // compiles with CompileOptions::emulate_f32
+  bool round_rows = false;   // compiles with CompileOptions::round_rows
+  bool no_units = false;     // plans for a device without matrix units
 };
 
-// "product TYPE MxNxK [emulated | rounded | rounded to bytes]": x [M, K] by a weight [N, K], "attention TYPE HEADSxWIDTH TOKENS [causal]", "token after N TYPE HEADSxWIDTH": the
-// attention of one token to N others, "smollm2 TYPE": a token of SmolLM2-135M after 512, "encoder TYPE TOKENS": 12 layers, 768 wide,
-// "training TYPE TOKENS": gradients and AdamW for two such layers. ggml has no gradient of layernorm, and is left out there.
+// "product TYPE MxNxK [emulated | rounded | rounded to bytes]": x [M, K] times a weight [N, K]. "attention TYPE HEADSxWIDTH TOKENS
+// [causal]". "token after N TYPE HEADSxWIDTH": the attention of one token to N others. "smollm2 TYPE": a token of SmolLM2-135M after 512.
+// "encoder TYPE TOKENS": 12 layers, 768 wide. "training TYPE TOKENS": gradients and AdamW for two such layers; ggml has no gradient of
+// layernorm, and is left out there.
 const std::vector<Work>& works();
 
 }  // namespace heed::gpu_tests

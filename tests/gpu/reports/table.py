@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the table "Ran on" of README.md here, of all reports in this folder.
+"""Writes the table "Ran on" of README.md here, from all reports in this folder.
 
-    table.py                     writes
-    table.py --check             fails if the table is not what the reports say, or a report does not follow schema.json (needs jsonschema)
-    table.py --validate FILE     fails if that report does not follow it
+    table.py                     writes the table
+    table.py --check             fails if the table is stale, or a report does not follow schema.json (needs jsonschema)
+    table.py --validate FILE     fails if that report does not follow schema.json
 """
 import json
 import pathlib

@@ -1,7 +1,7 @@
-// Times the works of tests/gpu/profile/works.cpp on a device, by the GPU's timestamps before and behind each pass.
-//   heed_times DEVICE SECONDS [WORK...]      DEVICE as Device::open takes it; SECONDS for each work; WORK: how some of them begin; default: all
-// Prints lines of CSV, times in microseconds: the median, least and most of all passes together, the median by the host's clock,
-// of a plan without timestamps, with inputs going in and outputs coming out, and how much of the median each kernel has. ggml's lines come from tests/gpu/peer/ggml_work.cpp.
+// Times the works of tests/gpu/profile/works.cpp on a device, by GPU timestamps before and after each pass.
+//   heed_times DEVICE SECONDS [WORK...]      DEVICE as for Device::open; SECONDS for each work; WORK: prefixes of names; default: all
+// Prints lines of CSV in microseconds: median, least and most of all passes together; the median by the host's clock for a plan without
+// timestamps, with uploads and downloads; and each kernel's share of the median. tests/gpu/peer/ggml_work.cpp prints ggml's lines.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -20,7 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kFewest = 5;
-// A GPU lowers its clock while it has little to do, as between two works, and takes a while to raise it again.
+// A GPU lowers its clock while it has little to do, as between two works, and raises it slowly.
 constexpr double kWarmUp = 0.3;  // seconds
 
 class Timed {
@@ -62,7 +62,7 @@ class Timed {
       if (status == Status::Ok) status = stamped_.plan.run(buffers, work_.extents, {.state = stamped_.state});
       if (status == Status::Ok) status = stamped_.plan.timings(&times);
       if (status != Status::Ok) return status;
-      if (i < 2 || spent < kWarmUp) continue;  // pipelines are made in the first
+      if (i < 2 || spent < kWarmUp) continue;  // the first run creates pipelines
       walls_.push_back(wall);
       double all = 0;
       passes_.resize(times.size());

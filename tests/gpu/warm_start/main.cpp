@@ -1,6 +1,6 @@
-// Measures what a kept pipeline cache saves: compiles the same plan twice on an adopted device, with an empty cache and
-// with the data of the first one. The driver must keep what it compiled, as Mesa's RADV does even without hardware.
-// Prints one line "ok ..." or "FAIL ...".
+// Measures what a saved pipeline cache saves: compiles the same plan twice on an adopted device, first with an empty cache and then with
+// the data of the first one. The driver must keep compiled code, as Mesa's RADV does even without hardware. Prints one line "ok ..." or
+// "FAIL ...".
 #include <chrono>
 #include <cstdio>
 #include <heed/heed.hpp>
@@ -17,9 +17,9 @@ using vulkan::structure;
 
 namespace {
 
-constexpr double kLeastGain = 4;  // a cache that was read saves far more
+constexpr double kLeastGain = 4;  // a cache that was read saves far more than this
 
-// An encoder layer. Weights are inputs, since a device without hardware has no memory to upload to.
+// An encoder layer. Weights are inputs, since a device without hardware has no memory for uploads.
 Graph layer() {
   Graph g;
   const Tensor x = g.input("x", {1, g.extent("tokens", 512), 256});
@@ -39,7 +39,7 @@ struct Start {
   std::vector<std::byte> cache;
 };
 
-// One start of a host: makes a device and a cache, adopts the device, and compiles a plan.
+// One start of a host: creates a device and a cache, adopts the device, and compiles a plan.
 bool start(vulkan::Instance& instance, const vulkan::PhysicalDevice& physical, std::span<const std::byte> kept,
            Start* result) {
   vulkan::Functions vk = instance.functions();

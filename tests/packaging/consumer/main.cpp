@@ -1,4 +1,4 @@
-// Runs one attention layer on the CPU, and asks the Vulkan side for something that needs no GPU.
+// Runs one attention layer on the CPU, and makes a Vulkan call that needs no GPU.
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -26,7 +26,7 @@ int main() {
     return 0;
   }
   if (status == heed::Status::Ok) status = device.compile(graph, {}, &plan);
-  // Equal keys share the weight evenly, so that the output is the value that they share.
+  // Equal keys share the weight evenly, so that the output is the value they have in common.
   std::vector<float> in(1 * 2 * 3 * 4, 0.75f), out(in.size());
   if (status == heed::Status::Ok) status = plan.run({{"x", in}, {"y", out}}, {{"tokens", 3}});
   if (status != heed::Status::Ok) {

@@ -4,10 +4,10 @@
   ../../../samples/search/fetch_model.sh MODEL
   env -u OPENBLAS_CORETYPE venv/bin/python make_data.py MODEL
 
-lines.safetensors      lines of text with the ids that the `tokenizers` package gives them
+lines.safetensors      lines of text with their ids by the `tokenizers` package
 tiny/                  a BERT with random weights in two files, with its own vocabulary
-tiny.safetensors       what onnxruntime computes with it in f32
-sentences.txt          500 sentences of 1 to 254 pieces
+tiny.safetensors       its results by onnxruntime in f32
+sentences.txt          500 sentences of 1 to 254 tokens
 sentences.safetensors  their embeddings by all-MiniLM-L6-v2, computed by onnxruntime in f32
 
 Every result of onnxruntime is compared with the same network in double, written with numpy."""
@@ -85,11 +85,11 @@ def blocks():
     """Every assigned code point of Unicode's first planes, 24 to a line, each between two letters."""
     import unicodedata
     codes = [c for c in range(1, 0x20000) if unicodedata.category(chr(c)) not in ("Cn", "Cs", "Co") and c != 10]
-    # Ideographs and syllables by the thousand behave alike: one in 40 of them stands for all.
+    # Ideographs and syllables, of which there are thousands, behave alike: one in 40 of them is tested.
     rare = [(0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3), (0x17000, 0x18CD5), (0x12000, 0x1254F), (0x13000, 0x1342F),
             (0x14400, 0x14646), (0x16800, 0x16A38), (0x1B000, 0x1B2FB), (0x1D000, 0x1F0FF), (0xA000, 0xA48C)]
     codes = [c for i, c in enumerate(codes) if i % 40 == 0 or not any(a <= c <= b for a, b in rare)]
-    # Letters that the tables of tokenizers know and older ones do not are left to their next version.
+    # Letters that the tables of tokenizers know and older tables do not are left to a later version.
     stable = [c for c in codes if unicodedata.ucd_3_2_0.category(chr(c)) != "Cn" or c < 0x3000 or c in range(0xA000, 0x10000)]
     for i in range(0, len(stable), 24):
         yield " ".join("a" + chr(c) + "b" for c in stable[i:i + 24])
@@ -126,7 +126,7 @@ def bert_tokenizer(vocabulary, **normalizer):
 
 
 def train_vocabulary():
-    """About a thousand pieces from the phrases, upper case included so that cased rules can be tested as well."""
+    """About a thousand tokens from the phrases, with upper case, so that cased rules can be tested as well."""
     text = [p for ps in PHRASES.values() for p in ps]
     trained = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     trained.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
@@ -136,13 +136,13 @@ def train_vocabulary():
     trainer = trainers.WordPieceTrainer(vocab_size=1800, special_tokens=SPECIAL, limit_alphabet=1200, show_progress=False)
     trained.train_from_iterator(everything, trainer)
     tokens = sorted(trained.get_vocab().items(), key=lambda item: item[1])
-    # The trainer's order follows its hash maps; by text is the same every time.
+    # The trainer's order depends on its hash maps; sorting by text makes it deterministic.
     ordered = SPECIAL + sorted(t for t, _ in tokens if t not in SPECIAL)
     return {token: i for i, token in enumerate(ordered)}
 
 
 def pack(lists):
-    """Ids as pairs of bytes, low first, with the end of each list."""
+    """Ids as pairs of bytes, low byte first, with the end of each list."""
     flat = numpy.array([i for ids in lists for i in ids], numpy.uint16)
     return flat.view(numpy.uint8).reshape(-1, 2), numpy.cumsum([len(ids) for ids in lists]).astype(numpy.int32)
 

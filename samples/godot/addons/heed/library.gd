@@ -1,7 +1,7 @@
-# For scripts that do not name heed's classes.
+# For scripts that do not use heed's classes.
 extends RefCounted
 
-# False: Godot did not load the add-on's library; an error says what to do, and the game can go on without heed.
+# Returns false if Godot did not load the add-on's library. Then an error says what to do, and the game can continue without heed.
 static func is_there() -> bool:
 	if ClassDB.class_exists("HeedDevice"):
 		return true
