@@ -42,7 +42,7 @@ void error(const std::string& message);
 void warning(const std::string& message);
 heed::Log log();
 
-// The system's path of one of res:// or user://, if something is there; else the path as it is.
+// The system's path of one of user://, where files are also made, or of res:// if something is there; else the path as it is.
 std::string system_path(const std::string& path);
 bool is_file(const std::string& path);
 // Ends a message that something could not be opened: says that nothing is at the path, and what to do. Empty: something is there.
