@@ -28,6 +28,14 @@ Status match_both(const detail::StateImpl& from, const detail::StateImpl& to, co
 
 uint64_t State::bytes() const { return impl_ == nullptr ? 0 : impl_->layout->bytes; }
 
+std::vector<StateInfo> State::tensors() const {
+  std::vector<StateInfo> all;
+  if (impl_ == nullptr) return all;
+  for (const detail::StateTensor& tensor : impl_->layout->tensors)
+    all.push_back({tensor.name, tensor.dtype, tensor.shape});
+  return all;
+}
+
 Status State::reset() {
   return use(impl_, "reset", [](detail::StateImpl& state) { return state.clear(); });
 }

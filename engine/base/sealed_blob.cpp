@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/fnv.hpp"
+#include "base/try_resize.hpp"
 
 namespace heed {
 namespace {
@@ -17,6 +18,13 @@ BlobWriter::BlobWriter(std::string_view magic, uint64_t key, uint64_t count) {
   append(magic.data(), kMagicBytes);
   append(&key, sizeof key);
   append(&count, sizeof count);
+}
+
+bool BlobWriter::reserve(uint64_t bytes) {
+  const uint64_t all = blob_.size() + bytes + sizeof(uint64_t);
+  if (all < bytes || !has_memory<std::byte>(all)) return false;
+  blob_.reserve(static_cast<size_t>(all));
+  return true;
 }
 
 void BlobWriter::append(const void* data, size_t bytes) {

@@ -13,6 +13,8 @@ namespace heed {
 class BlobWriter {
  public:
   BlobWriter(std::string_view magic, uint64_t key, uint64_t count);
+  // Makes room for so many bytes and the seal; false where the host has no such memory.
+  bool reserve(uint64_t bytes);
   void append(const void* data, size_t bytes);
   // Appends bytes that the caller fills in before the next call, and leaves room for the seal.
   std::byte* extend(size_t bytes);
@@ -31,6 +33,7 @@ class BlobReader {
   uint64_t count() const { return count_; }
   // Takes bytes off the front; false if there are too few.
   bool take(void* target, size_t bytes);
+  void skip(size_t bytes) { data_ = data_.subspan(bytes); }  // at most rest().size()
   std::span<const std::byte> rest() const { return data_; }
   bool at_end() const { return data_.empty(); }
 

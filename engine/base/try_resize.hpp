@@ -9,19 +9,24 @@
 
 namespace heed {
 
-// Resizes; false, with nothing changed, where the host has no such memory. A vector cannot say so without exceptions: its memory
-// is first asked for by a call that can, and given back for the vector to take.
+// Whether the host has memory for so many values. Containers cannot say so without exceptions: the memory is asked for by a call that
+// can, and given back for a container to take.
+template <class T>
+bool has_memory(uint64_t count) {
+  if (count > static_cast<uint64_t>(std::numeric_limits<ptrdiff_t>::max()) / sizeof(T)) return false;
+  void* const memory = ::operator new(static_cast<size_t>(count) * sizeof(T), std::nothrow);
+  ::operator delete(memory);
+  return memory != nullptr;
+}
+
+// Resizes; false, with nothing changed, where the host has no such memory.
 template <class T>
 bool try_resize(std::vector<T>* values, uint64_t count) {
-  if (count > static_cast<uint64_t>(std::numeric_limits<ptrdiff_t>::max()) / sizeof(T)) return false;
-  const auto fits = static_cast<size_t>(count);
-  if (fits > values->capacity()) {
-    void* const memory = ::operator new(fits * sizeof(T), std::nothrow);
-    if (memory == nullptr) return false;
-    ::operator delete(memory);
-    values->reserve(fits);
+  if (count > values->capacity()) {
+    if (!has_memory<T>(count)) return false;
+    values->reserve(static_cast<size_t>(count));
   }
-  values->resize(fits);
+  values->resize(static_cast<size_t>(count));
   return true;
 }
 

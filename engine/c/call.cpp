@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/try_resize.hpp"
+
 namespace heed::c {
 namespace {
 
@@ -133,7 +135,8 @@ heed_status give_blob(Call& call, std::vector<std::byte> bytes, heed_blob** blob
   auto made = std::make_unique<Blob>();
   made->size = bytes.size();
   made->bytes = std::move(bytes);
-  made->bytes.push_back(std::byte{0});
+  if (!try_resize(&made->bytes, uint64_t{made->size} + 1))  // with a 0
+    call.fail(HEED_OUT_OF_MEMORY, format("no memory for %zu bytes", made->size));
   return give(call, std::move(made), blob);
 }
 

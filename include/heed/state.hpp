@@ -18,11 +18,13 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <heed/export.hpp>
 #include <heed/status.hpp>
+#include <heed/types.hpp>
 
 namespace heed {
 
@@ -36,6 +38,13 @@ struct StatePart {
   int64_t begin = 0, size = 0;
 };
 
+// One tensor of a State.
+struct StateInfo {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+};
+
 // A cheap handle: copies share the tensors, and keep the device alive. Plan::run and the calls below wait until they
 // are done. Only one of them, or one run that Plan::start began and that is not over, may use a State at a time; a second
 // one beside it returns InvalidArgument. On Vulkan the calls below submit to the device's queue (Unsupported if the host
@@ -43,7 +52,8 @@ struct StatePart {
 class HEED_API State {
  public:
   bool valid() const { return impl_ != nullptr; }
-  uint64_t bytes() const;  // memory of the tensors
+  uint64_t bytes() const;                  // memory of the tensors
+  std::vector<StateInfo> tensors() const;  // sorted by name
 
   Status reset();  // makes all zero
   // Takes the contents of another State of the same device with the same tensors, on the device: a conversation forks.

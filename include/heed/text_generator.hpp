@@ -14,6 +14,7 @@
 // Nothing calls back and no thread of the host's is used: text comes when the host asks for it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -137,6 +138,13 @@ struct TokenAttention {
   }
 };
 
+// What is saved of a conversation beside its messages, tokens, settings and the number of its draws, which take a few KB.
+struct TextSaveOptions {
+  // Also the keys and values of the tokens that were read, so that none is read again after loading. A token takes
+  // TextGenerator::conversation_bytes() / context() bytes.
+  bool keys = false;
+};
+
 class TextConversation;
 struct TextAccess;  // private to the implementation
 
@@ -247,6 +255,31 @@ class HEED_API TextConversation {
   // Counts from the next draw on; a step that another conversation shared may have made that already. InvalidArgument if
   // sample_words refuses it.
   Status set_sampling(const TextSampling& sampling);
+
+  // --- Saved conversations. They may be in the middle of an answer, which goes on after loading. The step under way is not saved, but
+  // made again. Keys and values that are not in the file are computed again by the next steps.
+  //
+  // The same tokens follow after loading: with TextSaveOptions::keys bit for bit on the same device, and with
+  // TextGeneratorOptions::reproducible on every device, with and without keys. Otherwise keys and values that are computed again,
+  // many tokens at a time, may round differently from those of an answer's steps.
+
+  // Writes a file, as a whole or not at all; one of this name is replaced. FileError: it cannot be written, as where the disk is
+  // full. Otherwise the failures of save_all.
+  Status save(std::string_view path, const TextSaveOptions& options = {}) const;
+  // Reads such a file. NotFound: it is not there. InvalidArgument: it holds several conversations. Otherwise the failures of load_all.
+  static Status load(const TextGenerator& model, std::string_view path, TextConversation* conversation);
+  // The same for several conversations of one model, in bytes that a host keeps in a file of its own. InvalidArgument: there is none,
+  // one is empty, models differ, or with keys that a step is recorded (vulkan::record_step). OutOfMemory. With keys it waits for a
+  // step of these conversations that goes on; other failures are those of State::read. After a failure *bytes is unchanged.
+  static Status save_all(std::span<const TextConversation* const> conversations, const TextSaveOptions& options,
+                         std::vector<std::byte>* bytes);
+  // Replaces *conversations by those of the bytes, in their order. All settings are the saved ones. InvalidFile: damaged, or no saved
+  // conversations. Unsupported: of another version of heed. InvalidArgument: of another model; files of one model in several types
+  // count as several. ExtentOutOfRange: an answer under way has more tokens than the model's context. OutOfMemory. Other failures are
+  // those of TextGenerator::begin and, with keys, State::write. On failure *conversations is unchanged. Keys of another
+  // cache_dtype, or of more tokens than the context, are computed again, which a warning tells.
+  static Status load_all(const TextGenerator& model, std::span<const std::byte> bytes,
+                         std::vector<TextConversation>* conversations);
 
   std::span<const int32_t> ids() const;  // all tokens, as they are or will be read
   int64_t tokens() const { return static_cast<int64_t>(ids().size()); }

@@ -1,7 +1,9 @@
-// A conversation with one character.
+// A conversation with one character at a time.
+#include <algorithm>
 #include <cstdio>
 #include <random>
 
+#include "cast.hpp"
 #include "modes.hpp"
 #ifdef TALK_HEARS
 #include "hear.hpp"
@@ -13,15 +15,16 @@ namespace {
 constexpr const char* kHelp =
     "  /meet NAME   talk with somebody else: blacksmith, innkeeper, dragon, or a persona file\n"
     "  /forget      begin anew\n"
+    "  /save FILE   save what was said with all characters\n"
+    "  /load FILE   go on from there\n"
     "  /bye         end; so does Ctrl-D. Ctrl-C stops an answer\n";
 
 class Chat {
  public:
-  Chat(const Options& options, Session& session)
-      : options_(options), session_(session), persona_name_(options.persona) {}
+  Chat(const Options& options, Session& session) : options_(options), session_(session) {}
 
   int run() {
-    if (const int code = meet_persona(persona_name_); code != kOk) return code;
+    if (const int code = meet_persona(options_.persona); code != kOk) return code;
     catch_interrupts();
 #ifdef TALK_HEARS
     if (options_.listens)
@@ -60,40 +63,56 @@ class Chat {
     return read_line(line);
   }
 
+  // Begins to talk with a character, or anew.
   int meet_persona(const std::string& name) {
-    Persona persona;
+    Character fresh = {name, {}, {}};
     std::string error;
-    if (!read_persona(name, &persona, &error)) return bad_input(error);
-    heed::TextConversation conversation;
-    const heed::Status status = meet(options_, persona, seed_of(options_), session_, &conversation);
-    if (status != heed::Status::Ok) return failed(persona.name, status);
-    persona_ = std::move(persona);
-    persona_name_ = name;
-    conversation_ = std::move(conversation);
+    if (!read_persona(name, &fresh.persona, &error)) return bad_input(error);
+    const heed::Status status = meet(options_, fresh.persona, seed_of(options_), session_, &fresh.conversation);
+    if (status != heed::Status::Ok) return failed(fresh.persona.name, status);
+    std::erase_if(cast_, [&](const Character& one) { return one.source == name; });
+    cast_.insert(cast_.begin(), std::move(fresh));
     return kOk;
   }
+
+  // Goes on with a character that was met before. False: it was not.
+  bool meet_again(const std::string& name) {
+    const auto found = std::find_if(cast_.begin(), cast_.end(), [&](const Character& c) { return c.source == name; });
+    if (found == cast_.end()) return false;
+    std::rotate(cast_.begin(), found, found + 1);
+    return true;
+  }
+
+  const Persona& persona() const { return cast_.front().persona; }
+  heed::TextConversation& conversation() { return cast_.front().conversation; }
 
   // The model reads the text so far while the player types.
   void read_ahead() {
     heed::TextPiece piece;
-    heed::Status status = conversation_.read_ahead();
-    while (status == heed::Status::Ok && conversation_.answering()) status = conversation_.step(&piece);
+    heed::Status status = conversation().read_ahead();
+    while (status == heed::Status::Ok && conversation().answering()) status = conversation().step(&piece);
   }
 
   void greet() const {
-    if (persona_.examples.empty()) return;
-    write_colored(persona_.color, persona_.name + ": ");
-    write_text(persona_.examples.back().second + "\n");
+    if (persona().examples.empty()) return;
+    write_colored(persona().color, persona().name + ": ");
+    write_text(persona().examples.back().second + "\n");
   }
 
   int command(const std::string& line) {
     int code = kOk;
+    const std::string argument = line.size() > 6 ? line.substr(6) : "";
     if (line == "/forget") {
-      code = meet_persona(persona_name_);
+      code = meet_persona(cast_.front().source);
       if (code == kOk) greet();
     } else if (line.starts_with("/meet ")) {
-      code = meet_persona(line.substr(6));
+      if (meet_again(argument)) return kOk;
+      code = meet_persona(argument);
       if (code == kOk) greet();
+    } else if (line.starts_with("/save ")) {
+      code = save_cast(cast_, argument);
+    } else if (line.starts_with("/load ")) {
+      code = load_cast(session_, argument, &cast_);
     } else {
       std::printf("%s", kHelp);
     }
@@ -102,13 +121,13 @@ class Chat {
 
   int answer(const std::string& line) {
     Stopwatch watch;
-    heed::Status status = conversation_.say(line);
+    heed::Status status = conversation().say(line);
     if (status != heed::Status::Ok) return failed("the message was refused", status);
-    write_colored(persona_.color, persona_.name + ": ");
+    write_colored(persona().color, persona().name + ": ");
     heed::TextPiece piece;
     bool begun = false;
-    while (status == heed::Status::Ok && conversation_.answering()) {
-      status = conversation_.step(&piece);
+    while (status == heed::Status::Ok && conversation().answering()) {
+      status = conversation().step(&piece);
       watch.count(piece);
       // Some models begin an answer with a space or an empty line.
       const size_t blank = begun ? 0 : piece.text.find_first_not_of(" \n");
@@ -116,8 +135,8 @@ class Chat {
         write_text(std::string_view(piece.text).substr(blank));
         begun = begun || !piece.text.empty();
       }
-      if (interrupted() && conversation_.answering()) {
-        conversation_.cancel();
+      if (interrupted() && conversation().answering()) {
+        conversation().cancel();
         write_text(" ...");
       }
     }
@@ -127,17 +146,15 @@ class Chat {
     return kOk;
   }
 
-  void show_status(const Stopwatch& watch) const {
-    const std::string line = "  " + watch.text() + " · " + std::to_string(conversation_.tokens()) + " of " +
+  void show_status(const Stopwatch& watch) {
+    const std::string line = "  " + watch.text() + " · " + std::to_string(conversation().tokens()) + " of " +
                              std::to_string(session_.model.context()) + " tokens · " + session_.about;
     std::printf("%s\n", in_color(kGrey, line).c_str());
   }
 
   const Options& options_;
   Session& session_;
-  std::string persona_name_;
-  Persona persona_;
-  heed::TextConversation conversation_;
+  std::vector<Character> cast_;  // the one in front is talked with
 #ifdef TALK_HEARS
   Listener listener_;
 #endif

@@ -101,6 +101,15 @@ out=$(printf 'hello\n/help\n/meet dragon\nhello\n/forget\nhello\n/bye\nnot read\
 report "a conversation from a pipe" "$([[ $(grep -ac '^Vermathrax: ' <<<"$out") -ge 4 && $(grep -ac '^Bram: ' <<<"$out") -ge 2 ]] || echo "${out:0:500}")"
 out=$(printf 'broken \xff line\nhello\n' | timeout 900 "$program" --device cpu "${tiny[@]}" --context 1024 --tokens 4 2>&1 | tr -d '\0')
 report "a line that is not UTF-8 ends nothing" "$(grep -aq 'not UTF-8' <<<"$out" && [[ $(grep -ac '^Bram: ' <<<"$out") -ge 2 ]] || echo "${out:0:300}")"
+says_now() { timeout 60 "$program" --device cpu "${tiny[@]}" --context 1024 --tokens 8 --seed 3 2>&1 | tr -d '\0'; }
+printf 'hello\n/meet dragon\nhello\n/meet blacksmith\n/save %s\nAgain?\n/meet dragon\nAgain?\n' "$folder/cast" | says_now >"$folder/said"
+out=$(printf '/load %s\nAgain?\n/meet dragon\nAgain?\n' "$folder/cast" | says_now)
+report "saved characters go on" "$([[ $(tail -n 2 "$folder/said") == "$(tail -n 2 <<<"$out")" && $(tail -n 1 <<<"$out") == "Vermathrax: "* ]] || echo "${out:0:300}")"
+report "they take a few KB" "$([[ $(wc -c <"$folder/cast") -lt 12000 ]] || wc -c "$folder/cast")"
+head -c 900 "$folder/cast" >"$folder/half.cast"
+out=$(printf '/load %s\n/load no-such-file\n/load %s\n/save no-such-folder/cast\nhello\n' "$folder/half.cast" "$model" | says_now)
+report "damaged ones are refused, and the talk goes on" "$([[ $out == *damaged* && $out == *"no-such-file cannot be read"* &&
+  $out == *"no-such-folder/cast cannot be written"* && $(tail -n 1 <<<"$out") == "Bram: "* ]] || echo "${out:0:500}")"
 check "three at once" 0 '^3 conversations, [0-9]+ tokens' "${tiny[@]}" --context 1024 --npcs 3 --tokens 4
 if [[ -n $hears ]]; then
   ears=(--ears "$root/tests/speech/english")

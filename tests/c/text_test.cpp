@@ -46,6 +46,31 @@ TEST_CASE("C: a conversation says what C++'s says", "[c][talk]") {
   }
 }
 
+TEST_CASE("C: a saved conversation goes on", "[c][talk]") {
+  KeptDevice device = open_c("cpu");
+  KeptGenerator generator = open_speaker(device);
+  KeptConversation conversation = begin_drawn(generator, 3, 20);
+  done(heed_conversation_prompt(conversation, kAsked, 1));
+  auto piece = sized<heed_text_piece>();
+  for (int i = 0; i < 4; ++i) done(heed_conversation_step(conversation, &piece));
+  auto options = sized<heed_text_save_options>();
+  options.keys = 1;
+  KeptBlob few(heed_conversation_save, conversation, nullptr), all(heed_conversation_save, conversation, &options);
+  CHECK(heed_blob_size(few) < 4096);
+  CHECK(heed_blob_size(few) < heed_blob_size(all));
+  const Told rest = tell_in_c(conversation);
+  KeptConversation again(heed_conversation_load, generator, heed_blob_data(all), heed_blob_size(all));
+  CHECK(tell_in_c(again) == rest);
+  KeptConversation read(heed_conversation_load, generator, heed_blob_data(few), heed_blob_size(few));
+  CHECK(answers(read));
+  heed_conversation* none = conversation;
+  refused(heed_conversation_load(generator, heed_blob_data(few), heed_blob_size(few) - 1, &none), HEED_INVALID_FILE,
+          "damaged");
+  CHECK(none == nullptr);
+  refused(heed_conversation_load(generator, nullptr, 9, &none), HEED_INVALID_ARGUMENT, "data is NULL");
+  refused(heed_conversation_save(conversation, &options, nullptr), HEED_INVALID_ARGUMENT, "bytes is NULL");
+}
+
 TEST_CASE("C: messages, answers by a callback, and what ends them", "[c][talk]") {
   KeptDevice device = open_c("cpu");
   KeptGenerator generator = open_speaker(device);

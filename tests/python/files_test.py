@@ -92,6 +92,24 @@ def test_a_conversation(model):
     assert smith.state.bytes > 0
 
 
+def test_saved_conversations(model, tmp_path):
+    sampling = heed.TextSampling(temperature=1, top_k=0, top_p=1, min_p=0, seed=4)
+    smith = model.begin(system="You are a blacksmith.", sampling=sampling, most_tokens=12)
+    answer = smith.say("Where can I buy a sword?")
+    next(answer)
+    saved, with_keys = smith.save(), smith.save(keys=True)
+    assert len(saved) < 4096 < len(with_keys)
+    rest = "".join(answer)
+    again = model.load(with_keys)
+    assert again.answering and "".join(again.pieces()) == rest and again.answer == smith.answer
+    assert (again.ids == smith.ids).all()
+    assert model.load(saved).answering
+    for damaged in (b"", saved[:100], saved[:50] + b"x" + saved[51:]):
+        assert status_of(lambda: model.load(damaged)) == heed.Status.INVALID_FILE
+    with pytest.raises(TypeError):
+        smith.save(keyz=True)
+
+
 def test_polls_prompts_and_losses(model):
     conversation = model.begin(sampling=heed.TextSampling(temperature=0), most_tokens=6)
     text = "".join(conversation.prompt("Once upon a time"))

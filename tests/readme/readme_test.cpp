@@ -25,6 +25,9 @@ namespace language_models {
 #include "pages/language_models.1.cpp"
 #include "pages/language_models.2.cpp"
 }  // namespace language_models
+namespace saving {
+#include "pages/saving.1.cpp"
+}
 namespace speech {
 #include "pages/speech.1.cpp"
 #include "pages/speech.2.cpp"
@@ -122,6 +125,35 @@ TEST_CASE("README: a character answers in frames", "[readme]") {
   while (smith.talk.answering()) REQUIRE(language_models::frame(&smith) == heed::Status::Ok);
   CHECK_FALSE(smith.shown.empty());
   CHECK(smith.shown == smith.talk.answer());
+}
+
+TEST_CASE("README: a village in a saved game", "[readme]") {
+  heed::Device cpu = heed::test::open_cpu();
+  saving::Village village;
+  const std::string model = heed::test::source_path("tests/talk/tiny.gguf");
+  REQUIRE(heed::TextGenerator::open(cpu, model, {.context = 256}, &village.model) == heed::Status::Ok);
+  for (const char* name : {"Bram", "Marta"}) {
+    heed::TextConversation one;
+    REQUIRE(village.model.begin({.system = name, .most_tokens = 8}, &one) == heed::Status::Ok);
+    REQUIRE(one.say("Hello!") == heed::Status::Ok);
+    village.cast.push_back(std::move(one));
+  }
+  std::vector<std::byte> bytes;
+  REQUIRE(saving::save(village, &bytes) == heed::Status::Ok);
+  const auto answers = [&] {
+    std::vector<std::string> all;
+    for (heed::TextConversation& one : village.cast) {
+      for (heed::TextPiece piece; one.answering();) REQUIRE(one.step(&piece) == heed::Status::Ok);
+      all.push_back(one.answer());
+    }
+    return all;
+  };
+  const std::vector<std::string> wanted = answers();
+  REQUIRE(saving::load(bytes, &village) == heed::Status::Ok);
+  CHECK(answers() == wanted);
+  bytes.pop_back();
+  CHECK(saving::load(bytes, &village) == heed::Status::InvalidFile);
+  CHECK(village.cast.size() == 2);
 }
 
 TEST_CASE("README: speech from a file and from a microphone", "[readme]") {

@@ -526,6 +526,12 @@ TEST_CASE("states: saved bytes are good for every device, and damaged ones are r
     CHECK(less.copy(other) == Status::NotFound);
     CHECK(other.copy(less) == Status::NotFound);
     CHECK(less.load(blob) == Status::NotFound);
+    const std::vector<StateInfo> tensors = less.tensors();
+    REQUIRE(tensors.size() == 1);
+    CHECK(tensors[0].name == "sum");
+    CHECK(tensors[0].dtype == DType::F32);
+    CHECK(tensors[0].shape == std::vector<int64_t>{3});
+    CHECK(State().tensors().empty());
     take_messages();
   });
 }

@@ -153,6 +153,10 @@ TEST_CASE("what comes between the parts of a recorded step", "[vulkan][talk]") {
   refused(all[0].step(&piece), Status::InvalidArgument, "recorded into frames");
   TextConversation twin;
   refused(all[0].fork(&twin), Status::InvalidArgument, "finish_step");
+  const TextConversation* const saved = all.data();
+  std::vector<std::byte> bytes;
+  refused(TextConversation::save_all({&saved, 1}, {.keys = true}, &bytes), Status::InvalidArgument, "finish_step");
+  CHECK(TextConversation::save_all({&saved, 1}, {}, &bytes) == Status::Ok);
   REQUIRE(all[0].poll(&piece) == Status::Ok);  // the conversation has no result, and begins nothing
   CHECK_FALSE(piece.done);
   all[1].cancel();

@@ -981,6 +981,20 @@ heed_conversation_options to_c(const heed::TextConversationOptions& from) {
   return to;
 }
 
+heed::TextSaveOptions read(Call& call, const heed_text_save_options* given) {
+  heed::TextSaveOptions made;
+  if (given == nullptr || !check_struct(call, given, sizeof(*given), "heed_text_save_options")) return made;
+  made.keys = given->keys != 0;
+  return made;
+}
+
+heed_text_save_options to_c(const heed::TextSaveOptions& from) {
+  heed_text_save_options to = {};
+  to.size = sizeof(to);
+  to.keys = from.keys;
+  return to;
+}
+
 heed::SpeechRecognizerOptions read(Call& call, const heed_speech_recognizer_options* given) {
   heed::SpeechRecognizerOptions made;
   if (given == nullptr || !check_struct(call, given, sizeof(*given), "heed_speech_recognizer_options")) return made;
@@ -1202,6 +1216,7 @@ heed_status heed_text_encoder_options_init(heed_text_encoder_options* options) {
 heed_status heed_text_sampling_init(heed_text_sampling* options) { return init<heed::TextSampling>(__func__, options); }
 heed_status heed_text_generator_options_init(heed_text_generator_options* options) { return init<heed::TextGeneratorOptions>(__func__, options); }
 heed_status heed_conversation_options_init(heed_conversation_options* options) { return init<heed::TextConversationOptions>(__func__, options); }
+heed_status heed_text_save_options_init(heed_text_save_options* options) { return init<heed::TextSaveOptions>(__func__, options); }
 heed_status heed_speech_recognizer_options_init(heed_speech_recognizer_options* options) { return init<heed::SpeechRecognizerOptions>(__func__, options); }
 heed_status heed_speech_options_init(heed_speech_options* options) { return init<heed::SpeechOptions>(__func__, options); }
 

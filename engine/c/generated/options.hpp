@@ -99,6 +99,8 @@ heed::TextGeneratorOptions read(Call& call, const heed_text_generator_options* g
 heed_text_generator_options to_c(const heed::TextGeneratorOptions& from);
 heed::TextConversationOptions read(Call& call, const heed_conversation_options* given);
 heed_conversation_options to_c(const heed::TextConversationOptions& from);
+heed::TextSaveOptions read(Call& call, const heed_text_save_options* given);
+heed_text_save_options to_c(const heed::TextSaveOptions& from);
 heed::SpeechRecognizerOptions read(Call& call, const heed_speech_recognizer_options* given);
 heed_speech_recognizer_options to_c(const heed::SpeechRecognizerOptions& from);
 heed::SpeechOptions read(Call& call, const heed_speech_options* given);

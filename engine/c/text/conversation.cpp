@@ -64,6 +64,37 @@ heed_status heed_conversation_fork(heed_conversation* handle, heed_conversation*
   return give(call, std::move(made), other);
 }
 
+heed_status heed_conversation_save(heed_conversation* handle, const heed_text_save_options* options,
+                                   heed_blob** bytes) {
+  Call call(__func__);
+  if (!has_place(call, bytes, "bytes")) return call.status();
+  const Pin<Conversation> conversation(call, handle);
+  const heed::TextSaveOptions wanted = read(call, options);
+  if (call.failed()) return call.status();
+  const heed::TextConversation* const one = &conversation->it;
+  std::vector<std::byte> made;
+  call.end(heed::TextConversation::save_all({&one, 1}, wanted, &made), conversation->host());
+  return give_blob(call, std::move(made), bytes);
+}
+
+heed_status heed_conversation_load(heed_text_generator* handle, const void* data, size_t bytes,
+                                   heed_conversation** conversation) {
+  Call call(__func__);
+  if (!has_place(call, conversation, "conversation")) return call.status();
+  const Pin<TextGenerator> generator(call, handle);
+  const auto given = call.array(static_cast<const std::byte*>(data), bytes, "data");
+  if (call.failed()) return call.status();
+  auto made = std::make_unique<Conversation>(generator->shared);
+  std::vector<heed::TextConversation> all;
+  if (call.end(heed::TextConversation::load_all(generator->it(), given, &all), generator->host()) == HEED_OK) {
+    if (all.size() == 1)
+      made->it = std::move(all[0]);
+    else
+      call.fail(HEED_INVALID_ARGUMENT, heed::format("data holds %zu conversations", all.size()));
+  }
+  return give(call, std::move(made), conversation);
+}
+
 heed_status heed_conversation_destroy(heed_conversation* conversation) {
   return destroy<Conversation>(__func__, conversation);
 }

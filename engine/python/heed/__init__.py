@@ -27,7 +27,7 @@ from .plan import PassInfo, Plan, Run
 from .speech import SPEECH_RATE, SpeechPiece, SpeechRecognizer, SpeechSegment, SpeechStream, SpeechWord
 from .state import State
 from .tensor import Dim, Mask, Tensor, exclude, keep
-from .text import (AttentionMap, Conversation, TextEncoder, TextGenerator, TextPiece, TextSampling, Tokenizer,
+from .text import (AttentionMap, Conversation, TextEncoder, TextGenerator, TextPiece, TextSampling, TextSaveOptions, Tokenizer,
                    grammar_of_json_schema)
 
 __version__ = version()
@@ -35,5 +35,5 @@ __all__ = ["AttentionMap", "AttentionResult", "BertConfig", "Checkpoint", "Compi
            "DecoderModel", "Device", "DeviceInfo", "DeviceOptions", "Dim", "Error", "Graph", "Mask", "PassInfo", "Plan", "Run",
            "SPEECH_RATE", "SpeechOptions", "SpeechPiece", "SpeechRecognizer", "SpeechRecognizerOptions", "SpeechSegment",
            "SpeechStream", "SpeechWord", "State", "Status", "Tensor", "TextConversationOptions", "TextEncoder", "TextEncoderOptions",
-           "TextGenerator", "TextGeneratorOptions", "TextPiece", "TextSampling", "Tokenizer", "TopKResult", "UploadOptions",
-           "Weights", "WindowOptions", "devices", "exclude", "grammar_of_json_schema", "keep", "nn", "onnx", "train", "version"]
+           "TextGenerator", "TextGeneratorOptions", "TextPiece", "TextSampling", "TextSaveOptions", "Tokenizer", "TopKResult",
+           "UploadOptions", "Weights", "WindowOptions", "devices", "exclude", "grammar_of_json_schema", "keep", "nn", "onnx", "train", "version"]

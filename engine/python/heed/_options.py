@@ -1043,6 +1043,19 @@ class TextConversationOptions:
 
 
 @dataclass
+class TextSaveOptions:
+    """What is saved of a conversation beside its messages, tokens, settings and the number of its draws, which take a few KB.
+
+    - keys: Also the keys and values of the tokens that were read, so that none is read again after loading. A token takes
+    TextGenerator.conversation_bytes() / context() bytes."""
+
+    keys: bool = False
+
+    _ctype: ClassVar[str] = "heed_text_save_options"
+    _kinds: ClassVar[Dict[str, Any]] = {"keys": "bool"}
+
+
+@dataclass
 class SpeechRecognizerOptions:
     """In which types a recognizer keeps its weights and caches.
 

@@ -10,7 +10,7 @@ import numpy as np
 from . import _c, _words
 from ._arrays import of_list
 from ._c import Keep, encoded, ffi, lib, options_of, pack, text
-from ._options import TextConversationOptions, TextEncoderOptions, TextGeneratorOptions, TextSampling
+from ._options import TextConversationOptions, TextEncoderOptions, TextGeneratorOptions, TextSampling, TextSaveOptions
 from .device import Device
 from .state import State
 
@@ -205,6 +205,11 @@ class TextGenerator(_c.Handle):
         c_options.stop, c_options.stop_count = texts, len(stops)
         return Conversation(_c.make(lib.heed_conversation_begin, self._c, c_options))
 
+    def load(self, saved: bytes) -> "Conversation":
+        """The conversation that Conversation.save wrote. An Error tells if the bytes are damaged, or of another model."""
+        data = _c.blob(saved, "saved")
+        return Conversation(_c.make(lib.heed_conversation_load, self._c, data, len(data)))
+
     def loss(self, ids: Any) -> float:
         """The mean over the tokens behind the first of -log(probability), in nats; its exponential is the perplexity."""
         ids, mean = _ids(ids), ffi.new("double *")
@@ -302,6 +307,12 @@ class Conversation(_c.Handle):
     def fork(self) -> "Conversation":
         """Another conversation that goes on from here, also in the middle of an answer."""
         return Conversation(_c.make(lib.heed_conversation_fork, self._c))
+
+    def save(self, options: Optional[TextSaveOptions] = None, **fields: Any) -> bytes:
+        """What TextGenerator.load makes the conversation of again, also in the middle of an answer. Keywords are the fields of
+        TextSaveOptions: with keys=True loading reads nothing again."""
+        chosen, = options_of(fields, options=(TextSaveOptions, options))
+        return _c.take_blob(lib.heed_conversation_save, self._c, pack(chosen, Keep()))
 
     def reset(self) -> None:
         """Forgets all but the system message, and begins the draws anew."""

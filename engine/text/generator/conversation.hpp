@@ -74,6 +74,12 @@ struct TextConversation::Impl {
   void stop_reading();  // if it reads ahead
   bool is_control(int32_t id) const { return shared->bpe.type(id) == TokenType::Control; }
 
+  // Saved conversations, in saved.cpp.
+  static Status save_all(std::span<const TextConversation* const> conversations, const TextSaveOptions& options,
+                         std::vector<std::byte>* bytes);
+  static Status load_all(const TextGenerator& model, TextGenerator::Shared& shared, std::span<const std::byte> bytes,
+                         const std::string& name, std::vector<TextConversation>* conversations);
+
   // Steps together with others, in together.cpp.
   Status take_seat();  // in a room
   void leave();        // the conversation ends

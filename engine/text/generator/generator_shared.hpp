@@ -36,6 +36,8 @@ struct TextGenerator::Shared {
   bool in_frames = false;  // the host records steps, so that poll begins none
   uint64_t begun = 0;      // how many runs polls began
 
+  uint64_t fingerprint = 0;  // of the model's files, when saved conversations first asked for it; see saved.cpp
+
   // Waits for the run under way, and leaves what it gave with its conversations.
   void settle();
 

@@ -18,6 +18,7 @@ class StopStrings {
   bool add(std::string_view text, std::string* given);
   // Appends what was held back; the answer ended in another way.
   void finish(std::string* given);
+  const std::string& held() const { return held_; }
 
  private:
   // The length of the longest end of held_ with which one of the strings begins.

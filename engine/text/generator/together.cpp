@@ -80,7 +80,8 @@ void TextConversation::Impl::wait() {
 Status TextConversation::Impl::free_room() {
   if (shared->run.members.empty() || shared->run.room != room) return Status::Ok;
   if (shared->run.recording != nullptr)
-    return fail(log(), Status::InvalidArgument, "a fork while a step is recorded; finish_step ends that");
+    return fail(log(), Status::InvalidArgument,
+                "keys and values are copied while a step is recorded; finish_step ends that");
   shared->settle();
   return Status::Ok;
 }

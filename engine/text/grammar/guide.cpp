@@ -56,9 +56,19 @@ Status TextGuide::open(std::string_view grammar, TextGenerator::Shared* shared) 
   return make_guided_plans(shared);
 }
 
+Status TextGuide::resume(std::string said, const Log& log) {
+  restart();
+  said_ = std::move(said);
+  if (!is_on()) return Status::Ok;
+  const Status status = masker_->take(said_, log, &place_);
+  if (status != Status::Ok || GrammarMasker::goes_on(place_)) return status;
+  return fail(log, Status::InvalidFile, "grammar: what was said does not keep to it");
+}
+
 Status TextGuide::take(int32_t id, const TextGenerator::Shared& shared, TextEnd* end) {
   *end = TextEnd::None;
   if (!is_on()) return Status::Ok;
+  said_ += shared.bpe.bytes(id);
   Status status = masker_->take(shared.bpe.bytes(id), shared.log, &place_);
   if (status != Status::Ok) return status;
   if (!GrammarMasker::goes_on(place_)) {

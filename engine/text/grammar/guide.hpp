@@ -1,6 +1,8 @@
 // Conversations under a grammar: their plans, and where an answer is in its grammar.
 #pragma once
 
+#include <string>
+
 #include <heed/decoder_model.hpp>
 #include <heed/text_generator.hpp>
 
@@ -25,7 +27,11 @@ class TextGuide {
 
   void restart() {
     if (is_on()) place_ = masker_->start();
+    said_.clear();
   }
+  // All bytes that it moved behind since then, and a way back to there. InvalidFile: the grammar does not go on behind them.
+  const std::string& said() const { return said_; }
+  Status resume(std::string said, const Log& log);
   // Moves behind a token, and says if the answer ends there: None if not.
   Status take(int32_t id, const TextGenerator::Shared& shared, TextEnd* end);
   // For the step that draws the next token: 0 where it may come, else minus infinity. It is valid until the next call.
@@ -36,6 +42,7 @@ class TextGuide {
 
   std::shared_ptr<GrammarMasker> masker_;
   GrammarMasker::Place place_;
+  std::string said_;
   std::vector<float> bias_;
 };
 

@@ -730,6 +730,16 @@ typedef struct heed_conversation_options {
 } heed_conversation_options;
 HEED_API heed_status heed_conversation_options_init(heed_conversation_options* options);
 
+// What is saved of a conversation beside its messages, tokens, settings and the number of its draws, which take a few
+// KB.
+typedef struct heed_text_save_options {
+  size_t size;  // set by heed_text_save_options_init
+  // Also the keys and values of the tokens that were read, so that none is read again after loading. A token takes
+  // TextGenerator::conversation_bytes() / context() bytes.
+  int32_t keys;
+} heed_text_save_options;
+HEED_API heed_status heed_text_save_options_init(heed_text_save_options* options);
+
 // In which types a recognizer keeps its weights and caches.
 typedef struct heed_speech_recognizer_options {
   size_t size;  // set by heed_speech_recognizer_options_init

@@ -127,6 +127,15 @@ HEED_API heed_status heed_conversation_begin(heed_text_generator* generator, con
                                              heed_conversation** conversation);
 // Makes another conversation that goes on from here, also in the middle of an answer.
 HEED_API heed_status heed_conversation_fork(heed_conversation* conversation, heed_conversation** other);
+// Writes a conversation as bytes, also in the middle of an answer: messages, tokens, settings and how many draws there were, a few KB,
+// and with options->keys its keys and values, too. TextConversation of <heed/text_generator.hpp> says when the same tokens follow.
+// OutOfMemory; InvalidArgument: with keys while a step is recorded.
+HEED_API heed_status heed_conversation_save(heed_conversation* conversation, const heed_text_save_options* options,
+                                            heed_blob** bytes);
+// Makes the conversation that was saved. InvalidFile: damaged, or no saved conversation. Unsupported: of another version of heed.
+// InvalidArgument: of another model, or several conversations of C++'s save_all. ExtentOutOfRange: longer than the context. OutOfMemory.
+HEED_API heed_status heed_conversation_load(heed_text_generator* generator, const void* data, size_t bytes,
+                                            heed_conversation** conversation);
 // Waits for the step that poll began, which is at most one.
 HEED_API heed_status heed_conversation_destroy(heed_conversation* conversation);
 

@@ -213,7 +213,7 @@ std::string system_path(const std::string& path) {
   if (!path.starts_with("res://") && !path.starts_with("user://")) return path;
   const auto found = call_for<std::string>(singleton("ProjectSettings"), "globalize_path", {path});
   // In an exported game Godot only removes "res://", which leaves a path relative to the current folder.
-  return named(found).is_absolute() && is_there(found) ? found : path;
+  return named(found).is_absolute() && (path.starts_with("user://") || is_there(found)) ? found : path;
 }
 
 bool is_file(const std::string& path) {

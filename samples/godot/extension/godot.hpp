@@ -42,7 +42,7 @@ void error(const std::string& message);
 void warning(const std::string& message);
 heed::Log log();
 
-// The system's path for a res:// or user:// path if it exists there; else the path unchanged.
+// The system's path for a user:// path, or for a res:// path if it exists there; else the path unchanged.
 std::string system_path(const std::string& path);
 bool is_file(const std::string& path);
 // The end of an error message for a path: says that nothing is there, and what to do. Empty if something is there.

@@ -48,6 +48,7 @@ void HeedSpeaker::forget() {
   if (answer_) answer_->cancel();
   answer_.reset();
   look_.reset();
+  if (file_loads_) file_.reset();
   if (talk_) model_->forget(std::move(talk_));
   talk_.reset();
 }
@@ -107,7 +108,7 @@ godot::Error HeedSpeaker::say(const std::string& text) {
     godot::error("HeedSpeaker.say: there is no model; call open() first");
     return godot::Error::Unconfigured;
   }
-  if (refuse_speaking("say")) return godot::Error::Busy;
+  if (file_ && file_loads_ ? refuse_file("say") : refuse_speaking("say")) return godot::Error::Busy;
   if (!talk_) talk_ = SpeakerModel::talk({persona_, answer_tokens_});
   text_.clear();
   answer_ = model_->say(talk_, text);
@@ -122,6 +123,42 @@ void HeedSpeaker::cancel() {
     answer_.reset();
   }
   std::ignore = emit("finished", {text_});
+}
+
+bool HeedSpeaker::refuse_file(const char* method) const {
+  if (file_ == nullptr) return refuse_speaking(method);
+  godot::error(std::string("HeedSpeaker.") + method + ": a file is being saved or loaded; wait for saved or loaded");
+  return true;
+}
+
+godot::Error HeedSpeaker::save(const std::string& path) {
+  const Stopwatch stopwatch;
+  if (refuse_thread("HeedSpeaker.save")) return godot::Error::Unavailable;
+  if (!model_) {
+    godot::error("HeedSpeaker.save: there is no model; call open() first");
+    return godot::Error::Unconfigured;
+  }
+  if (refuse_file("save")) return godot::Error::Busy;
+  if (!talk_) talk_ = SpeakerModel::talk({persona_, answer_tokens_});
+  file_ = model_->save(talk_, godot::system_path(path));
+  file_path_ = path;
+  file_loads_ = false;
+  return godot::Error::Ok;
+}
+
+godot::Error HeedSpeaker::load(const std::string& path) {
+  const Stopwatch stopwatch;
+  if (refuse_thread("HeedSpeaker.load")) return godot::Error::Unavailable;
+  if (!model_) {
+    godot::error("HeedSpeaker.load: there is no model; call open() first");
+    return godot::Error::Unconfigured;
+  }
+  if (refuse_file("load")) return godot::Error::Busy;
+  if (!talk_) talk_ = SpeakerModel::talk({persona_, answer_tokens_});
+  file_ = model_->load(talk_, godot::system_path(path));
+  file_path_ = path;
+  file_loads_ = true;
+  return godot::Error::Ok;
 }
 
 void HeedSpeaker::set_context_tokens(int64_t tokens) {
@@ -153,6 +190,19 @@ bool HeedSpeaker::tell_answer(const SpeakerAnswer::News& news) {
   return news.problem.empty() ? emit("finished", {all}) : emit("failed", {news.problem});
 }
 
+// As tell_answer.
+bool HeedSpeaker::tell_file() {
+  const auto news = file_->take();
+  if (!news || !news->is_over) return true;
+  file_.reset();
+  if (!news->problem.empty()) {
+    godot::error("HeedSpeaker: " + news->problem);
+    return emit("failed", {news->problem});
+  }
+  if (file_loads_) text_ = news->text;
+  return emit(file_loads_ ? "loaded" : "saved", {std::string(file_path_)});
+}
+
 void HeedSpeaker::tell_look() {
   const auto news = look_->take();
   if (!news || !news->is_over) return;
@@ -178,6 +228,7 @@ void HeedSpeaker::process() {
     }
   }
   if (news && !tell_answer(*news)) return;
+  if (file_ && !tell_file()) return;
   if (look_) tell_look();
 }
 
@@ -191,12 +242,15 @@ const godot::Class& HeedSpeaker::description() {
        method<&HeedSpeaker::set_persona>("set_persona", {{"text"}}),
        method<&HeedSpeaker::set_persona_file>("set_persona_file", {{"path"}}),
        method<&HeedSpeaker::say>("say", {{"text"}}), method<&HeedSpeaker::cancel>("cancel"),
+       method<&HeedSpeaker::save>("save", {{"path"}}), method<&HeedSpeaker::load>("load", {{"path"}}),
        method<&HeedSpeaker::look>("look", {{"word"}}), method<&HeedSpeaker::tokens>("get_tokens"),
        method<&HeedSpeaker::speaking>("is_speaking"), method<&HeedSpeaker::answer>("get_answer"),
        method<&HeedSpeaker::take_spent_usec>("take_spent_usec")},
       {{"token", {{"text", Kind::Text}}},
        {"finished", {{"answer", Kind::Text}}},
        {"failed", {{"why", Kind::Text}}},
+       {"saved", {{"path", Kind::Text}}},
+       {"loaded", {{"path", Kind::Text}}},
        {"looked", {{"words", Kind::Texts}, {"weights", Kind::Floats}}}},
       {godot::property<&HeedSpeaker::set_budget_msec, &HeedSpeaker::budget_msec>("budget_msec", "set_budget_msec",
                                                                                  "get_budget_msec"),

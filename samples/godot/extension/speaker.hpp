@@ -21,6 +21,8 @@ class HeedSpeaker final : public godot::Node {
   godot::Error set_persona_file(const std::string& path);
   godot::Error say(const std::string& text);
   void cancel();
+  godot::Error save(const std::string& path);
+  godot::Error load(const std::string& path);
   godot::Error look(int64_t word);
   bool speaking() const { return answer_ != nullptr; }
   const std::string& answer() const { return text_; }
@@ -42,15 +44,20 @@ class HeedSpeaker final : public godot::Node {
 
  private:
   bool refuse_speaking(const char* method) const;
+  bool refuse_file(const char* method) const;
   godot::Error become(talk::Persona persona);
   void forget();
   [[nodiscard]] bool tell_answer(const SpeakerAnswer::News& news);
+  [[nodiscard]] bool tell_file();
   void tell_look();
 
   std::shared_ptr<SpeakerModel> model_;
   std::shared_ptr<SpeakerTalk> talk_;      // null: the next question begins one
   std::shared_ptr<SpeakerAnswer> answer_;  // null: the character is silent
   std::shared_ptr<SpeakerAnswer> look_;    // null: nobody asked
+  std::shared_ptr<SpeakerAnswer> file_;    // null: none is being saved or loaded
+  std::string file_path_;
+  bool file_loads_ = false;
   talk::Persona persona_;
   std::string text_;  // text of the present or last answer
   int64_t context_tokens_ = 1024, answer_tokens_ = 80, tokens_ = 0;

@@ -33,6 +33,12 @@ void SpeakerAnswer::add(Look look) {
   news_.is_over = true;
 }
 
+void SpeakerAnswer::finish(std::string text) {
+  const std::lock_guard lock(mutex_);
+  news_.text = std::move(text);
+  news_.is_over = true;
+}
+
 void SpeakerAnswer::fail(std::string problem) {
   const std::lock_guard lock(mutex_);
   news_.problem = std::move(problem);
@@ -143,6 +149,30 @@ std::shared_ptr<SpeakerAnswer> SpeakerModel::look(const std::shared_ptr<SpeakerT
         look_at(self->generator_, talk->conversation.ids(), talk->drawn, word, &seen.words, &seen.weights);
     if (status == heed::Status::Ok) return answer->add(std::move(seen));
     answer->fail(std::string("what the character looked at is not known: ") + heed::to_string(status));
+  });
+  return answer;
+}
+
+std::shared_ptr<SpeakerAnswer> SpeakerModel::save(const std::shared_ptr<SpeakerTalk>& talk, std::string path) {
+  auto answer = std::make_shared<SpeakerAnswer>();
+  worker_.post([self = self(), talk, answer, path = std::move(path)] {
+    if (self->status_ != heed::Status::Ok) return answer->fail(self->why_not_open());
+    heed::Status status = talk->conversation.valid() ? heed::Status::Ok : self->begin(*talk);
+    if (status == heed::Status::Ok) status = talk->conversation.save(path);
+    if (status == heed::Status::Ok) return answer->finish({});
+    answer->fail("the conversation could not be saved: " + self->why(status));
+  });
+  return answer;
+}
+
+std::shared_ptr<SpeakerAnswer> SpeakerModel::load(const std::shared_ptr<SpeakerTalk>& talk, std::string path) {
+  auto answer = std::make_shared<SpeakerAnswer>();
+  worker_.post([self = self(), talk, answer, path = std::move(path)] {
+    if (self->status_ != heed::Status::Ok) return answer->fail(self->why_not_open());
+    const heed::Status status = heed::TextConversation::load(self->generator_, path, &talk->conversation);
+    if (status != heed::Status::Ok) return answer->fail("the conversation could not be loaded: " + self->why(status));
+    talk->conversation.cancel();  // a file of another program's may be in the middle of an answer
+    answer->finish(talk->conversation.answer());
   });
   return answer;
 }

@@ -34,6 +34,7 @@ class SpeakerAnswer {
   std::optional<News> take();
   void add(const heed::TextPiece& piece);
   void add(Look look);
+  void finish(std::string text);
   void fail(std::string problem);
   void cancel() { is_cancelled_ = true; }
   bool is_cancelled() const { return is_cancelled_; }
@@ -65,6 +66,9 @@ class SpeakerModel final : public SharedModel {
   std::shared_ptr<SpeakerAnswer> say(const std::shared_ptr<SpeakerTalk>& talk, std::string text);
   void cancel(const std::shared_ptr<SpeakerTalk>& talk, SpeakerAnswer& answer);
   void forget(std::shared_ptr<SpeakerTalk> talk);
+  // Their answers end when the file is written or read. A loaded conversation replaces that of `talk`, and its last answer is the text.
+  std::shared_ptr<SpeakerAnswer> save(const std::shared_ptr<SpeakerTalk>& talk, std::string path);
+  std::shared_ptr<SpeakerAnswer> load(const std::shared_ptr<SpeakerTalk>& talk, std::string path);
   // The words that the character attended to when it began this word of its last answer; spaces separate words.
   std::shared_ptr<SpeakerAnswer> look(const std::shared_ptr<SpeakerTalk>& talk, int64_t word);
 

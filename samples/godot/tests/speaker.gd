@@ -266,6 +266,42 @@ func personas(path: String) -> void:
 	check(answer != "" and answer != finished.get(id), "the persona of the file")
 	node.free()
 
+# A conversation goes on from its file as it would have, and a damaged file changes nothing.
+func saved() -> void:
+	var node := speaker(model, "You are Bram, a grumpy blacksmith.")
+	var id := node.get_instance_id()
+	var told := []
+	node.saved.connect(func(path: String) -> void: told.append("saved " + path))
+	node.loaded.connect(func(path: String) -> void: told.append("loaded " + path))
+	node.answer_tokens = 12
+	var answers := []
+	for part: String in ["ask", "save", "ask", "load", "ask"]:
+		finished.clear()
+		told.clear()
+		if part == "ask":
+			check(node.say("What do you sell?") == OK, "say")
+			check(node.save("user://no.talk") == ERR_BUSY and node.load("user://no.talk") == ERR_BUSY, "files while speaking")
+			check(await until(func() -> bool: return finished.has(id)), "an answer")
+			answers.append(node.get_answer())
+		else:
+			check(node.call(part, "user://smith.talk") == OK, part)
+			check(await until(func() -> bool: return told.size() == 1), part + " is told")
+			check(told == [part.trim_suffix("e") + "ed user://smith.talk"], str(told))
+			check(node.get_answer() == (answers[0] if part == "load" else answers.back()), "the last answer")
+	check(answers[1] == answers[2] and answers[1] != "", "the same answer after loading: %s" % [answers])
+	var bytes := FileAccess.get_file_as_bytes("user://smith.talk")
+	check(bytes.size() > 0 and bytes.size() < 8192, "a few KB")
+	var half := FileAccess.open("user://half.talk", FileAccess.WRITE)
+	half.store_buffer(bytes.slice(0, bytes.size() / 2))
+	half.close()
+	for path: String in ["user://half.talk", "user://none.talk"]:
+		failed.clear()
+		check(node.load(path) == OK, "load")
+		check(await until(func() -> bool: return failed.has(id)), "a file that is none")
+		check(failed.get(id, "").contains("could not be loaded"), failed.get(id, ""))
+	check(node.get_answer() == answers[2], "nothing has changed")
+	node.free()
+
 func _initialize() -> void:
 	var arguments := OS.get_cmdline_user_args()
 	if arguments.size() != 3:
@@ -286,6 +322,7 @@ func run(hostile: String, persona: String) -> void:
 	await freed_in_any_order()
 	await hostile_files(hostile)
 	await personas(persona)
+	await saved()
 	# One character is speaking, and another model is being opened, when the program ends.
 	check(speaker(model, "").say("Tell me a long story.") == OK, "say at the end")
 	var opening := HeedSpeaker.new()
