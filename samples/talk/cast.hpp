@@ -1,4 +1,5 @@
-// The characters that were met, and a file of them, such as a game's own: lines with their names, an empty one, and heed's bytes.
+// The characters that the player has met, and a file of them, as a game could write it: a line with the name of each, an empty line, and
+// the bytes of heed.
 #pragma once
 
 #include "persona.hpp"
@@ -7,12 +8,12 @@
 namespace talk {
 
 struct Character {
-  std::string source;  // as --persona and /meet name it
+  std::string source;  // the name for --persona and /meet
   Persona persona;
   heed::TextConversation conversation;
 };
 
-// The first one is who is being talked with. On failure these print why, give the exit code, and change nothing.
+// The first character is the present one. A function that fails prints why, returns the exit code, and changes nothing.
 int save_cast(const std::vector<Character>& cast, const std::string& path);
 int load_cast(Session& session, const std::string& path, std::vector<Character>* cast);
 

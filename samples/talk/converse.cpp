@@ -15,8 +15,8 @@ namespace {
 constexpr const char* kHelp =
     "  /meet NAME   talk with somebody else: blacksmith, innkeeper, dragon, or a persona file\n"
     "  /forget      begin anew\n"
-    "  /save FILE   save what was said with all characters\n"
-    "  /load FILE   go on from there\n"
+    "  /save FILE   save the conversations with all characters\n"
+    "  /load FILE   continue saved conversations\n"
     "  /bye         end; so does Ctrl-D. Ctrl-C stops an answer\n";
 
 class Chat {
@@ -63,7 +63,7 @@ class Chat {
     return read_line(line);
   }
 
-  // Begins to talk with a character, or anew.
+  // Begins a new conversation with a character, who becomes the present one.
   int meet_persona(const std::string& name) {
     Character fresh = {name, {}, {}};
     std::string error;
@@ -75,7 +75,7 @@ class Chat {
     return kOk;
   }
 
-  // Goes on with a character that was met before. False: it was not.
+  // Continues the conversation with a character whom the player has met. Returns false if there is none.
   bool meet_again(const std::string& name) {
     const auto found = std::find_if(cast_.begin(), cast_.end(), [&](const Character& c) { return c.source == name; });
     if (found == cast_.end()) return false;
@@ -154,7 +154,7 @@ class Chat {
 
   const Options& options_;
   Session& session_;
-  std::vector<Character> cast_;  // the one in front is talked with
+  std::vector<Character> cast_;  // the first one is the present one
 #ifdef TALK_HEARS
   Listener listener_;
 #endif

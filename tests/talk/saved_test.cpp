@@ -1,4 +1,4 @@
-// Saved conversations go on as they would have, and damaged files are refused.
+// Loaded conversations give the same tokens as those that were saved, and damaged files are refused.
 #include <cstring>
 
 #include "base/fnv.hpp"
@@ -29,7 +29,7 @@ TextConversation loaded(const TextGenerator& model, std::span<const std::byte> b
   return std::move(all[0]);
 }
 
-// What a fork and a loaded conversation say from here on.
+// The further text of a fork and of a loaded conversation.
 void check_goes_on(const TextGenerator& model, const TextConversation& conversation, bool keys) {
   TextConversation twin;
   REQUIRE(conversation.fork(&twin) == Status::Ok);
@@ -63,11 +63,11 @@ void check_goes_on(const TextGenerator& model, const TextConversation& conversat
   }
 }
 
-// Steps to the end, and looks at every place.
+// Runs all steps, and checks after each.
 void check_everywhere(const TextGenerator& model, TextConversation& conversation, bool keys) {
   TextPiece piece;
   for (int steps = 0;; ++steps) {
-    INFO("behind " << steps << " steps");
+    INFO("after " << steps << " steps");
     check_goes_on(model, conversation, keys);
     if (!conversation.answering()) return;
     REQUIRE(conversation.step(&piece) == Status::Ok);
@@ -87,14 +87,14 @@ TextConversationOptions penalized(uint32_t seed, int64_t most_tokens) {
 }  // namespace
 
 TEST_CASE("a saved conversation goes on as it would have, with and without its keys", "[talk][saved]") {
-  // Keys and values that are computed again have the bits of those that were there where plans are reproducible.
+  // If plans are reproducible, keys and values that are computed again have the same bits.
   for (const int64_t together : {int64_t{1}, int64_t{3}})
     for (const bool keys : {false, true}) {
       INFO(together << " together, keys " << keys);
       const TextGenerator model = tiny_speaker(open_cpu(), small(together, !keys));
       TextConversation raw = prompted(model, penalized(3, 12), kNorth);
       check_everywhere(model, raw, keys);
-      TextConversation long_one = prompted(model, penalized(4, 120), kNorth);  // it forgets its beginning
+      TextConversation long_one = prompted(model, penalized(4, 120), kNorth);  // its beginning is dropped
       for (TextPiece piece; long_one.answering() && long_one.tokens() < 122;)
         REQUIRE(long_one.step(&piece) == Status::Ok);
       check_everywhere(model, long_one, keys);
@@ -123,7 +123,7 @@ TEST_CASE("a saved answer keeps what may become a stop string, and its place in 
   TextConversationOptions options = drawn(6, 12);
   for (size_t at = 0; at < said.size(); ++at)
     if ((static_cast<uint8_t>(said[at]) & 0xC0) != 0x80)
-      options.stop.push_back(said.substr(at, 8) + "never");  // held back wherever it begins
+      options.stop.push_back(said.substr(at, 8) + "never");  // text is held back wherever the stop string begins
   std::erase_if(options.stop, [](const std::string& stop) { return !is_utf8(stop); });
   REQUIRE_FALSE(options.stop.empty());
   TextConversation held = prompted(model, options, kNorth);
@@ -258,10 +258,10 @@ TEST_CASE("files of conversations: what is written, and what is refused", "[talk
   write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   messages.refused(load(), Status::Unsupported, "another version");
 
-  // Another model, and the same one with less room or other keys.
+  // Another model, and the same one with a shorter context or other types of keys.
   bytes = saved(smith, true);
   std::string other_bytes = read_file(kTinySpeaker);
-  other_bytes[other_bytes.size() - 50] ^= 1;  // of the last weights
+  other_bytes[other_bytes.size() - 50] ^= 1;  // a bit of the last weights
   folder.write("other.gguf", other_bytes);
   Device cpu = open_cpu();
   TextGenerator other;

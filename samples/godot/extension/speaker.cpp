@@ -190,7 +190,7 @@ bool HeedSpeaker::tell_answer(const SpeakerAnswer::News& news) {
   return news.problem.empty() ? emit("finished", {all}) : emit("failed", {news.problem});
 }
 
-// As tell_answer.
+// Emits the signals of a file that was saved or loaded. Returns false if a handler freed the node.
 bool HeedSpeaker::tell_file() {
   const auto news = file_->take();
   if (!news || !news->is_over) return true;

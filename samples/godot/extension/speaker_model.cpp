@@ -171,7 +171,7 @@ std::shared_ptr<SpeakerAnswer> SpeakerModel::load(const std::shared_ptr<SpeakerT
     if (self->status_ != heed::Status::Ok) return answer->fail(self->why_not_open());
     const heed::Status status = heed::TextConversation::load(self->generator_, path, &talk->conversation);
     if (status != heed::Status::Ok) return answer->fail("the conversation could not be loaded: " + self->why(status));
-    talk->conversation.cancel();  // a file of another program's may be in the middle of an answer
+    talk->conversation.cancel();  // another program may have saved it in the middle of an answer
     answer->finish(talk->conversation.answer());
   });
   return answer;

@@ -66,7 +66,7 @@ class SpeakerModel final : public SharedModel {
   std::shared_ptr<SpeakerAnswer> say(const std::shared_ptr<SpeakerTalk>& talk, std::string text);
   void cancel(const std::shared_ptr<SpeakerTalk>& talk, SpeakerAnswer& answer);
   void forget(std::shared_ptr<SpeakerTalk> talk);
-  // Their answers end when the file is written or read. A loaded conversation replaces that of `talk`, and its last answer is the text.
+  // The returned answers end when the file is written or read. A loaded conversation replaces that of `talk`; its last answer is the text.
   std::shared_ptr<SpeakerAnswer> save(const std::shared_ptr<SpeakerTalk>& talk, std::string path);
   std::shared_ptr<SpeakerAnswer> load(const std::shared_ptr<SpeakerTalk>& talk, std::string path);
   // The words that the character attended to when it began this word of its last answer; spaces separate words.

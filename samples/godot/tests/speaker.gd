@@ -266,7 +266,7 @@ func personas(path: String) -> void:
 	check(answer != "" and answer != finished.get(id), "the persona of the file")
 	node.free()
 
-# A conversation goes on from its file as it would have, and a damaged file changes nothing.
+# A conversation that is loaded gives the same answer as without saving, and a damaged file changes nothing.
 func saved() -> void:
 	var node := speaker(model, "You are Bram, a grumpy blacksmith.")
 	var id := node.get_instance_id()
