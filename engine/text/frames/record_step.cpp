@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kWord = sizeof(int32_t);
 
-// Who had no step for the longest time, of those that want one.
+// Of the conversations that want a step, the one whose last step is oldest.
 TextConversation::Impl* next_of(const TextGenerator::Shared& s) {
   TextConversation::Impl* found = nullptr;
   for (const std::weak_ptr<TextRoom>& one : s.rooms)
@@ -30,11 +30,11 @@ TextConversation::Impl* next_of(const TextGenerator::Shared& s) {
 uint64_t text_memory_bytes(const TextGenerator& model) {
   const TextGenerator::Shared* s = TextAccess::shared_of(model);
   if (s == nullptr) return 0;
-  constexpr uint64_t kLists = 12;  // of TextRun, at most
+  constexpr uint64_t kLists = 12;  // the most lists in a TextRun
   const auto members = static_cast<uint64_t>(s->together), tokens = static_cast<uint64_t>(s->read);
   return place_behind(members * kSampleWords * kWord) + kLists * place_behind(members * kWord) +
          2 * place_behind(tokens * kWord) +
-         place_behind(static_cast<uint64_t>(s->config().vocabulary) * kWord);  // what a grammar allows
+         place_behind(static_cast<uint64_t>(s->config().vocabulary) * kWord);  // the mask of a grammar
 }
 
 Status record_step(const TextGenerator& model, VkCommandBuffer cmd, const TextMemory& memory, double budget_ms,

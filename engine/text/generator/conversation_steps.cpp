@@ -1,4 +1,4 @@
-// Steps of an answer: runs of the plans, and what becomes of the tokens that they draw.
+// Steps of an answer: runs of the plans, and the tokens that they draw.
 #include <algorithm>
 
 #include "base/logging.hpp"
@@ -11,12 +11,12 @@ TextConversation::Impl::Impl(std::shared_ptr<TextGenerator::Shared> of, const Te
   options.date = {};
 }
 
-// Becomes a member of a run.
+// Adds this conversation to a run as a member.
 void TextConversation::Impl::join(TextRun* run, bool speaks) {
   run_count = std::min(ids.size() - there, speaks ? 1 : static_cast<size_t>(shared->read));
   run_ids.assign(ids.begin() + static_cast<long>(there), ids.begin() + static_cast<long>(there + run_count));
-  stored.resize(there);              // keys and values behind it are about to change
-  if (!speaks) drawn_at = SIZE_MAX;  // so is what is counted there
+  stored.resize(there);              // keys and values after it are about to change
+  if (!speaks) drawn_at = SIZE_MAX;  // and the counts of repetition, too
   const auto place = static_cast<int32_t>(row * (context() + 1) + there), at = static_cast<int32_t>(there);
   run->members.push_back(this);
   run->rows.push_back(static_cast<int32_t>(row));
@@ -29,11 +29,11 @@ void TextConversation::Impl::join(TextRun* run, bool speaks) {
   run->steps.push_back(draws);
 }
 
-// Makes ready a run on the next tokens that the State lacks. Others that are ready to speak take part.
+// Prepares a run on the next tokens that the State lacks. Other conversations that are ready to decode become members, too.
 Status TextConversation::Impl::prepare() {
   TextGenerator::Shared& s = *shared;
   TextRun& run = s.run;
-  const TextRun& given = run;  // buffers of which are inputs
+  const TextRun& given = run;  // const, so that its buffers are inputs
   run.clear();
   const bool speaks = this->speaks();
   for (Impl* member : company()) member->join(&run, speaks);
@@ -65,7 +65,7 @@ Status TextConversation::Impl::prepare() {
     give({{"ids", given.ids}, {"counted", given.counted}});
     run.extents.push_back({"tokens", static_cast<int64_t>(run_count)});
   }
-  // A grammar limits only the step that draws a token, which is the one that has read all of the text.
+  // A grammar limits only the step that draws a token, which is the one that reads the last token of the text.
   if (!guide.is_on() || ahead || there + run_count < ids.size()) return Status::Ok;
   std::span<const float> bias;
   const Status status = guide.bias(s, &bias);
@@ -78,7 +78,7 @@ Status TextConversation::Impl::prepare() {
   return Status::Ok;
 }
 
-// Runs that, or begins to.
+// Runs the prepared run, or starts it without waiting.
 Status TextConversation::Impl::launch(bool wait) {
   const Status ready = prepare();
   if (ready != Status::Ok) return ready;
@@ -148,7 +148,7 @@ void TextConversation::Impl::end_answer(TextEnd how, TextPiece* piece) {
   keep_answer();
 }
 
-// An empty answer is no message: what was said is then still to be answered.
+// An empty answer does not become a message: the user's message still has no answer.
 void TextConversation::Impl::keep_answer() {
   if (!messages.empty() && !answer.empty()) messages.push_back({"assistant", answer});
 }
@@ -161,7 +161,7 @@ void TextConversation::Impl::give_up() {
   drawn_at = SIZE_MAX;
 }
 
-// What was read stays read.
+// Keys and values of tokens that were read are kept.
 void TextConversation::Impl::stop_reading() {
   if (!ahead) return;
   wait();

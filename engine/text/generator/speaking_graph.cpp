@@ -1,4 +1,4 @@
-// The graphs of a TextGenerator: a decoder, the draw of a token, and the text of each conversation beside its keys and values.
+// The graphs of a TextGenerator: a decoder, the draw of a token, and the tokens of each conversation in a state beside keys and values.
 #include <limits>
 #include <vector>
 
@@ -7,7 +7,7 @@
 namespace heed {
 namespace {
 
-// Rows that pad the table are no tokens. Invalid if there are none.
+// Forbids rows that only pad the vocabulary. Invalid if there are none.
 Tensor forbid_padding(Graph& g, const TextGenerator::Shared& shared) {
   const auto words = static_cast<size_t>(shared.config().vocabulary);
   if (shared.bpe.size() >= words) return {};
@@ -28,9 +28,9 @@ Graph speaking_graph(const TextGenerator::Shared& shared, Speaking what, bool gu
   const Dim length = g.sum(past, tokens, context);
   const auto list = [&](const char* name) { return g.input(name, {1, members}, DType::I32); };
   const auto by_row = [&](const char* name) { return g.input(name, {room, 1}, DType::I32); };
-  // The text lies on the device beside keys and values. A token that was drawn is there before the host knows it. Of a chorus these
-  // are the texts of all rows, one behind the other.
-  // What repetition is counted of lies beside it, without control tokens, or the end of an answer would seem to be one.
+  // The text is a state, so that a drawn token can be read before the host knows it. In a batch the texts of all rows are contiguous.
+  // Tokens that count for repetition are a second state without control tokens, since otherwise the penalty would apply to the end of an
+  // answer.
   const auto state = [&](const char* name) {
     const Tensor all = g.state(name, {room, context + 1}, DType::I32);
     if (chorus) return g.reshape(all, {1, room * (context + 1)});

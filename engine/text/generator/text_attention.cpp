@@ -1,4 +1,4 @@
-// What the last token of a text looks at.
+// The attention of a text's last token.
 #include <algorithm>
 
 #include "base/logging.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 std::string layer_name(int layer) { return "layer." + std::to_string(layer); }
 
-// Gives the weights of the last token of a run, by layer.
+// A graph that returns the weights of a run's last token, by layer.
 Graph looking_graph(const TextGenerator::Shared& shared) {
   Graph g;
   const Dim past = g.position("past", shared.context - 1), tokens = g.extent("tokens", shared.read);
@@ -24,7 +24,7 @@ Graph looking_graph(const TextGenerator::Shared& shared) {
   return g;
 }
 
-// Reads the text in runs; what counts are the weights of the last one.
+// Reads the text in several runs; the weights of the last run are the result.
 Status look(TextGenerator::Shared& s, std::span<const int32_t> ids, TokenAttention* result) {
   State state;
   Status status = s.looker.make_state(&state);

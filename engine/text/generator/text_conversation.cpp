@@ -195,7 +195,7 @@ void TextConversation::cancel() {
 
 bool TextConversation::answering() const { return valid() && impl_->answering; }
 const std::string& TextConversation::answer() const {
-  // It is never destroyed, so that nothing runs at the end of the program.
+  // Never destroyed, so that no destructor runs at the end of the program.
   static const std::string& kNone = *new std::string;
   return valid() ? impl_->answer : kNone;
 }

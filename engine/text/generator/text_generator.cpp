@@ -23,7 +23,7 @@ Status read_bpe(const DecoderModel& model, const std::string& path, const Log& l
   return model.gguf() != nullptr ? Bpe::from_gguf(*model.gguf(), log, bpe) : Bpe::open(path, log, bpe);
 }
 
-// The template's text, or "" if there is none: a key of the GGUF file, or a file of the folder.
+// The template's text, or "" if there is none: from a key of the GGUF file, or a file in the folder.
 Status read_template(const DecoderModel& model, const fs::path& path, const Log& log, std::string* jinja) {
   if (model.gguf() != nullptr) {
     *jinja = model.gguf()->value("tokenizer.chat_template").text().value_or("");
@@ -39,7 +39,7 @@ Status read_template(const DecoderModel& model, const fs::path& path, const Log&
   return status;
 }
 
-// Keeps the messages of a failure that is none yet.
+// A log that stores messages in *text, for failures that may not be reported.
 Log kept_in(std::string* text) {
   return {[](void* user, LogLevel, const char* message) {
             auto& all = *static_cast<std::string*>(user);
@@ -67,7 +67,7 @@ Status find_chat(const DecoderModel& model, const TextGeneratorOptions& options,
   return Status::Ok;
 }
 
-// Files name one token that ends a text. Models end answers also with others, which have these names.
+// Files name one token that ends a text. Models also end answers with others, which have these names.
 void find_ends(const DecoderModel& model, TextGenerator::Shared* shared) {
   const Bpe& bpe = shared->bpe;
   std::vector<int32_t>& ends = shared->ends;
@@ -133,7 +133,7 @@ Status compile(UploadProgress progress, TextGenerator::Shared* shared) {
   return status;
 }
 
-// Uploads the weights as they are in the file, if nothing else is asked for, or widened if the device cannot compute with that.
+// Uploads the weights in the file's types by default, or converted if the device cannot compute with them.
 Status prepare(const TextGeneratorOptions& options, TextGenerator::Shared* shared) {
   const Status status = compile(options.progress, shared);
   const std::span<const HostTensor> tensors = shared->model.tensors();

@@ -1,4 +1,4 @@
-// Who shares a run, and who is waited for before one begins.
+// Which conversations share a run, and for which of them a run waits.
 #include "text/generator/together.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ void TextRun::clear() {
   buffers.clear();
   extents.clear();
   recording = nullptr;
-  room = nullptr;  // which a conversation that has left may have been the last to keep
+  room = nullptr;  // a conversation that has left may have kept it alive
 }
 
 void TextRun::finish(Status status) {
@@ -67,7 +67,7 @@ bool TextConversation::Impl::takes_part() const {
   return std::find(members.begin(), members.end(), this) != members.end();
 }
 
-// Of a run that the host records nobody knows when it is over: the conversation leaves it.
+// A run that the host records may never end, so the conversation leaves it instead of waiting.
 void TextConversation::Impl::wait() {
   if (!takes_part()) return;
   std::vector<Impl*>& members = shared->run.members;
@@ -85,17 +85,17 @@ Status TextConversation::Impl::free_room() {
   return Status::Ok;
 }
 
-// The next token is one that the device has drawn, and its text is there.
+// Whether the next token was drawn on the device and is in the State's text.
 bool TextConversation::Impl::speaks() const {
   return there + 1 == ids.size() && there == drawn_at && ids[there] == drawn && !is_control(drawn);
 }
 
-// What a grammar allows is an input of a run for one conversation.
+// The mask of a grammar is an input for one conversation only.
 bool TextConversation::Impl::may_share() const { return !guide.is_on() && speaks(); }
 
 bool TextConversation::Impl::is_ready() const { return answering && !finished && may_share(); }
 
-// Whether a run that is over gave what may come next, if the host asks for it.
+// Whether the result of a finished run, once fetched, lets this conversation decode again.
 bool TextConversation::Impl::is_about_to_speak() const {
   return answering && finished && expected && !guide.is_on() && there + run_count == ids.size();
 }
@@ -108,9 +108,8 @@ std::vector<TextConversation::Impl*> TextConversation::Impl::company() {
   return all;
 }
 
-// A conversation waits for those that would take part in its run and whose last piece the host has not fetched yet, and for those
-// that had no step for a longer time. It waits for as long as it takes the host to poll all of them; one that is not polled
-// any more holds up each of the others for one call.
+// A conversation waits for those that would join its run and whose last piece the host has not fetched, and for those whose last step is
+// older. The wait ends when the host has polled all of them; one that is no longer polled delays each of the others by one call.
 bool TextConversation::Impl::may_begin() {
   expected = true;
   if (!shared->run.members.empty()) return false;

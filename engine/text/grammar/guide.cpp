@@ -76,7 +76,7 @@ Status TextGuide::bias(const TextGenerator::Shared& shared, std::span<const floa
   const Status status = masker_->mask(&place_, shared.log, &mask);
   if (status != Status::Ok) return status;
   constexpr float kForbidden = -std::numeric_limits<float>::infinity();
-  // Rows that pad the model's table have no bit.
+  // Rows that only pad the model's vocabulary have no bit in the mask.
   std::fill(bias_.begin() + static_cast<long>(shared.bpe.size()), bias_.end(), kForbidden);
   for (size_t i = 0; i < shared.bpe.size(); ++i) bias_[i] = ((*mask)[i / 64] >> i % 64 & 1) != 0 ? 0.0f : kForbidden;
   *bias = bias_;
