@@ -1,4 +1,4 @@
-// Memory for as many values as a caller or a file asks for, which may be more than there is.
+// Allocation of as many values as a caller or a file requests, which may exceed the memory.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace heed {
 
-// Resizes; false, with nothing changed, where the host has no such memory. A vector cannot say so without exceptions: its memory
-// is first asked for by a call that can, and given back for the vector to take.
+// Resizes a vector; returns false, without a change, if the memory is not available. A vector cannot report that without exceptions, so a
+// nothrow allocation tests it first and frees the memory for the vector.
 template <class T>
 bool try_resize(std::vector<T>* values, uint64_t count) {
   if (count > static_cast<uint64_t>(std::numeric_limits<ptrdiff_t>::max()) / sizeof(T)) return false;

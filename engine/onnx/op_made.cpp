@@ -1,4 +1,4 @@
-// Operators that make tensors of nothing but shapes and numbers.
+// Operators that make tensors from shapes and numbers only.
 #include <algorithm>
 #include <cmath>
 
@@ -61,7 +61,7 @@ void range(Call& call) {
   if (!n) return call.fail("how many numbers the range has is not known");
   Graph& g = call.g;
   Tensor numbers = call.importer().iota(n->dim());
-  if (first.is_size())  // those of a longer range
+  if (first.is_size())  // elements of a longer range
     numbers = g.slice(call.importer().iota(Dim(last.size.value)), 0, first.dim(), n->dim());
   else if (!first.is(0))
     numbers = g.add(numbers, g.number(first.value, DType::I32));

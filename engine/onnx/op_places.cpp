@@ -1,4 +1,4 @@
-// Operators that read and write elements at places.
+// Gather and scatter operators.
 #include <algorithm>
 #include <numeric>
 
@@ -27,7 +27,7 @@ Known gathered(const Known& x, const Known& at, size_t axis) {
   return made;
 }
 
-// Places, of which negative ones count from the end.
+// Indices with negative ones counted from the end.
 Tensor counted(Call& call, size_t i, const Dim& length) {
   Graph& g = call.g;
   const Tensor at = cast_to(call, call.tensor(i), call.type(i), ElementType::I32);
@@ -57,7 +57,7 @@ void gather(Call& call) {
   if (call.failed()) return;
   const Dim length = dims[static_cast<size_t>(axis)];
   if (at != nullptr && at->numbers.size() == 1) {
-    // One place: a slice.
+    // A single index: a slice.
     const Number number = at->numbers[0];
     const Tensor one = number.is_size() ? g.slice(x, axis, number.dim(), 1) : g.slice(x, axis, number.whole(), 1);
     std::vector<Dim> shape(dims.begin(), dims.begin() + axis);
@@ -68,7 +68,7 @@ void gather(Call& call) {
   }
   const Tensor ids = counted(call, 1, length);
   if (call.failed()) return;
-  // Rows of a table: the axis first, all others as one.
+  // For rows of a table, the axis goes first and all others are merged.
   std::vector<int> order = {axis};
   std::vector<Dim> rest;
   for (int i = 0; i < rank; ++i) {
@@ -126,7 +126,7 @@ void scatter_elements(Call& call) {
     call.give(how == "add" ? g.scatter_add(x, axis, at, values) : g.scatter(x, axis, at, values), call.type(0));
 }
 
-// x, whose elements from `first` on along the first axes become `values`.
+// x with the elements from `first` on, along the first axes, replaced by `values`.
 Tensor with_slice(Call& call, Tensor x, std::span<const Ramp> first, Tensor values, int axis) {
   Graph& g = call.g;
   if (axis == static_cast<int>(first.size())) return values;
@@ -142,7 +142,7 @@ Tensor with_slice(Call& call, Tensor x, std::span<const Ramp> first, Tensor valu
   return parts.size() == 1 ? parts[0] : g.concat(parts, axis);
 }
 
-// Places that ramps along an axis each make are those of a slice.
+// Indices that are a ramp along each axis describe a slice.
 bool assigns_slice(Call& call) {
   const std::vector<Ramp>& ramps = call.in(1).ramps;
   const size_t rank = call.dims(1).size();
@@ -153,7 +153,7 @@ bool assigns_slice(Call& call) {
   return true;
 }
 
-// Writes whole rows, or elements, at places that are known.
+// Writes whole rows, or elements, at known indices.
 void scatter_nd(Call& call) {
   if (call.text("reduction", "none") != "none") return call.fail("a reduction");
   if (assigns_slice(call)) {

@@ -1,4 +1,4 @@
-// Matrix products.
+// MatMul, Gemm and Einsum.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMostDims = 4;  // of an operand of Graph::matmul
 
-// Both with their leading dims as one, since together they have more than a product takes.
+// Merges the leading dims of both operands, if they have too many for matmul.
 Tensor flat_batches(Call& call, Tensor x, std::span<const Dim> batch, const Dim& rows, const Dim& columns) {
   std::vector<Dim> whole(batch.begin(), batch.end());
   whole.push_back(rows);
@@ -85,7 +85,7 @@ bool parse(Call& call, std::string_view equation, Terms* terms) {
   }
   if (arrow != std::string::npos) {
     terms->result = text.substr(arrow + 2);
-  } else {  // labels that stand once, in the order of the alphabet
+  } else {  // labels that occur once, in alphabetical order
     for (char c = 'A'; c <= 'z'; ++c)
       if (std::count(left.begin(), left.end(), c) == 1) terms->result += c;
   }
@@ -116,7 +116,7 @@ void einsum(Call& call) {
   }
   if (call.failed()) return;
   const auto holds = [](const std::string& labels, char c) { return labels.find(c) != std::string::npos; };
-  // What one operand alone has, and the result has not, is summed up first.
+  // Axes that only one operand has and the result lacks are summed first.
   for (size_t i = 0; i < x.size(); ++i) {
     std::string& labels = terms.operands[i];
     for (size_t d = labels.size(); d-- > 0;) {
