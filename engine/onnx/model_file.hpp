@@ -41,7 +41,7 @@ size_t bytes_of_element(ElementType type);  // 0: variable size, or unknown
 struct FileTensor {
   std::string name;
   ElementType type = ElementType::Undefined;
-  std::vector<int64_t> dims;  // each 0 or more, 64 at most; empty: a scalar. Their product fits 63 bits
+  std::vector<int64_t> dims;  // each >= 0, at most 64 of them; empty: a scalar. Their product fits 63 bits
   std::span<const std::byte> data;
   std::shared_ptr<const void> keeps;  // owns the memory of `data`, unless that is the file
 

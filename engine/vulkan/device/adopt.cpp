@@ -66,9 +66,9 @@ Status device_gone(const Device& device) {
 }
 
 Status VulkanDevice::adopt(const HostDevice& host) {
-  // Only what the host told counts, not what the physical device could do.
+  // Only the features that the host lists count, not what the physical device supports.
   Features told = read_features(host.enabled_features);
-  // With the memory model on, atomics are of the device's scope: VUID-RuntimeSpirv-vulkanMemoryModel-06265.
+  // With the memory model enabled, atomics have device scope: VUID-RuntimeSpirv-vulkanMemoryModel-06265.
   if (told.vulkanMemoryModel && !told.vulkanMemoryModelDeviceScope)
     return fail(host.log, Status::Unsupported,
                 "adopt: HostDevice::enabled_features tells vulkanMemoryModel, but not vulkanMemoryModelDeviceScope, "
@@ -89,7 +89,7 @@ Status VulkanDevice::adopt(const HostDevice& host) {
                        missing));
 
   const std::string untold = untold_for_matrices(told, host.enabled_extensions);
-  // Otherwise not even their functions are asked for.
+  // Functions of extensions are loaded only if everything they need is enabled.
   if (untold.empty()) load_extension_functions(host.instance, &context_.vk);
   context_.physical = read_physical_device(context_.vk, host.physical_device, host.api_version, true);
   const auto& families = context_.physical.queue_families;

@@ -1,4 +1,4 @@
-// The calls of <heed/vulkan_memory.hpp> that concern a device.
+// The calls of <heed/vulkan_memory.hpp> on devices.
 #include "base/logging.hpp"
 #include "vulkan/device/device.hpp"
 #include "vulkan/memory/device_memory.hpp"

@@ -1,4 +1,4 @@
-// A physical device in words, for people who choose one.
+// A textual description of a physical device, for users who choose one.
 #include <algorithm>
 #include <cctype>
 
@@ -18,7 +18,7 @@ DeviceKind kind_of(VkPhysicalDeviceType type) {
   }
 }
 
-// Lower-case words of `text` joined by '-'; parenthesized parts and filler words are left out.
+// Lower-case words of `text` joined by '-'; parenthesized parts and filler words are omitted.
 std::string slug(const std::string& text) {
   std::string result, word;
   int depth = 0;
@@ -122,7 +122,7 @@ std::string what_heed_uses(const PhysicalDevice& device) {
 }  // namespace
 
 std::string short_name(const std::string& device_name) {
-  // Mesa's RADV puts its own name and the chip into the parentheses, which says more than the brand does.
+  // Mesa's RADV puts its own name and the chip in parentheses, which is more specific than the brand.
   const size_t radv = device_name.find("(RADV ");
   std::string name;
   if (radv != std::string::npos) {
