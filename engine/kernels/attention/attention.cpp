@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kMaxHead = 256;  // elements of a key or value of one head
 
-// Whether rows of a tensor, if there is one, can be read with an innermost stride of 1.
+// Whether rows of a tensor, if given, have contiguous elements.
 bool has_dense_rows(const SizeTable& sizes, std::span<const TensorInfo> tensors, Tensor tensor) {
   if (!tensor.valid()) return true;
   const TensorInfo& info = tensors[tensor.id];
@@ -20,7 +20,7 @@ bool has_dense_rows(const SizeTable& sizes, std::span<const TensorInfo> tensors,
 
 bool fits_head(int64_t size) { return size >= 1 && size <= kMaxHead; }
 
-// A further kernel must be this much faster at some size to be kept.
+// An additional kernel is kept if it is this many times faster at some size.
 constexpr double kWorth = 1.5;
 constexpr int64_t kMostHeads = 0xffffff;  // AttentionParams has 24 bits for their number
 
@@ -43,7 +43,7 @@ uint32_t keep_some(const Need& need, const Heads& heads, const Candidates& candi
   });
 }
 
-// Tensors are those of a graph, or of its schedule.
+// `tensors` are those of a graph, or of its schedule.
 Asked asked_of(const Capabilities& device, const SizeTable& sizes, std::span<const TensorInfo> tensors,
                const Node& node) {
   const DType queries = tensors[node.inputs[in::kQuery].id].dtype, keys = tensors[node.inputs[in::kKey].id].dtype;
