@@ -1,5 +1,5 @@
-// The loss and the gradients of RowKernels whose bits are the same on every device; tests/reproducible/README.md has the rules.
-// Included once per instruction set (see Highway's foreach_target.h), by canon.cpp.
+// Reproducible versions of the loss and the gradients in RowKernels; tests/reproducible/README.md has the rules. Included once per
+// instruction set (see Highway's foreach_target.h), by canon.cpp.
 #if defined(HEED_CPU_CANON_BACKWARD_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_CANON_BACKWARD_INL
 #undef HEED_CPU_CANON_BACKWARD_INL
@@ -28,7 +28,7 @@ HWY_INLINE float scalar_flushed(float x) {
   return scalar(x, [](Vector v) { return canon::flushed(v); });
 }
 
-// The largest logit that is not -infinity; NaN if one is. -infinity: there is none.
+// The largest logit that is not -infinity; NaN if a logit is NaN. -infinity: there is none.
 float largest_logit(const float* x, int64_t n) {
   Vector most = canon::set(-kInfinity);
   bool nan = false;
@@ -40,7 +40,7 @@ float largest_logit(const float* x, int64_t n) {
   return nan ? kNan : hn::GetLane(hn::MaxOfLanes(Floats(), most));
 }
 
-// Logits less the largest; -infinity stays, and behind the row there is nothing else.
+// Logits minus the largest one; -infinity stays, and lanes past the row are -infinity.
 HWY_INLINE Vector distances(const float* x, int64_t i, int64_t count, Vector largest) {
   const Vector hidden = canon::set(-kInfinity), v = take(x + i, count, -kInfinity);
   return hn::IfThenElse(hn::Eq(v, hidden), hidden, canon::minus(canon::flushed(v), largest));
@@ -79,7 +79,7 @@ void canon_loss_backward(const float* x, int64_t n, int64_t label, float smoothi
   if (!(largest > -kInfinity && largest < kInfinity)) return static_cast<void>(std::fill_n(out, n, kNan));
   const Vector most = canon::set(largest);
   each_vector(n, [&](int64_t i, int64_t count) { put(powers(distances(x, i, count, most)), out + i, count); });
-  // The label's share less 1 is that of all others, negated, which keeps its digits where it is small.
+  // The label's probability minus 1 is computed as the negated sum of the others, which keeps its digits if it is small.
   const float own = std::exchange(out[label], 0.0f);
   CanonSums sums;
   each_vector(n, [&](int64_t i, int64_t count) { sums.add(i, take(out + i, count)); });
@@ -117,10 +117,10 @@ namespace {
 
 enum class Norm : uint8_t { Layer, Rms, L2 };
 
-// Normalizes elements of a row: ((x - mean) scale - rest) inverse, with the numbers that the norms of canon_rows.cpp find.
+// Normalizes elements of a row: ((x - mean) scale - rest) inverse, with numbers from the norms in canon_rows.cpp.
 struct Normal {
   float mean = 0.0f, scale = 1.0f, rest = 0.0f, inverse = 0.0f;
-  bool divides = true;  // by a length that depends on the row
+  bool divides = true;  // divides by a length that depends on the row
 
   HWY_INLINE Vector operator()(Vector x) const {
     const Vector deviation = canon::times(canon::minus(canon::flushed(x), canon::set(mean)), canon::set(scale));

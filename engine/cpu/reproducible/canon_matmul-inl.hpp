@@ -1,6 +1,5 @@
-// MatmulKernels whose bits are the same on every device: every sum runs over k in order, with two roundings for each
-// element. tests/reproducible/README.md has the rules.
-// Included once per instruction set (see Highway's foreach_target.h), by canon.cpp.
+// Reproducible MatmulKernels: every sum runs over k in order, with two roundings for each element. tests/reproducible/README.md has the
+// rules. Included once per instruction set (see Highway's foreach_target.h), by canon.cpp.
 #if defined(HEED_CPU_CANON_MATMUL_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_CANON_MATMUL_INL
 #undef HEED_CPU_CANON_MATMUL_INL
@@ -20,21 +19,21 @@ namespace heed::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Multiplies panels whose elements have been made coarse.
+// Multiplies panels to whose elements coarse() was applied.
 struct CanonArithmetic {
-  static constexpr bool kAddsLast = false;  // a block of k goes on from what the one before has left
+  static constexpr bool kAddsLast = false;  // a block of k continues the sums of the block before
   static HWY_INLINE Vector multiply_add(Vector a, Vector b, Vector c) { return canon::multiply_add(a, b, c); }
   static HWY_INLINE Vector factor(Vector b) { return b; }
 };
 
-// The weights of an attention: where one counts as 0, its value adds nothing, even if it is infinite or NaN.
+// For the weights of an attention: if a weight counts as 0, its value adds nothing, even if it is infinite or NaN.
 struct SkippingArithmetic : CanonArithmetic {
   static HWY_INLINE Vector multiply_add(Vector a, Vector b, Vector c) {
     return hn::Add(hn::IfThenZeroElse(hn::Eq(a, hn::Zero(Floats())), hn::Mul(a, b)), c);
   }
 };
 
-// Does the same with panels as they lie in memory: their elements are made coarse on the way.
+// The same for panels as stored: applies coarse() to their elements when it loads them.
 template <class Arithmetic>
 struct Coarse : Arithmetic {
   static HWY_INLINE Vector factor(Vector b) { return canon::coarse(b); }
@@ -78,7 +77,7 @@ void coarsen_rows(float* x, int64_t n) {
   map(x, x, n, [](Vector v) { return canon::coarse(v); });
 }
 
-// Panels that a single row reads are made coarse on the way. For more rows they are copied, coarse and in f32, once for all tiles.
+// For a single row, coarse() is applied while panels are read. For more rows panels are converted to coarse f32 once for all tiles.
 template <class Panel>
 void coarsen_panel(int64_t k, const void* panel, float* out) {
   widen_panel<Panel>(k, panel, out);
@@ -112,13 +111,13 @@ MatmulKernels::Storage narrow_storage() {
           .widen = coarsen_panel<Panel>};
 }
 
-// Values of 16 bits that are the same at every run are rare, so that their panels are always widened.
+// Constant values of 16 bits are rare in reproducible plans, so their panels are always converted.
 template <class Panel>
 MatmulKernels::Storage widened_storage() {
   return {.thin_panels = 1, .step = Panel::kStep, .widen = coarsen_panel<Panel>};
 }
 
-// A value of a quantized weight is rounded once, so that panels are widened by the ordinary code, for any number of rows.
+// A quantized value is rounded only once, so panels are dequantized by the usual code, for any number of rows.
 template <size_t kType>
 void coarsen_blocks(int64_t k, const void* panel, float* out) {
   quantized_storages(HWY_TARGET)[kType].widen(k, panel, out);
@@ -130,7 +129,7 @@ const MatmulKernels::Storage* canon_quantized(std::index_sequence<kTypes...>) {
       {.thin_panels = 1,
        .step = quantized_storages(HWY_TARGET)[kTypes].step,
        .widen = coarsen_blocks<kTypes>,
-       .widen_for_row = quantized_storages(HWY_TARGET)[kTypes].widen}...};  // whose tile makes them coarse
+       .widen_for_row = quantized_storages(HWY_TARGET)[kTypes].widen}...};  // the tile applies coarse()
   return kStorages;
 }
 

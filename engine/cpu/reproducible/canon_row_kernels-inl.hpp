@@ -1,5 +1,5 @@
-// RowKernels whose bits are the same on every device; tests/reproducible/README.md has the rules.
-// Included once per instruction set (see Highway's foreach_target.h), by canon.cpp.
+// Reproducible RowKernels; tests/reproducible/README.md has the rules. Included once per instruction set (see Highway's foreach_target.h),
+// by canon.cpp.
 #if defined(HEED_CPU_CANON_ROW_KERNELS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_CANON_ROW_KERNELS_INL
 #undef HEED_CPU_CANON_ROW_KERNELS_INL
@@ -25,7 +25,7 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::cpu {
 namespace HWY_NAMESPACE {
 
-const RowKernels* row_table();  // row_kernels.cpp
+const RowKernels* row_table();  // in row_kernels.cpp
 
 namespace {
 
@@ -99,7 +99,7 @@ void canon_softmax(const float* x, float factor, float* out, int64_t n, const fl
   softmax_row<LogSumExp::None>(x, factor, out, n);
 }
 
-// Element i and those behind it of x + residual.
+// Elements i, i + 1, ... of x + residual.
 HWY_INLINE Vector row_values(const NormRow& row, int64_t i, int64_t count) {
   const Vector x = canon::flushed(take(row.x + i, count));
   return row.residual == nullptr ? x : canon::plus(x, canon::flushed(take(row.residual + i, count)));
@@ -110,7 +110,7 @@ HWY_INLINE void put_normal(const NormRow& row, Vector value, float* out, int64_t
   if (row.beta != nullptr) value = hn::Add(canon::flushed(value), canon::flushed(take(row.beta + i, count)));
   put(canon::canonical(value), out + i, count);
 }
-// Values times a power of two, which is mostly 1.
+// Multiplies values by a power of two, which is usually 1.
 template <class F>
 HWY_INLINE void with_scale(float scale, const F& f) {
   const Vector by = canon::set(scale);
@@ -120,8 +120,8 @@ HWY_INLINE void with_scale(float scale, const F& f) {
     f([&](Vector v) { return canon::times(v, by); });
 }
 
-// A row of layernorm, whose values, then their deviations, lie in `out` meanwhile. Each step waits for the one before, so that
-// several rows take turns.
+// Computes a row of layernorm; `out` holds its values, then their deviations, meanwhile. Each step depends on the one before, so several
+// rows are interleaved.
 class LayerNormRow {
  public:
   void find_mean(const NormRow& row, float* out, int64_t n, float each) {
@@ -179,7 +179,7 @@ void canon_layernorm(const NormRow* rows, float* const* outs, int64_t count, int
   for (int64_t r = 0; r < count; ++r) states[r].finish(n);
 }
 
-// Sum of the squares of scaled values, which are left in `out`.
+// Sum of the squares of scaled values, which are stored in `out`.
 template <class Values>
 HWY_INLINE float canon_squares(int64_t n, float scale, float* out, const Values& values) {
   CanonSums squares;
@@ -192,7 +192,7 @@ HWY_INLINE float canon_squares(int64_t n, float scale, float* out, const Values&
   });
   return squares.total();
 }
-// The power of two for a row of such values.
+// The power of two with which a row of such values is scaled.
 template <class Values>
 HWY_INLINE float scale_of(int64_t n, uint32_t least, const Values& values) {
   auto most = hn::Zero(Magnitudes());
@@ -214,13 +214,13 @@ void canon_l2_normalize(const float* x, float eps, float* out, int64_t n) {
   const float scale = scale_of(n, bits_of_float(eps), values);
   const float squares = canon_squares(n, scale, out, values), least = scalar_times(eps, scale);
   const float inverse = scalar_root(squares);
-  // The inverse is that of the length, or of eps where that is larger.
+  // The inverse of the length, or of eps if that is larger.
   const bool is_short = scalar_times(squares, inverse) < least;
   const Vector factor = canon::set(is_short ? scalar_reciprocal(least) : inverse);
   map(out, out, n, [&](Vector v) { return canon::canonical(hn::Mul(v, factor)); });
 }
 
-// Powers of two by the exponent of the largest magnitude: the one that brings it near 1, and back.
+// The power of two that scales the largest magnitude near 1, and its inverse.
 HWY_INLINE auto exponent_of(Vector largest) {
   const hn::RebindToUnsigned<Floats> du;
   const auto exponent = hn::And(hn::ShiftRight<23>(canon::bits_of(largest)), hn::Set(du, 255));
@@ -294,7 +294,7 @@ void canon_rotate(float cosine, float sine, float* a, float* b) {
 
 void canon_dropout(const DropoutRule& rule, uint64_t first, const float* x, float* out, int64_t n) {
   canon_flush(x, out, n);
-  row_table()->dropout(rule, first, out, out, n);  // one multiplication, or a zero
+  row_table()->dropout(rule, first, out, out, n);  // a multiplication, or zero
   canon_flush(out, out, n);
 }
 

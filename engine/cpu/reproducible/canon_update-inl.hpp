@@ -1,5 +1,5 @@
-// UpdateKernels whose bits are the same on every device; tests/reproducible/README.md has the rules.
-// Included once per instruction set (see Highway's foreach_target.h), by canon.cpp.
+// Reproducible UpdateKernels; tests/reproducible/README.md has the rules. Included once per instruction set (see Highway's
+// foreach_target.h), by canon.cpp.
 #if defined(HEED_CPU_CANON_UPDATE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_CANON_UPDATE_INL
 #undef HEED_CPU_CANON_UPDATE_INL
