@@ -74,7 +74,7 @@ struct Problem {
   const MatmulKernels& kernels;
   Axes rows, batches;
   int64_t n = 1, k = 1, a_k_stride = 0;
-  bool keeps = false;          // the residual is the destination of the activation's input
+  bool keeps = false;          // operand[kResidual] is the output for the activation's input
   bool direct_a = false;       // tiles read a in place
   bool direct_finish = false;  // finished tiles are written directly to out
 

@@ -30,7 +30,8 @@ HWY_INLINE Vector of_bits(uint32_t bits) {
 
 // Magnitudes up to 2^-126 become 0, since a device may flush smaller ones, or round them up to that.
 HWY_INLINE Vector flushed(Vector x) { return hn::IfThenZeroElse(hn::Le(hn::Abs(x), set(0x1p-126f)), x); }
-// Clears magnitudes below 2^-51, so that products are either 0 or at least 2^-102 and multiples of 2^-125: none of their sums is subnormal.
+// coarse clears magnitudes below 2^-51, on_grid those below 2^-102. Products of coarse values, and values on the grid, are multiples of
+// 2^-125, so that none of their sums is subnormal.
 HWY_INLINE Vector coarse(Vector x) { return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), set(0x1p-51f)), x); }
 HWY_INLINE Vector on_grid(Vector x) { return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), set(0x1p-102f)), x); }
 // Every result is stored in this form: all NaN get the same bits.

@@ -12,7 +12,7 @@ from .tensor import Dim, Mask, Operand, Size, Tensor
 
 
 class Operations(Building):
-    """What Graph has of operations."""
+    """The operations of Graph."""
 
     def sum(self, a: Size, b: Size, most: int = 2**63 - 1) -> Dim:
         """a + b, at most `most`: a run in which it would be more returns ExtentOutOfRange. With it one plan serves an empty and a full

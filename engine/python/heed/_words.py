@@ -1,4 +1,4 @@
-"""The numbers of C's enums, by the words that Python has for them. Made by engine/c/generate.py of the C++ headers: change those, and run it."""
+"""The numbers of C's enumerators, by their words in Python. Made by engine/c/generate.py of the C++ headers: change those, and run it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Dict
 
 
 class Status(enum.IntEnum):
-    """What went wrong."""
+    """The kind of a failure."""
 
     OK = 0
     INVALID_ARGUMENT = 1  # a parameter is outside its documented range

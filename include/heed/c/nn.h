@@ -51,7 +51,7 @@ HEED_API heed_tensor heed_nn_cross_attention(heed_graph* graph, heed_tensor x, h
 
 // Attention without projections: query [S_q, d_k], key [S_kv, d_k] and value [S_kv, d_v], or all three with a batch in
 // front. The results are output [..., S_q, d_v], weights and scores [..., S_q, S_kv] and log_sum_exp [..., S_q].
-// Returns `output`; *result, if not NULL, gets all.
+// Returns `output`; *result, if not NULL, receives all results.
 HEED_API heed_tensor heed_nn_single_head(heed_graph* graph, heed_tensor query, heed_tensor key, heed_tensor value,
     const heed_attention_options* options, heed_attention_result* result);
 
@@ -90,12 +90,12 @@ HEED_API heed_tensor heed_nn_decoder_stack(heed_graph* graph, heed_tensor x, hee
 
 // The cross entropy of logits [..., V] and labels, I32 [...], as torch.nn.functional.cross_entropy:
 // heed_graph_cross_entropy with weights and a reduction. V is a constant. Gradients reach class_weights, too. Returns
-// `loss`; *result, if not NULL, gets all.
+// `loss`; *result, if not NULL, receives all results.
 HEED_API heed_tensor heed_nn_cross_entropy(heed_graph* graph, heed_tensor logits, heed_tensor labels,
     const heed_cross_entropy_options* options, heed_cross_entropy_result* result);
 
 // source [B, S, C] and target [B, T, C] are embedded tokens. Every decoder layer attends to the output of the last
-// encoder layer. Returns `encoded`; *result, if not NULL, gets all.
+// encoder layer. Returns `encoded`; *result, if not NULL, receives all results.
 HEED_API heed_tensor heed_nn_transformer(heed_graph* graph, heed_tensor source, heed_tensor target, const char* prefix,
     const heed_transformer_options* options, heed_transformer_result* result);
 

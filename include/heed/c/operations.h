@@ -1,6 +1,6 @@
 // Made by engine/c/generate.py of the C++ headers: change those, and run it.
 //
-// Operations of graphs. graph.h says what holds for all of them. `invalid` is 0 of a tensor.
+// Operations of graphs. graph.h has the rules for all of them. An invalid tensor is 0.
 // clang-format off
 #ifndef HEED_C_OPERATIONS_H
 #define HEED_C_OPERATIONS_H
@@ -257,7 +257,7 @@ HEED_API heed_tensor heed_graph_sample(heed_graph* graph, heed_tensor logits, co
 // divides a constant H: query head h then reads head h / (H / G) of keys and values (grouped queries, Ainslie et al.
 // 2023, arXiv:2305.13245). Keys and values have the queries' type, or both are F16 or BF16 beside queries of F32, as in
 // caches of half the bytes, which needs no 16-bit storage. The output has the queries' type. Returns `output`; *result,
-// if not NULL, gets all.
+// if not NULL, receives all results.
 HEED_API heed_tensor heed_graph_attention(heed_graph* graph, heed_tensor query, heed_tensor key, heed_tensor value,
     const heed_attention_options* options, heed_attention_result* result);
 
@@ -441,7 +441,7 @@ HEED_API heed_tensor heed_graph_argmin(heed_graph* graph, heed_tensor x, int32_t
 // The k largest elements along an axis in descending order, or the k smallest in ascending order, and their indices;
 // both are views whose size along the axis is k. Of equal elements the one with the lower index comes first; NaN comes
 // last. x: F32, F16, BF16 or I32. On Vulkan a workgroup reads a row k times. Returns `values`; *result, if not NULL,
-// gets all.
+// receives all results.
 HEED_API heed_tensor heed_graph_top_k(heed_graph* graph, heed_tensor x, int64_t k, int32_t axis, int32_t smallest,
     heed_top_k_result* result);
 

@@ -1,13 +1,13 @@
 // Made by engine/c/generate.py of the C++ headers: change those, and run it.
 //
-// Options. Each struct has a function that fills it with C++'s defaults, without which calls refuse it:
+// Options. Each struct has a function that fills it with C++'s defaults. Calls refuse a struct that it has not filled:
 //
 //   heed_matmul_options options;
 //   heed_matmul_options_init(&options);
 //   options.transpose_b = 1;
 //
-// Where a call takes options, NULL stands for these defaults. An int32_t that is no number is a truth: 0 or 1. A tensor
-// that is 0 is not used, nor is a text that is NULL. A mask has a second member for its meaning: set both.
+// Calls accept NULL for these defaults. Flags are int32_t: 0 or 1. Tensors that are 0 and texts that are NULL are not
+// used. A mask has a second member for its meaning: set both.
 // clang-format off
 #ifndef HEED_C_OPTIONS_H
 #define HEED_C_OPTIONS_H
@@ -393,7 +393,7 @@ typedef struct heed_device_options {
   const char* select;
   const heed_log* log;  // NULL: none; copied
   uint32_t threads;     // CPU device: number of threads with the caller's; 0: one per hardware thread
-  // CPU device: the host's threads instead of heed's own; copied. NULL: heed's own.
+  // CPU device: the host's threads, used instead of heed's own; copied. NULL: heed's own threads.
   const heed_parallel_for* parallel_for;
   // CPU device: the instruction set to use instead of the best one ("avx2", "neon", "scalar", ...; DeviceInfo::limits
   // lists them). A set that the processor or this build lacks is ignored, with a warning in the log.
@@ -415,13 +415,14 @@ HEED_API heed_status heed_device_options_init(heed_device_options* options);
 // The types in which heed_device_upload stores tensors.
 typedef struct heed_upload_options {
   size_t size;  // set by heed_upload_options_init
-  // Floating-point and quantized tensors are converted to it: F32, F16 or BF16. HEED_DTYPE_DEFAULT: none are.
+  // Floating-point and quantized tensors are converted to it: F32, F16 or BF16. HEED_DTYPE_DEFAULT: they are not
+  // converted.
   heed_dtype dtype;
   // 1: only tensors of rank 2 and more are converted to `dtype`; others (biases, factors of norms) become F32.
   int32_t only_matrices;
   void (*progress)(void* user, uint64_t done, uint64_t total);
   void* progress_user;
-  // Tells that these bytes of a tensor were read and are not read again.
+  // Called when upload has read these bytes of a tensor and will not read them again.
   void (*release)(void* user, const void* data, size_t bytes);
   void* release_user;
 } heed_upload_options;
@@ -710,7 +711,7 @@ typedef struct heed_text_generator_options {
   // may change words of answers.
   int32_t round_rows;
   int32_t reproducible;  // Answers have the same tokens on every device (heed_compile_options::reproducible).
-  // Instead of the file's chat template: one in Jinja, of a family that heed knows. Unsupported: of another.
+  // Replaces the file's chat template: a Jinja template of a family that heed knows. Unsupported: of another family.
   const char* chat_template;
   void (*progress)(void* user, uint64_t done, uint64_t total);
   void* progress_user;
@@ -723,7 +724,7 @@ typedef struct heed_conversation_options {
   size_t size;         // set by heed_conversation_options_init
   const char* system;  // the first message; "": none, or the template's default
   heed_text_sampling sampling;
-  const char* const* stop;  // Any of these texts ends an answer and is not part of it. UTF-8, not empty.
+  const char* const* stop;  // Texts of which each ends an answer and is not part of it. UTF-8, not empty.
   size_t stop_count;
   // A grammar for answers (<heed/grammar.hpp>), of which "root" is the whole answer. Tokens that would violate it are
   // never drawn, and the answer ends only where the root may. The sampling applies to the remaining tokens. "": no
