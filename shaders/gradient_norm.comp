@@ -1,4 +1,4 @@
-// Sums of squares of a gradient; see shared/gradient_norm.h. A workgroup makes one sum.
+// Sums of squares of a gradient; see shared/gradient_norm.h. A workgroup computes one sum.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/rows.glsl"

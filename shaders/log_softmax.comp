@@ -1,5 +1,5 @@
-// Logarithms of a softmax; see shared/log_softmax.h. Three walks over a row: the largest logit, the sum relative to it, the
-// results. No infinity takes part in any arithmetic.
+// The logarithm of softmax; see shared/log_softmax.h. Three loops over a row: the largest logit, the sum relative to it, the results.
+// Infinities are never used in arithmetic.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/elements.glsl"

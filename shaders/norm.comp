@@ -1,4 +1,4 @@
-// Layer normalization, and root-mean-square normalization with HEED_NORM_ROOT; see shared/norm.h.
+// Layer normalization, or root-mean-square normalization with HEED_NORM_ROOT; see shared/norm.h.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/norm.glsl"
@@ -6,22 +6,22 @@
 
 const bool ROOT = (FLAGS & HEED_NORM_ROOT) != 0u;
 
-// Makes elements past the end of the row 0 again, after a difference has been taken.
+// Sets elements past the end of the row to 0 again, after a difference was computed.
 vec4 masked(vec4 x, uint i, uint n) {
   [[unroll]] for (uint c = 1u; c < 4u; ++c)
     if (!in_row(i, c, n)) x[c] = 0.0;
   return x;
 }
 
-// What a row's results are made of. RMSNorm takes no mean away.
+// The numbers that normalize a row. RMSNorm does not subtract a mean.
 struct Norm {
   float mean, scale;
-  float left_over;  // what rounding has left in the mean, times the scale
+  float left_over;  // rounding error of the mean, times the scale
   float inverse;    // 1 / deviation, or 1 / root
 };
 
-// The mean, then the variance with a correction (Chan, Golub, LeVeque 1983): the mean is summed from values less the row's first
-// one, and its rounding error is found together with the variance. Rows of mean 10,000 and deviation 1 lose nothing.
+// The mean, then the variance with a correction (Chan, Golub, LeVeque 1983): the mean is summed from differences to the row's first value,
+// and its rounding error is found together with the variance. Rows of mean 10,000 and deviation 1 lose no digits.
 Norm norm_around_mean(Row row, uint groups) {
   float shift = 0.0;
   if (row.n > 0u) {
@@ -29,7 +29,7 @@ Norm norm_around_mean(Row row, uint groups) {
     if ((FLAGS & HEED_NORM_RESIDUAL) != 0u) ADD_TO(shift, one_residual(row.residual));
   }
   vec4 sum = vec4(0.0);
-  uvec4 largest = uvec4(NEAR_ROOT_BITS(p.eps));  // eps counts, so that scaled it stays within f32 too
+  uvec4 largest = uvec4(NEAR_ROOT_BITS(p.eps));  // includes eps, so that scaled eps stays within f32's range, too
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= row.n) continue;
@@ -55,9 +55,9 @@ Norm norm_around_mean(Row row, uint groups) {
   return Norm(mean, scale, left_over, inverse);
 }
 
-// No mean and no beta.
+// RMSNorm: no mean and no beta.
 Norm norm_by_root(Row row, uint groups) {
-  uvec4 largest = uvec4(NEAR_ROOT_BITS(p.eps));  // eps counts, so that scaled it stays within f32 too
+  uvec4 largest = uvec4(NEAR_ROOT_BITS(p.eps));  // includes eps, so that scaled eps stays within f32's range, too
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i < row.n) largest = larger_magnitudes(largest, group_of(row, g, i));

@@ -1,5 +1,5 @@
-// The gradients of layernorm, rmsnorm and l2_normalize; see shared/norm_backward.h. Rows are normalized as in the shaders of
-// these, which say why.
+// The gradients of layernorm, rmsnorm and l2_normalize; see shared/norm_backward.h. Rows are normalized as in the forward shaders, which
+// explain it.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/elements.glsl"
@@ -18,7 +18,7 @@ const bool CENTERED = KIND == HEED_NORM_BACKWARD_LAYER;
 
 #define LEAST_BITS(eps) (KIND == HEED_NORM_BACKWARD_L2 ? floatBitsToUint(eps) : NEAR_ROOT_BITS(eps))
 
-// The factor of rows that are divided by their own length, or by eps where that is larger.
+// The factor of rows that are divided by their length, or by eps if that is larger.
 float factor_of_length(float squares, float eps, out bool divides) {
 #ifdef CANON
   float inverse = reciprocal_root(squares);
@@ -32,7 +32,7 @@ float factor_of_length(float squares, float eps, out bool divides) {
 #endif
 }
 
-// Where a row starts in each operand, and what is known of it in the end.
+// The offsets of a row in each operand, and the numbers computed for it.
 struct Row {
   uint x, upstream, residual;
   float mean, scale, left_over, inverse, gradients, share;

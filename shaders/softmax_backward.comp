@@ -1,4 +1,4 @@
-// The gradient of softmax; see shared/softmax_backward.h. Where a weight is 0 its gradient may be anything.
+// The gradient of softmax; see shared/softmax_backward.h. If a weight is 0 its gradient is not used, and may be NaN.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/elements.glsl"
@@ -10,7 +10,7 @@ HEED_OPERAND(1, upstream)
 HEED_OPERAND(2, visible)
 HEED_RESULT(3, result)
 
-// Where a row starts in each operand.
+// Offsets of a row in each operand.
 struct Row {
   uint weights, upstream, visible;
 };

@@ -1,4 +1,4 @@
-// The constants of attention_matrix.comp, beside those of attention.h.
+// The constants of attention_matrix.comp, in addition to those of attention.h.
 #include "constants.h"
 
 HEED_BEGIN_CONSTANTS(AttentionMatrixConstants)

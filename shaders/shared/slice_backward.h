@@ -1,4 +1,4 @@
-// out[place + sum of index[d] * place_stride[d]] = x[index]; zeros elsewhere. out has no gaps; strides of places fall.
+// out[place + sum of index[d] * place_stride[d]] = x[index]; zeros elsewhere. out is contiguous; place_stride is in descending order.
 #include "params.h"
 
 HEED_BEGIN_PARAMS(SliceBackwardParams)
