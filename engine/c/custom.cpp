@@ -46,8 +46,8 @@ void build_adapted(void* user, heed::Graph& g, const CustomGradientCall& call) {
                                        call.outputs.size(), wanted.data(),      gradients.data()};
   graph.give_turn();
   adapter->gradient(adapter->user, lent.handle, &c);
-  while (!graph.take_turn()) std::this_thread::yield();  // the call of another thread, which violates the contract,
-                                                         // ends soon
+  // A call by another thread, which violates the contract, ends soon.
+  while (!graph.take_turn()) std::this_thread::yield();
   for (size_t i = 0; i < call.inputs.size() && g.status() == Status::Ok; ++i)
     if (gradients[i] != 0 && !graph.find(gradients[i], &call.gradients[i]))
       g.fail(Status::InvalidArgument, format("gradient %zu of a custom pass is no tensor of its graph", i));

@@ -537,8 +537,8 @@ bool Importer::add_inputs() {
     scope_.values.emplace(tensor.name, value);
   }
   for (const FileValue& input : file_.graph.inputs) {
-    if (scope_.find(input.name) != nullptr) continue;  // replaced by a tensor of the existing graph, or the default is
-                                                       // an initializer
+    // The input is replaced by a tensor of the existing graph, or its default is an initializer.
+    if (scope_.find(input.name) != nullptr) continue;
     const auto cache = std::find_if(caches_.begin(), caches_.end(), [&](const Cache& c) { return c.past == &input; });
     const std::optional<DType> dtype = device_type(input.type);
     if (!dtype || input.type == ElementType::F64) {

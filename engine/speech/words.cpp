@@ -56,7 +56,8 @@ void standardize_columns(Matrix* m) {
     mean /= rows;
     for (size_t r = 0; r < m->rows; ++r) square += (m->row(r)[c] - mean) * (m->row(r)[c] - mean);
     const double deviation = std::sqrt(square / rows);
-    const double by = deviation > 1e-9 * std::fabs(mean) ? 1 / deviation : 0;  // otherwise values differ only by rounding
+    // A smaller deviation comes from rounding alone.
+    const double by = deviation > 1e-9 * std::fabs(mean) ? 1 / deviation : 0;
     for (size_t r = 0; r < m->rows; ++r) m->row(r)[c] = (m->row(r)[c] - mean) * by;
   }
 }

@@ -55,10 +55,10 @@ struct BpeVocabulary {
   std::vector<float> scores;
   int32_t bos = -1, eos = -1, unknown = -1;  // ids, or -1
   bool add_bos = false, add_eos = false;     // what BpeOptions::add_special adds
-  bool space_prefix = false;  // SentencePiece puts a space before the text and after special tokens
-  bool space_once = false;    // puts that space before the text only
-  bool whole_words = false;   // a word that is a token is not merged (Llama 3)
-  bool compose = false;       // text is brought to Unicode's form NFC first
+  bool space_prefix = false;                 // SentencePiece puts a space before the text and after special tokens
+  bool space_once = false;                   // puts that space before the text only
+  bool whole_words = false;                  // a word that is a token is not merged (Llama 3)
+  bool compose = false;                      // text is brought to Unicode's form NFC first
 };
 
 // How Bpe::encode reads a text.

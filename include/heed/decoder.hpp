@@ -59,8 +59,7 @@ struct DecoderConfig {
 struct DecoderOptions {
   nn::Cache cache = {};     // capacity 0: every run has all tokens
   bool all_logits = false;  // logits of every token, not only of a run's last one
-  bool attention =
-      false;  // gives the attention weights; attentions then store them (AttentionOptions::return_weights)
+  bool attention = false;  // gives the attention weights; attentions then store them (AttentionOptions::return_weights)
   // Which token of each row gives logits, I32 [B, 1], where rows of a batch have different numbers of tokens. 0 is the run's first token;
   // -1 gives logits of a row of zeros. Default: the last token of a run.
   Tensor last = {};

@@ -20,8 +20,7 @@
 #define HEED_MATMUL_B_BFLOAT 128u  // a B that is narrower than A is bf16; otherwise f16
 #define HEED_MATMUL_GATED 256u     // the residual is multiplied; otherwise it is added
 #define HEED_MATMUL_KEEPS 1024u    // the activation's input is stored, too, with the strides of a residual
-#define HEED_MATMUL_SLOPES 512u    // the result is scale * sum times the activation's derivative at the residual, and
-                                   // nothing else
+#define HEED_MATMUL_SLOPES 512u    // the result is scale * sum times the activation's derivative at the residual
 #define HEED_MATMUL_SKIPS_ZEROS \
   2048u  // elements of A that count as 0 add nothing, whatever B is; in CANON kernels only
 

@@ -353,7 +353,8 @@ class Block {
     p_.kernels.add(rows.data, rows.pitch, count_, keys, kLog2E, scores_);
   }
 
-  bool mask_is_even() const { return p_.masking.mask.operand.view.stride[2] == 0; }  // the mask is the same for all queries
+  // Whether the mask is the same for all queries.
+  bool mask_is_even() const { return p_.masking.mask.operand.view.stride[2] == 0; }
   int64_t mask_offset(int64_t lane, int64_t key) const {
     const Operand& mask = p_.masking.mask.operand;
     return p_.offset(mask, head_, first_ + lane) + key * mask.view.stride[3];

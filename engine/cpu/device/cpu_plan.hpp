@@ -92,10 +92,10 @@ class CpuPlan final : public detail::PlanImpl {
 
   // Scratch has the tensors between passes, then memory shared by the workers of a pass, then memory of each worker.
   uint64_t scratch_bytes_ = 0, shared_offset_ = 0, workers_offset_ = 0, worker_stride_ = 0;
-  bool scratch_added_ = false;        // to the scratch pool
-  std::byte* scratch_ = nullptr;      // of the current run, or the last one
-  std::vector<std::byte*> storages_;  // by tensor id; for a weight that is read only packed, any non-null pointer
-  std::vector<TensorForms::Plain> plain_;    // by weight; null if no pass reads the plain form
+  bool scratch_added_ = false;             // to the scratch pool
+  std::byte* scratch_ = nullptr;           // of the current run, or the last one
+  std::vector<std::byte*> storages_;       // by tensor id; for a weight that is read only packed, any non-null pointer
+  std::vector<TensorForms::Plain> plain_;  // by weight; null if no pass reads the plain form
   std::vector<TensorForms::Packed> packed_;  // by pass; null except for matmuls with a constant b
   std::deque<TensorForms> constants_;        // lets several passes share a packed constant
 

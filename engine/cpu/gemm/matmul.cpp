@@ -34,7 +34,7 @@ struct Cut {
     const int64_t shares = std::clamp<int64_t>(all_rows / (kLeastTiles * tile), 1, workers);
     int64_t tiles = std::min(kBlockTiles, ceil_div(ceil_div(all_rows, shares), tile));
     const int64_t least = workers > 1 ? kChunksPerWorker * workers : 1;
-    if (all_rows == 1) unit = problem.kernels.of(panel_type).thin_panels;  // a single row multiplies several panels at once
+    if (all_rows == 1) unit = problem.kernels.of(panel_type).thin_panels;  // which a single row multiplies at once
     units = ceil_div(panels, unit);
     // The first row of tiles reads the panels from memory. With two rows of tiles that is half of the time, so a chunk has one item.
     most = tiles <= 2 ? 1 : std::max<int64_t>(1, kGroupPanels / unit);

@@ -38,7 +38,7 @@ HEED_BF16 void narrow(const float* x, void* rounded, int64_t n) {
                         reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_loadu_ps(x + i))));
   if (i == n) return;
   const auto some = static_cast<__mmask16>((1u << (n - i)) - 1u);
-  const auto stored = static_cast<__mmask16>((1u << (n - i + (n & 1))) - 1u);  // includes a zero after an odd last element
+  const auto stored = static_cast<__mmask16>((1u << (n - i + (n & 1))) - 1u);  // with a zero after an odd last element
   _mm256_mask_storeu_epi16(out + i, stored,
                            reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(some, x + i))));
 }

@@ -15,7 +15,8 @@ namespace {
 #ifdef _WIN32
 constexpr std::string_view kSeparators = "/\\";
 bool is_absolute(std::string_view path) {
-  return path.starts_with('/') || path.starts_with('\\') || path.find(':') != path.npos;  // a colon may follow a drive letter
+  // A colon follows a drive letter.
+  return path.starts_with('/') || path.starts_with('\\') || path.find(':') != path.npos;
 }
 #else
 constexpr std::string_view kSeparators = "/";

@@ -261,8 +261,8 @@ class SchemaWriter {
     std::vector<Property> all;
     for (size_t i = 0; i < properties->parts.size(); ++i) {
       const std::string& name = properties->names[i];
-      if (properties->field(name) != &properties->parts[i]) continue;  // a later property of the same name replaces
-                                                                       // this one
+      // A later property of the same name replaces this one.
+      if (properties->field(name) != &properties->parts[i]) continue;
       const std::string written = value(properties->parts[i], place + "/properties/" + name);
       all.push_back({name, in_quotes(escaped(json_text(name) + ":")) + " " + common("space") + " " + written});
     }

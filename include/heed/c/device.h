@@ -89,7 +89,9 @@ typedef struct heed_kernel_test {
   int32_t verdict;     // HEED_SELF_TEST_*
   uint32_t runs;       // number of runs with right results
 } heed_kernel_test;
-HEED_API size_t heed_self_test_report_count(heed_self_test_report* report);  // number of kernels; 0 if the handle is invalid
+// The number of kernels; 0 if the handle is invalid.
+HEED_API size_t heed_self_test_report_count(heed_self_test_report* report);
+// Writes the result for kernel number `index` to *kernel. HEED_INDEX_OUT_OF_RANGE: there is none.
 HEED_API heed_status heed_self_test_report_kernel(heed_self_test_report* report, size_t index,
                                                   heed_kernel_test* kernel);
 // 1: no kernel is wrong, failed or timed out; 0: one is, or the handle is invalid.
