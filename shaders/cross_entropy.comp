@@ -34,8 +34,8 @@ void main() {
       forbidden = 1.0;
     } else {
       float distance = SUBTRACT_FIRST(value, largest);
-      ADD_ON_GRID(sum, EXP(distance));
-      ADD_ON_GRID(distances, ON_GRID(distance));
+      ADD_FLUSHED(sum, EXP(distance));
+      ADD_FLUSHED(distances, FLUSH_FOR_SUM(distance));
     }
   }
   sum = row_sum(sum);

@@ -51,7 +51,7 @@ void main() {
   // The label's probability minus 1 is computed as the negated sum of the others, which keeps its digits if it is small.
   float others = 0.0, own = 0.0;
   for (uint i = lane(); i < n && !strange; i += lanes())
-    if (i != label) ADD_ON_GRID(others, power_of(one_x(x_row + i * p.x_stride[4]), largest));
+    if (i != label) ADD_FLUSHED(others, power_of(one_x(x_row + i * p.x_stride[4]), largest));
   others = row_sum(others);
   if (counts && !strange) own = power_of(one_x(x_row + label * p.x_stride[4]), largest);
   float total = ADD_ONCE(others, own);

@@ -18,7 +18,7 @@ void main() {
     if ((floatBitsToUint(value) & 0x7fffffffu) >= 0x7f800000u)
       strange = 1.0;
     else
-      ADD_ON_GRID(sum, MULTIPLY_COARSE(COARSE(value), COARSE(value)));
+      ADD_FLUSHED(sum, MULTIPLY_FLUSHED(FLUSH_FOR_PRODUCT(value), FLUSH_FOR_PRODUCT(value)));
   }
   sum = row_sum(sum);
   strange = row_max(strange);

@@ -22,7 +22,7 @@ void main() {
     if (is_strange(value))
       strange = 1.0;
     else
-      ADD_ON_GRID(sum, value);
+      ADD_FLUSHED(sum, value);
   }
   sum = row_sum(sum);
   strange = row_max(strange);

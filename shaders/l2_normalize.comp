@@ -37,8 +37,8 @@ void main() {
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= n) continue;
-    vec4 values = COARSE(MULTIPLY_FIRST(group_of(x_row, g, i, n), scale));
-    ADD_ON_GRID(squares, MULTIPLY_COARSE(values, values));
+    vec4 values = FLUSH_FOR_PRODUCT(MULTIPLY_FIRST(group_of(x_row, g, i, n), scale));
+    ADD_FLUSHED(squares, MULTIPLY_FLUSHED(values, values));
   }
 #ifdef CANON
   float sum = sum_of_row(squares), inverse = reciprocal_root(sum), eps = times(p.eps, scale);

@@ -37,7 +37,7 @@ void main() {
   float sum = 0.0;
   for (uint i = lane(); i < n && !strange; i += lanes()) {
     float value = one_x(x_row + i * p.x_stride[4]);
-    if (!is_minus_infinity(value)) ADD_ON_GRID(sum, EXP(SUBTRACT_FIRST(value, largest)));
+    if (!is_minus_infinity(value)) ADD_FLUSHED(sum, EXP(SUBTRACT_FIRST(value, largest)));
   }
   float log_sum = LOG(row_sum(sum));
 

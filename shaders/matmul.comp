@@ -148,7 +148,7 @@ void store_blocks(Tile tile, uint k0) {
   [[unroll]] for (uint i = 0u; i < A_LOADS; ++i) {
     Place to = place_of_a(i);
     if (has_load_of_a(i))
-      sh_a[to.row * ROW + to.quad] = COARSE(masked(widen_a(next_a[i]), tile.m + to.row < p.m, k0 + 4u * to.quad));
+      sh_a[to.row * ROW + to.quad] = FLUSH_FOR_PRODUCT(masked(widen_a(next_a[i]), tile.m + to.row < p.m, k0 + 4u * to.quad));
   }
   [[unroll]] for (uint i = 0u; i < B_LOADS; ++i) {
     Place to = place_of_b(i);
@@ -158,16 +158,16 @@ void store_blocks(Tile tile, uint k0) {
 #ifdef BLOCKS
     uvec2 from = block_of_load(tile, to, k0);
     vec4 quad = widen_read_four(BLOCK_TYPE, next_b[i], from.x, from.y);
-    sh_b[to.row * ROW + to.quad] = COARSE(masked(quad, in_row, k));
+    sh_b[to.row * ROW + to.quad] = FLUSH_FOR_PRODUCT(masked(quad, in_row, k));
 #else
     if (!B_TURNED) {
-      sh_b[to.row * ROW + to.quad] = COARSE(masked(widen_b(next_b[i]), in_row, k));
+      sh_b[to.row * ROW + to.quad] = FLUSH_FOR_PRODUCT(masked(widen_b(next_b[i]), in_row, k));
       continue;
     }
     mat4x2 pairs;
     [[unroll]] for (uint j = 0u; j < 4u; ++j) pairs[j] = widen_pair_of_b(next_b[i * B_READS + j]);
     mat2x4 columns = transpose(pairs);
-    [[unroll]] for (uint j = 0u; j < 2u; ++j) sh_b[(to.row + j) * ROW + to.quad] = COARSE(masked(columns[j], in_row, k));
+    [[unroll]] for (uint j = 0u; j < 2u; ++j) sh_b[(to.row + j) * ROW + to.quad] = FLUSH_FOR_PRODUCT(masked(columns[j], in_row, k));
 #endif
   }
 }

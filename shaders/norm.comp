@@ -34,7 +34,7 @@ Norm norm_around_mean(Row row, uint groups) {
     uint i = group_start(g);
     if (i >= row.n) continue;
     vec4 difference = masked(SUBTRACT_FIRST(group_of(row, g, i), shift), i, row.n);
-    ADD_ON_GRID(sum, ON_GRID(difference));
+    ADD_FLUSHED(sum, FLUSH_FOR_SUM(difference));
     largest = larger_magnitudes(largest, difference);
   }
   float scale = row_scale(largest);
@@ -45,8 +45,8 @@ Norm norm_around_mean(Row row, uint groups) {
     uint i = group_start(g);
     if (i >= row.n) continue;
     vec4 deviation = masked(MULTIPLY_FIRST(SUBTRACT_FIRST(group_of(row, g, i), mean), scale), i, row.n);
-    ADD_ON_GRID(deviations, ON_GRID(deviation));
-    ADD_ON_GRID(squares, MULTIPLY_COARSE(COARSE(deviation), COARSE(deviation)));
+    ADD_FLUSHED(deviations, FLUSH_FOR_SUM(deviation));
+    ADD_FLUSHED(squares, MULTIPLY_FLUSHED(FLUSH_FOR_PRODUCT(deviation), FLUSH_FOR_PRODUCT(deviation)));
   }
   float left_over = DIVIDE_BY_COUNT(sum_of_row(deviations), p.n);
   float variance =
@@ -68,8 +68,8 @@ Norm norm_by_root(Row row, uint groups) {
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= row.n) continue;
-    vec4 values = COARSE(MULTIPLY_FIRST(group_of(row, g, i), scale));
-    ADD_ON_GRID(squares, MULTIPLY_COARSE(values, values));
+    vec4 values = FLUSH_FOR_PRODUCT(MULTIPLY_FIRST(group_of(row, g, i), scale));
+    ADD_FLUSHED(squares, MULTIPLY_FLUSHED(values, values));
   }
   float inverse = INVERSE_ROOT(
       ADD(DIVIDE_BY_COUNT(sum_of_row(squares), p.n), scaled_twice(p.eps, scale)));

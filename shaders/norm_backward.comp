@@ -62,7 +62,7 @@ void main() {
   uint largest = LEAST_BITS(p.eps);
   for (uint i = lane(); i < n; i += lanes()) {
     float difference = SUBTRACT_FIRST(one_x(x_row + i * p.x_stride[4]), shift);
-    ADD_ON_GRID(sum, ON_GRID(difference));
+    ADD_FLUSHED(sum, FLUSH_FOR_SUM(difference));
     largest = max(largest, floatBitsToUint(difference) & 0x7fffffffu);
   }
   float scale = row_scale(uvec4(largest));
@@ -71,8 +71,8 @@ void main() {
   float deviations = 0.0, squares = 0.0;
   for (uint i = lane(); i < n; i += lanes()) {
     float deviation = MULTIPLY_FIRST(SUBTRACT_FIRST(one_x(x_row + i * p.x_stride[4]), mean), scale);
-    ADD_ON_GRID(deviations, ON_GRID(deviation));
-    ADD_ON_GRID(squares, MULTIPLY_COARSE(COARSE(deviation), COARSE(deviation)));
+    ADD_FLUSHED(deviations, FLUSH_FOR_SUM(deviation));
+    ADD_FLUSHED(squares, MULTIPLY_FLUSHED(FLUSH_FOR_PRODUCT(deviation), FLUSH_FOR_PRODUCT(deviation)));
   }
   squares = row_sum(squares);
   float left_over = CENTERED ? DIVIDE(row_sum(deviations), count) : 0.0, inverse = 0.0;
@@ -90,8 +90,8 @@ void main() {
     if (GAMMA) MULTIPLY_BY(gradient, one_gamma(p.offset[2] + i * p.gamma_stride));
     float deviation = MULTIPLY_FIRST(SUBTRACT_FIRST(one_x(x_row + i * p.x_stride[4]), mean), scale);
     float normal = MULTIPLY(SUBTRACT(deviation, left_over), inverse);
-    ADD_ON_GRID(gradients, ON_GRID(gradient));
-    ADD_ON_GRID(products, MULTIPLY_COARSE(COARSE(gradient), COARSE(normal)));
+    ADD_FLUSHED(gradients, FLUSH_FOR_SUM(gradient));
+    ADD_FLUSHED(products, MULTIPLY_FLUSHED(FLUSH_FOR_PRODUCT(gradient), FLUSH_FOR_PRODUCT(normal)));
   }
   products = row_sum(products);
   gradients = CENTERED ? DIVIDE(row_sum(gradients), count) : 0.0;

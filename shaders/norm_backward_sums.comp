@@ -21,7 +21,7 @@ float column_sum(float value) {
   sh_row[slot] = value;
   for (uint height = gl_WorkGroupSize.y / 2u; height > 0u; height /= 2u) {
     barrier();
-    if (gl_LocalInvocationID.y < height) ADD_ON_GRID(sh_row[slot], sh_row[slot + height * width]);
+    if (gl_LocalInvocationID.y < height) ADD_FLUSHED(sh_row[slot], sh_row[slot + height * width]);
   }
   return sh_row[slot];
 }
@@ -41,10 +41,10 @@ void main() {
       float value = one_x(p.offset[0] + DOT4(at, p.x_stride) + column * p.x_stride[4]);
       float deviation = MULTIPLY(SUBTRACT_FIRST(value, norm.x), norm.y);
       float normal = MULTIPLY_FIRST(SUBTRACT(deviation, norm.z), norm.w);
-      ADD_ON_GRID(products, MULTIPLY_COARSE(COARSE(gradient), COARSE(normal)));
+      ADD_FLUSHED(products, MULTIPLY_FLUSHED(FLUSH_FOR_PRODUCT(gradient), FLUSH_FOR_PRODUCT(normal)));
     }
-    ADD_ON_GRID(gradients, ON_GRID(gradient));
-    if (SUMS) ADD_ON_GRID(results, ON_GRID(one_made(p.offset[2] + row * p.n + column)));
+    ADD_FLUSHED(gradients, FLUSH_FOR_SUM(gradient));
+    if (SUMS) ADD_FLUSHED(results, FLUSH_FOR_SUM(one_made(p.offset[2] + row * p.n + column)));
   }
   if (GAMMA) products = column_sum(products);
   if (BETA) gradients = column_sum(gradients);

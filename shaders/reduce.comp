@@ -35,16 +35,16 @@ float part_of(float value, bool searches, float largest) {
   if (searches) return SQUARES ? abs(value) : value;
   if (POWERS) return EXP(SUBTRACT_FIRST(value, largest));
   if (SQUARES) {
-    float scaled = COARSE(MULTIPLY_FIRST(value, uintBitsToFloat((254u - exponent_of(largest)) << 23)));
-    return MULTIPLY_COARSE(scaled, scaled);
+    float scaled = FLUSH_FOR_PRODUCT(MULTIPLY_FIRST(value, uintBitsToFloat((254u - exponent_of(largest)) << 23)));
+    return MULTIPLY_FLUSHED(scaled, scaled);
   }
-  return FACTORS ? value : ON_GRID(value);
+  return FACTORS ? value : FLUSH_FOR_SUM(value);
 }
 
 float joined(float a, float b, bool searches) {
   if (searches) return max_with_nan(a, b);
   if (FACTORS) return MULTIPLY(a, b);
-  ADD_ON_GRID(a, b);
+  ADD_FLUSHED(a, b);
   return a;
 }
 
@@ -110,20 +110,20 @@ void sum_up(uint n, uint x_row, uint out_row) {
   for (uint first = 0u; first < p.n; first += gl_WorkGroupSize.y) {
     uint i = first + gl_LocalInvocationID.y;
     uint at = (FLAGS & HEED_CUMSUM_REVERSE) != 0u ? n - 1u - i : i;
-    float sum = i < n ? ON_GRID(one_x(x_row + at * p.x_n)) : 0.0;
+    float sum = i < n ? FLUSH_FOR_SUM(one_x(x_row + at * p.x_n)) : 0.0;
     sh_row[slot] = sum;
     for (uint distance = width; distance < width * gl_WorkGroupSize.y; distance *= 2u) {
       barrier();
       float neighbour = slot >= distance ? sh_row[slot - distance] : 0.0;
       barrier();
-      ADD_ON_GRID(sum, neighbour);
+      ADD_FLUSHED(sum, neighbour);
       sh_row[slot] = sum;
     }
     barrier();
     if ((FLAGS & HEED_CUMSUM_EXCLUSIVE) != 0u) sum = slot >= width ? sh_row[slot - width] : 0.0;
-    ADD_ON_GRID(sum, before);
+    ADD_FLUSHED(sum, before);
     if (i < n) put_result(out_row + at * p.out_n, sum);
-    ADD_ON_GRID(before, sh_row[last]);
+    ADD_FLUSHED(before, sh_row[last]);
     barrier();
   }
 }

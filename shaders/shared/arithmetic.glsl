@@ -17,11 +17,11 @@
 #define MULTIPLY(a, b) times(a, b)
 #define MULTIPLY_FIRST(a, b) times(a, b)
 #define SUBTRACT_FIRST(a, b) minus(a, b)
-// Sums and products of values from ON_GRID and COARSE.
-#define ADD_ON_GRID(sum, x) sum = sum_of(sum, x)
-#define MULTIPLY_COARSE(a, b) product_of(a, b)
-#define ON_GRID(x) on_grid(x)
-#define COARSE(x) coarse(x)
+// Sums of values from FLUSH_FOR_SUM, and products of values from FLUSH_FOR_PRODUCT.
+#define ADD_FLUSHED(sum, x) sum = sum_of(sum, x)
+#define MULTIPLY_FLUSHED(a, b) product_of(a, b)
+#define FLUSH_FOR_SUM(x) flush_for_sum(x)
+#define FLUSH_FOR_PRODUCT(x) flush_for_product(x)
 #define SUBTRACT_FROM(x, y) x = minus(x, y)
 #define DIVIDE_BY_COUNT(x, n) times(x, reciprocal(float(n)))
 #define DIVIDE(a, b) times(a, reciprocal(b))
@@ -64,10 +64,10 @@ float root_of(float x) { return x == 0.0 ? 0.0 : sqrt(x); }
 #define MULTIPLY(a, b) ((a) * (b))
 #define MULTIPLY_FIRST(a, b) first_product(a, b)
 #define SUBTRACT_FIRST(a, b) first_difference(a, b)
-#define ADD_ON_GRID(sum, x) sum += x
-#define MULTIPLY_COARSE(a, b) ((a) * (b))
-#define ON_GRID(x) (x)
-#define COARSE(x) (x)
+#define ADD_FLUSHED(sum, x) sum += x
+#define MULTIPLY_FLUSHED(a, b) ((a) * (b))
+#define FLUSH_FOR_SUM(x) (x)
+#define FLUSH_FOR_PRODUCT(x) (x)
 #define SUBTRACT_FROM(x, y) x -= y
 #define DIVIDE_BY_COUNT(x, n) ((x) / float(n))
 #define DIVIDE(a, b) ((a) / (b))

@@ -14,19 +14,21 @@ spirv_execution_mode(extensions = ["SPV_KHR_float_controls"], capabilities = [44
 
 #include "classify.glsl"
 
-const float CANON_LEAST = 1.17549435e-38;    // 2^-126: a device may flush or round magnitudes up to this
-const float CANON_COARSE = 4.44089210e-16;   // 2^-51: products of magnitudes from here on are multiples of 2^-125
-const float CANON_GRID = 1.97215226e-31;     // 2^-102: magnitudes from here on are multiples of 2^-125
+const float CANON_LEAST = 1.17549435e-38;          // 2^-126: a device may flush or round magnitudes up to this
+const float CANON_LEAST_FACTOR = 4.44089210e-16;   // 2^-51: products of magnitudes from here on are multiples of 2^-125
+const float CANON_LEAST_SUMMAND = 1.97215226e-31;  // 2^-102: magnitudes from here on are multiples of 2^-125
 
 // x, or 0 if a device may have flushed it, or rounded it up to the least normal number.
 float flushed(float x) { return abs(x) <= CANON_LEAST ? 0.0 : x; }
 vec4 flushed(vec4 x) { return vec4(flushed(x.x), flushed(x.y), flushed(x.z), flushed(x.w)); }
-// Clear small magnitudes. Sums of products of coarse values, and of values on the grid, are multiples of 2^-125, so that none of them is
-// subnormal.
-float coarse(float x) { return abs(x) < CANON_COARSE ? 0.0 : x; }
-vec4 coarse(vec4 x) { return vec4(coarse(x.x), coarse(x.y), coarse(x.z), coarse(x.w)); }
-float on_grid(float x) { return abs(x) < CANON_GRID ? 0.0 : x; }
-vec4 on_grid(vec4 x) { return vec4(on_grid(x.x), on_grid(x.y), on_grid(x.z), on_grid(x.w)); }
+// These set small magnitudes to 0. Sums of values from flush_for_sum, and of products of values from flush_for_product, are multiples of
+// 2^-125, so that none of them is subnormal.
+float flush_for_product(float x) { return abs(x) < CANON_LEAST_FACTOR ? 0.0 : x; }
+vec4 flush_for_product(vec4 x) {
+  return vec4(flush_for_product(x.x), flush_for_product(x.y), flush_for_product(x.z), flush_for_product(x.w));
+}
+float flush_for_sum(float x) { return abs(x) < CANON_LEAST_SUMMAND ? 0.0 : x; }
+vec4 flush_for_sum(vec4 x) { return vec4(flush_for_sum(x.x), flush_for_sum(x.y), flush_for_sum(x.z), flush_for_sum(x.w)); }
 // Results are stored in this form: all NaN get the same bits.
 float canonical(float x) { return is_nan(x) ? uintBitsToFloat(0x7fc00000u) : flushed(x); }
 vec4 canonical(vec4 x) { return vec4(canonical(x.x), canonical(x.y), canonical(x.z), canonical(x.w)); }
@@ -131,7 +133,7 @@ float reciprocal_root(float x) {
 
 // sqrt(x), with an error below 3 ulp; 0 below 2^-102.
 float canon_root(float x) {
-  float y = on_grid(x);
+  float y = flush_for_sum(x);
   return y == 0.0 ? 0.0 : times(y, reciprocal_root(y));
 }
 

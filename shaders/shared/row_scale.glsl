@@ -5,7 +5,7 @@
 uvec4 larger_magnitudes(uvec4 largest, vec4 values) { return max(largest, floatBitsToUint(values) & 0x7fffffffu); }
 
 #ifdef CANON
-#define FAR_EXPONENT 20u  // squares keep their digits although COARSE sets small factors to 0
+#define FAR_EXPONENT 20u  // squares keep their digits although FLUSH_FOR_PRODUCT sets small factors to 0
 #define NEAR_ROOT_BITS(x) ((floatBitsToUint(x) >> 1) + 0x1fc00000u)
 #else
 #define FAR_EXPONENT 45u

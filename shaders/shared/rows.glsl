@@ -61,13 +61,13 @@ float row_max(float value) {
   return result;
 }
 #else
-// With CANON it requires the 128 lanes of select_summing_lanes, and values on the grid; sum_of_row is for other rows.
+// With CANON it requires the 128 lanes of select_summing_lanes, and values from FLUSH_FOR_SUM; sum_of_row is for other rows.
 float row_sum(float value) {
   uint base = next_half() + gl_LocalInvocationID.y * lanes();
   sh_row[base + lane()] = value;
   for (uint width = lanes() / 2u; width > 0u; width /= 2u) {
     barrier();
-    if (lane() < width) ADD_ON_GRID(sh_row[base + lane()], sh_row[base + lane() + width]);
+    if (lane() < width) ADD_FLUSHED(sh_row[base + lane()], sh_row[base + lane() + width]);
   }
   barrier();
   return sh_row[base];

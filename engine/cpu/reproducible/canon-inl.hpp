@@ -30,10 +30,10 @@ HWY_INLINE Vector of_bits(uint32_t bits) {
 
 // Magnitudes up to 2^-126 become 0, since a device may flush smaller ones, or round them up to that.
 HWY_INLINE Vector flushed(Vector x) { return hn::IfThenZeroElse(hn::Le(hn::Abs(x), set(0x1p-126f)), x); }
-// coarse clears magnitudes below 2^-51, on_grid those below 2^-102. Products of coarse values, and values on the grid, are multiples of
-// 2^-125, so that none of their sums is subnormal.
-HWY_INLINE Vector coarse(Vector x) { return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), set(0x1p-51f)), x); }
-HWY_INLINE Vector on_grid(Vector x) { return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), set(0x1p-102f)), x); }
+// flush_for_product sets magnitudes below 2^-51 to 0, flush_for_sum those below 2^-102. Products of the former, and the latter themselves,
+// are multiples of 2^-125, so that none of their sums is subnormal.
+HWY_INLINE Vector flush_for_product(Vector x) { return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), set(0x1p-51f)), x); }
+HWY_INLINE Vector flush_for_sum(Vector x) { return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), set(0x1p-102f)), x); }
 // Every result is stored in this form: all NaN get the same bits.
 HWY_INLINE Vector canonical(Vector x) { return hn::IfThenElse(hn::IsNaN(x), of_bits(0x7fc00000u), flushed(x)); }
 
@@ -107,7 +107,7 @@ HWY_INLINE Vector exp_up_to_1(Vector x) { return bounded_exp(hn::Max(exponent(x)
 
 // sqrt(x), with an error below 3 ulp; 0 below 2^-102.
 HWY_INLINE Vector root(Vector x) {
-  const Vector y = on_grid(x);
+  const Vector y = flush_for_sum(x);
   return hn::IfThenZeroElse(hn::Eq(y, hn::Zero(Floats())), times(y, reciprocal_root(y)));
 }
 

@@ -62,7 +62,7 @@ float canon_loss(const float* x, int64_t n, int64_t label, float smoothing) {
     const Vector distance = distances(x, i, count, canon::set(largest));
     const auto hidden = hn::Eq(distance, canon::set(-kInfinity));
     sums.add(i, powers(distance));
-    apart.add(i, hn::IfThenZeroElse(hidden, canon::on_grid(distance)));
+    apart.add(i, hn::IfThenZeroElse(hidden, canon::flush_for_sum(distance)));
   });
   float loss = scalar(sums.total(), [](Vector v) { return canon::log(v); });
   if (smoothing < 1.0f)
@@ -99,13 +99,13 @@ void canon_softmax_backward(const float* p, const float* g, const float* visible
   const Vector zero = hn::Zero(Floats()), by = canon::set(scale);
   CanonSums sums;
   each_vector(n, [&](int64_t i, int64_t count) {
-    const Vector weight = canon::coarse(take(p + i, count));
-    const Vector product = hn::Mul(weight, canon::coarse(take(g + i, count)));
+    const Vector weight = canon::flush_for_product(take(p + i, count));
+    const Vector product = hn::Mul(weight, canon::flush_for_product(take(g + i, count)));
     sums.add(i, hn::IfThenZeroElse(hn::Eq(weight, zero), product));
   });
   const Vector sum = canon::set(sums.total());
   each_vector(n, [&](int64_t i, int64_t count) {
-    const Vector weight = canon::coarse(take(p + i, count)), upstream = canon::flushed(take(g + i, count));
+    const Vector weight = canon::flush_for_product(take(p + i, count)), upstream = canon::flushed(take(g + i, count));
     Vector value = canon::times(by, canon::times(weight, canon::minus(upstream, sum)));
     value = hn::IfThenZeroElse(hn::Eq(weight, zero), canon::canonical(value));
     if (visible != nullptr) value = hn::IfThenZeroElse(hn::Eq(canon::flushed(take(visible + i, count)), zero), value);
@@ -136,7 +136,7 @@ Normal normal_of(Norm kind, const float* x, float eps, int64_t n) {
   auto most = hn::Zero(Magnitudes());
   each_vector(n, [&](int64_t i, int64_t count) {
     const Vector difference = up_to(count, canon::minus(canon::flushed(take(x + i, count)), canon::set(first)));
-    sums.add(i, canon::on_grid(difference));
+    sums.add(i, canon::flush_for_sum(difference));
     most = hn::Max(most, magnitude(difference));
   });
   normal.scale = canon_row_scale(largest_of(most, kind == Norm::L2 ? bits_of_float(eps) : bits_near_root(eps)));
@@ -145,8 +145,8 @@ Normal normal_of(Norm kind, const float* x, float eps, int64_t n) {
   each_vector(n, [&](int64_t i, int64_t count) {
     const Vector centered = canon::minus(canon::flushed(take(x + i, count)), canon::set(normal.mean));
     const Vector deviation = up_to(count, canon::times(centered, canon::set(normal.scale)));
-    const Vector factor = canon::coarse(deviation);
-    deviations.add(i, canon::on_grid(deviation));
+    const Vector factor = canon::flush_for_product(deviation);
+    deviations.add(i, canon::flush_for_sum(deviation));
     squares.add(i, hn::Mul(factor, factor));
   });
   if (kind == Norm::Layer) normal.rest = scalar_times(deviations.total(), each);
@@ -177,8 +177,8 @@ void norm_backward(Norm kind, const NormRow& row, const float* upstream, const N
   CanonSums gradients, products;
   each_vector(n, [&](int64_t i, int64_t count) {
     const Vector gradient = up_to(count, gradient_at(i, count)), y = up_to(count, normal(take(row.x + i, count)));
-    gradients.add(i, canon::on_grid(gradient));
-    products.add(i, hn::Mul(canon::coarse(gradient), canon::coarse(y)));
+    gradients.add(i, canon::flush_for_sum(gradient));
+    products.add(i, hn::Mul(canon::flush_for_product(gradient), canon::flush_for_product(y)));
   });
   const float mean = kind == Norm::Layer ? scalar_times(gradients.total(), each) : 0.0f, sum = products.total();
   const float share = kind != Norm::L2 ? scalar_times(sum, each) : normal.divides ? sum : 0.0f;
@@ -189,9 +189,9 @@ void norm_backward(Norm kind, const NormRow& row, const float* upstream, const N
     Vector value = canon::times(canon::times(left, canon::set(normal.inverse)), canon::set(normal.scale));
     if (row.residual != nullptr) value = canon::plus(value, canon::flushed(take(row.residual + i, count)));
     value = canon::canonical(value);
-    add_to(sums.gamma, hn::Mul(canon::coarse(g), canon::coarse(y)), i, count);
-    add_to(sums.beta, canon::on_grid(g), i, count);
-    add_to(sums.rows, canon::on_grid(value), i, count);
+    add_to(sums.gamma, hn::Mul(canon::flush_for_product(g), canon::flush_for_product(y)), i, count);
+    add_to(sums.beta, canon::flush_for_sum(g), i, count);
+    add_to(sums.rows, canon::flush_for_sum(value), i, count);
     put(value, out + i, count);
   });
 }

@@ -135,7 +135,7 @@ class LayerNormRow {
       const Vector v = row_values(row, i, count);
       put(v, out + i, count);
       const Vector difference = up_to(count, hn::Sub(v, shift));
-      sums.add(i, canon::on_grid(difference));
+      sums.add(i, canon::flush_for_sum(difference));
       most = hn::Max(most, magnitude(difference));
     });
     scale_ = canon_row_scale(largest_of(most, bits_near_root(row.eps)));
@@ -148,8 +148,8 @@ class LayerNormRow {
       each_vector(n, [&](int64_t i, int64_t count) {
         const Vector deviation = scaled(canon::minus(take(out_ + i, count), center));
         put(deviation, out_ + i, count);
-        const Vector counted = up_to(count, deviation), factor = canon::coarse(counted);
-        deviations.add(i, canon::on_grid(counted));
+        const Vector counted = up_to(count, deviation), factor = canon::flush_for_product(counted);
+        deviations.add(i, canon::flush_for_sum(counted));
         squares.add(i, hn::Mul(factor, factor));
       });
     });
@@ -185,7 +185,7 @@ HWY_INLINE float canon_squares(int64_t n, float scale, float* out, const Values&
   CanonSums squares;
   with_scale(scale, [&](const auto& scaled) {
     each_vector(n, [&](int64_t i, int64_t count) {
-      const Vector value = scaled(values(i, count)), factor = canon::coarse(up_to(count, value));
+      const Vector value = scaled(values(i, count)), factor = canon::flush_for_product(up_to(count, value));
       put(value, out + i, count);
       squares.add(i, hn::Mul(factor, factor));
     });
@@ -236,10 +236,10 @@ void canon_add_element(Reduction kind, const float* x, const float* largest, flo
   each_vector(n, [&](int64_t i, int64_t count) {
     const Vector v = canon::flushed(take(x + i, count)), sum = take(sums + i, count);
     if (kind == Reduction::Product) return put(canon::times(sum, v), sums + i, count);
-    Vector summand = canon::on_grid(v);
+    Vector summand = canon::flush_for_sum(v);
     if (kind == Reduction::LogSumExp) summand = canon::exp(canon::minus(v, take(largest + i, count)));
     if (kind == Reduction::L2) {
-      const Vector scaled = canon::coarse(canon::times(v, scale_down(take(largest + i, count))));
+      const Vector scaled = canon::flush_for_product(canon::times(v, scale_down(take(largest + i, count))));
       summand = hn::Mul(scaled, scaled);
     }
     put(hn::Add(sum, summand), sums + i, count);

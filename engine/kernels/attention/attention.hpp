@@ -25,7 +25,7 @@ Heads heads_of(const SizeTable& sizes, std::span<const TensorInfo> tensors, cons
 
 // Cost factor for a run with fewer workgroups than Traits::least_groups, where cores idle at barriers, or with more keys than Traits::most,
 // which would be split.
-inline constexpr double kTimeOfMisfit = 2.0;
+inline constexpr double kPoorFitPenalty = 2.0;
 
 // The sizes of an attention in one run.
 struct Problem {
@@ -36,13 +36,13 @@ struct Problem {
   double cost(const Traits& traits) const {
     const int64_t groups = ceil_div<int64_t>(queries, traits.rows);
     const bool fits = groups * heads >= traits.least_groups && keys <= traits.most;
-    return traits.start + traits.group * static_cast<double>(groups) * (fits ? 1.0 : kTimeOfMisfit);
+    return traits.start + traits.group * static_cast<double>(groups) * (fits ? 1.0 : kPoorFitPenalty);
   }
   uint32_t size_class() const { return attention_class(queries, keys, heads, head_size); }
 };
 
 // The attention for which families list their kernels.
-struct Asked {
+struct AttentionQuery {
   const Capabilities& device;
   DType dtype;  // of queries, biases and the output
   bool narrow;  // keys and values are f16 or bf16 beside queries of f32
@@ -63,12 +63,12 @@ KernelUse& add(const Select& select, const Heads& heads, const Candidate& candid
 Candidate& add_queries(Candidates* candidates, KernelId id, uint32_t invocations, uint32_t queries);
 
 // Each family appends its kernels that support the attention. list_vector returns whether there are such kernels, for few queries.
-bool list_vector(const Asked& asked, Candidates* candidates);
+bool list_vector(const AttentionQuery& attention, Candidates* candidates);
 bool is_vector(KernelId id);
 // Appends kernels for many queries and, if `for_few`, one for few. `without` is the reason why matrix units are not used, or null.
-void list_tiles(const Asked& asked, const char* without, bool for_few, Candidates* candidates);
+void list_tiles(const AttentionQuery& attention, const char* without, bool for_few, Candidates* candidates);
 // Returns the reason why the device's matrix units are not used; null if they are used or the device has none.
-const char* list_matrix(const Asked& asked, Candidates* candidates);
+const char* list_matrix(const AttentionQuery& attention, Candidates* candidates);
 bool is_matrix(const KernelKey& key);
 
 // Queries of one workgroup, and keys of one tile, for a kernel of any family.

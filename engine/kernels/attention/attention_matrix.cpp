@@ -89,19 +89,19 @@ constexpr Type kHalf = HEED_MATRIX_TYPE(KernelId::AttentionF16Matrix, 1, "f16", 
 
 bool is_matrix(const KernelKey& key) { return key.id == kHalf.id || key.id == kBfloat.id; }
 
-const char* list_matrix(const Asked& asked, Candidates* candidates) {
-  const Capabilities& device = asked.device;
-  if (device.matrix.m == 0 || !is_16_bit_float(asked.dtype)) return nullptr;
-  const Type& type = asked.dtype == DType::BF16 ? kBfloat : kHalf;
-  const MatrixSize& size = asked.dtype == DType::BF16 ? device.bfloat_matrix : device.matrix;
+const char* list_matrix(const AttentionQuery& attention, Candidates* candidates) {
+  const Capabilities& device = attention.device;
+  if (device.matrix.m == 0 || !is_16_bit_float(attention.dtype)) return nullptr;
+  const Type& type = attention.dtype == DType::BF16 ? kBfloat : kHalf;
+  const MatrixSize& size = attention.dtype == DType::BF16 ? device.bfloat_matrix : device.matrix;
   if (size.m == 0) return type.no_size;
   if (!device.allows(type.id)) return type.failed;
   if (!device.subgroup_shuffle) return type.no_shuffle;
   const double slower = device.matrix_always ? kAlways : 1;
   const bool fewer = device.matrix_subgroup < kLanes || device.registers < kManyRegisters;
   for (const MatrixTile& tile : kMatrixTiles) {
-    const Fit fit = {tile, size, asked.heads, device.matrix_subgroup, type.terms};
-    if (!tile.suits(asked.heads, fewer) || !fit.divides() || fit.shared_bytes() > device.shared_bytes ||
+    const Fit fit = {tile, size, attention.heads, device.matrix_subgroup, type.terms};
+    if (!tile.suits(attention.heads, fewer) || !fit.divides() || fit.shared_bytes() > device.shared_bytes ||
         tile.waves() * device.matrix_subgroup > device.max_invocations)
       continue;
     Candidate& one = add_queries(candidates, type.id, tile.waves() * device.matrix_subgroup, tile.queries());

@@ -80,23 +80,23 @@ const char* why_for(DType dtype, bool narrow, bool few) {
 
 }  // namespace
 
-void list_tiles(const Asked& asked, const char* without, bool for_few, Candidates* candidates) {
-  const KernelId id = asked.narrow ? KernelId::AttentionF32Narrow : kTileIds.of(asked.dtype);
-  if (!asked.device.allows(id)) return;
+void list_tiles(const AttentionQuery& attention, const char* without, bool for_few, Candidates* candidates) {
+  const KernelId id = attention.narrow ? KernelId::AttentionF32Narrow : kTileIds.of(attention.dtype);
+  if (!attention.device.allows(id)) return;
   struct Kind {
     uint32_t invocations, queries;  // of each
   };
-  const uint32_t registers = asked.device.registers;
+  const uint32_t registers = attention.device.registers;
   // Measured on lavapipe, where the invocations of a workgroup run sequentially between barriers.
   const uint32_t for_two = registers > kManyRegisters ? kFewInvocations : kManyInvocations;
   for (const auto& [invocations, queries] : {Kind{kManyInvocations, 1}, {for_two, 2}, {kFewInvocations, 1}}) {
     const bool two = queries == 2, few = !two && invocations == kFewInvocations;
     if ((few && !for_few) || (two && registers < kManyRegisters)) continue;
-    const Tile tile = tile_for(asked.heads, invocations, queries, registers);
+    const Tile tile = tile_for(attention.heads, invocations, queries, registers);
     double time = few ? kTimeOfFew : kTimeOfMany;
     // With two queries per invocation, a query may have more lanes, so that a workgroup does not get more queries.
     if (two)
-      time = kTimeOfTwo * tile_for(asked.heads, kManyInvocations, 1, registers).lanes / tile.lanes * invocations /
+      time = kTimeOfTwo * tile_for(attention.heads, kManyInvocations, 1, registers).lanes / tile.lanes * invocations /
              kManyInvocations;
     Candidate& one = add_queries(candidates, id, invocations, tile.queries());
     one.traits.group = time;
@@ -104,10 +104,10 @@ void list_tiles(const Asked& asked, const char* without, bool for_few, Candidate
     one.set(TileSpec::LANES, tile.lanes).set(TileSpec::TQ, tile.tq).set(TileSpec::TK, tile.tk);
     one.set(TileSpec::BK, tile.bk).set(TileSpec::PARTIALS, tile.partials());
     if (two) {
-      one.traits.least_groups = kLeastGroupsOfTwo * asked.device.cores;
-      one.traits.most = keys_in_time(asked.device, asked.heads, one.key);
+      one.traits.least_groups = kLeastGroupsOfTwo * attention.device.cores;
+      one.traits.most = keys_in_time(attention.device, attention.heads, one.key);
     }
-    one.why = without != nullptr && !few ? without : why_for(asked.dtype, asked.narrow, few);
+    one.why = without != nullptr && !few ? without : why_for(attention.dtype, attention.narrow, few);
   }
 }
 

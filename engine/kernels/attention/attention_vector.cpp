@@ -45,14 +45,15 @@ struct Shape {
 
 bool is_vector(KernelId id) { return kVectorIds.has(id) || id == kNarrowVector; }
 
-bool list_vector(const Asked& asked, Candidates* candidates) {
-  const Capabilities& device = asked.device;
-  const KernelId id = asked.narrow ? kNarrowVector : kVectorIds.of(asked.dtype);
+bool list_vector(const AttentionQuery& attention, Candidates* candidates) {
+  const Capabilities& device = attention.device;
+  const KernelId id = attention.narrow ? kNarrowVector : kVectorIds.of(attention.dtype);
   if (!device.allows(id) || !device.subgroup_shuffle || device.slow_shuffle) return false;
-  const Shape shape(asked.heads, device.subgroup_size);
+  const Shape shape(attention.heads, device.subgroup_size);
   const uint32_t before = candidates->count, keys = device.registers < kManyRegisters ? kKeysOfSmall : kKeys;
   for (const uint32_t queries : {1u, kMostQueries}) {
-    if (queries * shape.vecs > kHeldVecs || shape.shared_bytes(asked.heads, queries) > device.shared_bytes) continue;
+    if (queries * shape.vecs > kHeldVecs || shape.shared_bytes(attention.heads, queries) > device.shared_bytes)
+      continue;
     Candidate& one = add_queries(candidates, id, kInvocations, queries);
     one.traits.group = (kTime + kTimeOfQuery * queries) * std::max(shape.lanes, kUsualLanes) / kUsualLanes;
     one.set(VectorSpec::LANES, shape.lanes).set(VectorSpec::TQ, queries).set(VectorSpec::TK, keys);

@@ -17,9 +17,9 @@ constexpr uint64_t kWord = sizeof(int32_t);
 // Of the conversations that want a step, the one whose last step is oldest.
 TextConversation::Impl* next_of(const TextGenerator::Shared& s) {
   TextConversation::Impl* found = nullptr;
-  for (const std::weak_ptr<TextRoom>& one : s.rooms)
-    if (const std::shared_ptr<TextRoom> room = one.lock())
-      for (TextConversation::Impl* c : room->rows)
+  for (const std::weak_ptr<BatchState>& one : s.batches)
+    if (const std::shared_ptr<BatchState> batch = one.lock())
+      for (TextConversation::Impl* c : batch->rows)
         if (c != nullptr && c->answering && !c->finished && (found == nullptr || c->begun_at < found->begun_at))
           found = c;
   return found;
@@ -46,7 +46,7 @@ Status record_step(const TextGenerator& model, VkCommandBuffer cmd, const TextMe
     return *first != nullptr ? (*first)->prepare() : Status::Ok;
   };
   return record_part<TextConversation::Impl>(*s, s->run.members.empty(), text_memory_bytes(model), cmd, memory,
-                                             budget_ms, part, prepare, [&] { return s->run.room->state; });
+                                             budget_ms, part, prepare, [&] { return s->run.batch->state; });
 }
 
 Status finish_step(const TextGenerator& model) {

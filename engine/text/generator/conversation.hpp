@@ -17,8 +17,8 @@ struct TextConversation::Impl {
   TextConversationOptions options;
   std::string date;
   SampleWords settings = {};
-  std::shared_ptr<TextRoom> room;  // null only during construction
-  size_t row = 0;                  // index of the conversation in its batch
+  std::shared_ptr<BatchState> batch;  // null only during construction
+  size_t row = 0;                     // index of the conversation in its batch
 
   std::vector<TextMessage> messages;  // empty for a raw text
   std::vector<int32_t> ids;           // all tokens of the text

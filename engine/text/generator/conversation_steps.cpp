@@ -38,8 +38,8 @@ Status TextConversation::Impl::prepare() {
   const bool speaks = this->speaks();
   for (Impl* member : company()) member->join(&run, speaks);
   const size_t count = run.members.size();
-  run.room = room;
-  run.plan = !speaks ? s.reader : count > 1 ? s.chorus : s.speaker;
+  run.batch = batch;
+  run.plan = !speaks ? s.prefill : count > 1 ? s.batch_decode : s.decode;
   run.next.assign(count, -1);
   run.buffers = {{"settings", given.settings}, {"seed", given.seeds}, {"step", given.steps}, {"next", run.next}};
   const auto give = [&](std::initializer_list<HostBuffer> more) {
@@ -47,8 +47,8 @@ Status TextConversation::Impl::prepare() {
   };
   run.extents = {{"past", *std::max_element(run.positions.begin(), run.positions.end())}};
   if (count > 1) {
-    run.member_of.assign(room->rows.size(), -1);
-    run.position_of.assign(room->rows.size(), -1);
+    run.member_of.assign(batch->rows.size(), -1);
+    run.position_of.assign(batch->rows.size(), -1);
     for (size_t i = 0; i < count; ++i) {
       run.member_of[run.members[i]->row] = static_cast<int32_t>(i);
       run.position_of[run.members[i]->row] = run.positions[i];
@@ -74,7 +74,7 @@ Status TextConversation::Impl::prepare() {
     return status;
   }
   give({{"bias", bias}});
-  run.plan = speaks ? s.guided.speaker : s.guided.reader;
+  run.plan = speaks ? s.guided.decode : s.guided.prefill;
   return Status::Ok;
 }
 
@@ -84,10 +84,10 @@ Status TextConversation::Impl::launch(bool wait) {
   if (ready != Status::Ok) return ready;
   TextRun& run = shared->run;
   if (wait) {
-    run.finish(run.plan.run(run.buffers, run.extents, {.state = room->state}));
+    run.finish(run.plan.run(run.buffers, run.extents, {.state = batch->state}));
     return Status::Ok;
   }
-  const Status status = run.plan.start(run.buffers, run.extents, {.state = room->state}, &run.started);
+  const Status status = run.plan.start(run.buffers, run.extents, {.state = batch->state}, &run.started);
   if (status != Status::Ok) run.clear();
   return status;
 }

@@ -23,15 +23,15 @@ struct TextGenerator::Shared {
   DType weight_dtype = DType::F32;  // type of most of the bytes
   Log log;
   Weights weights;
-  // `reader` reads ids from the host. `speaker`, for one conversation, and `chorus`, for several conversations of a batch, read the tokens
-  // that earlier runs have drawn and that stayed on the device.
-  Plan reader, speaker, chorus;
-  Plan scorer;  // for TextGenerator::loss, compiled at its first call
-  Plan looker;  // for TextGenerator::attention, likewise
+  // `prefill` reads ids from the host. `decode`, for one conversation, and `batch_decode`, for several conversations of a batch, read the
+  // tokens that earlier runs have drawn and that stayed on the device.
+  Plan prefill, decode, batch_decode;
+  Plan scorer;     // for TextGenerator::loss, compiled at its first call
+  Plan attention;  // for TextGenerator::attention, likewise
   GuidedPlans guided;
 
   int64_t together = 1;  // number of rows in a batch
-  std::vector<std::weak_ptr<TextRoom>> rooms;
+  std::vector<std::weak_ptr<BatchState>> batches;
   TextRun run;
   bool in_frames = false;  // the host records steps into its frames, so poll begins none
   uint64_t begun = 0;      // number of runs that poll has begun
@@ -51,12 +51,12 @@ struct TextGenerator::Shared {
 // The kind of a generator's plan. Inputs and outputs are "settings" [1, members, kSampleWords], and "seed", "step" and "next" [1, members];
 // the position "past" is the length of the text before the run, or of the longest text. A plan for one member of a batch has the member's
 // row as the position "row".
-enum class Speaking : uint8_t {
-  Reads,   // reads tokens of one conversation, "ids" and "counted" [1, tokens]; the extent is "tokens"
-  Goes,    // one conversation decodes from the token that was drawn for it
-  Chorus,  // the extent "members" is the number of conversations that decode; further inputs are the lists of TextRun
+enum class StepKind : uint8_t {
+  Prefill,      // reads tokens of one conversation, "ids" and "counted" [1, tokens]; the extent is "tokens"
+  Decode,       // one conversation decodes from the token that was drawn for it
+  BatchDecode,  // the extent "members" is the number of conversations that decode; further inputs are the lists of TextRun
 };
 // A guided graph has the input "bias" [1, 1, vocabulary] and is for one member.
-Graph speaking_graph(const TextGenerator::Shared& shared, Speaking what, bool guided = false);
+Graph step_graph(const TextGenerator::Shared& shared, StepKind what, bool guided = false);
 
 }  // namespace heed

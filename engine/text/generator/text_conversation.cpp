@@ -208,12 +208,12 @@ Status TextConversation::fork(TextConversation* other) const {
   if (status != Status::Ok) return status;
   TextConversation fresh;
   fresh.impl_ = std::make_unique<Impl>(*impl_);
-  fresh.impl_->room = nullptr;
+  fresh.impl_->batch = nullptr;
   status = fresh.impl_->take_seat();
   if (status == Status::Ok) status = fresh.impl_->free_room();
   if (status == Status::Ok)
-    status = fresh.impl_->room->state.copy_row(impl_->room->state, static_cast<int64_t>(impl_->row),
-                                               static_cast<int64_t>(fresh.impl_->row));
+    status = fresh.impl_->batch->state.copy_row(impl_->batch->state, static_cast<int64_t>(impl_->row),
+                                                static_cast<int64_t>(fresh.impl_->row));
   if (status == Status::Ok) *other = std::move(fresh);
   return status;
 }
@@ -245,7 +245,7 @@ std::span<const int32_t> TextConversation::ids() const {
 int64_t TextConversation::unread() const {
   return valid() ? static_cast<int64_t>(impl_->ids.size() - impl_->there) : 0;
 }
-const State& TextConversation::state() const { return impl_->room->state; }
+const State& TextConversation::state() const { return impl_->batch->state; }
 int64_t TextConversation::row() const { return static_cast<int64_t>(impl_->row); }
 
 }  // namespace heed

@@ -126,10 +126,10 @@ Status compile(UploadProgress progress, TextGenerator::Shared* shared) {
   shared->weights = {};
   Status status = shared->model.upload(shared->device, shared->network, &shared->weights, progress);
   for (const auto& [what, plan] :
-       {std::pair(Speaking::Reads, &shared->reader), std::pair(Speaking::Goes, &shared->speaker),
-        std::pair(Speaking::Chorus, &shared->chorus)})
-    if (status == Status::Ok && (what != Speaking::Chorus || shared->together > 1))
-      status = shared->device.compile(speaking_graph(*shared, what), shared->weights, plan, shared->compiling);
+       {std::pair(StepKind::Prefill, &shared->prefill), std::pair(StepKind::Decode, &shared->decode),
+        std::pair(StepKind::BatchDecode, &shared->batch_decode)})
+    if (status == Status::Ok && (what != StepKind::BatchDecode || shared->together > 1))
+      status = shared->device.compile(step_graph(*shared, what), shared->weights, plan, shared->compiling);
   return status;
 }
 
@@ -202,10 +202,10 @@ const ChatTemplate* TextGenerator::chat() const { return shared_->chat ? &*share
 int64_t TextGenerator::context() const { return shared_->context; }
 DType TextGenerator::weight_dtype() const { return shared_->weight_dtype; }
 uint64_t TextGenerator::conversation_bytes() const {
-  return shared_->reader.state_bytes() / static_cast<uint64_t>(shared_->together);
+  return shared_->prefill.state_bytes() / static_cast<uint64_t>(shared_->together);
 }
 const Weights& TextGenerator::weights() const { return shared_->weights; }
-const Plan& TextGenerator::plan() const { return shared_->speaker; }
+const Plan& TextGenerator::plan() const { return shared_->decode; }
 bool TextGenerator::ends_answer(int32_t id) const {
   return std::binary_search(shared_->ends.begin(), shared_->ends.end(), id);
 }

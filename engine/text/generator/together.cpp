@@ -16,7 +16,7 @@ void TextRun::clear() {
   buffers.clear();
   extents.clear();
   recording = nullptr;
-  room = nullptr;  // a conversation that has left may have kept it alive
+  batch = nullptr;  // a conversation that has left may have kept it alive
 }
 
 void TextRun::finish(Status status) {
@@ -34,32 +34,32 @@ void TextGenerator::Shared::settle() {
 }
 
 Status TextConversation::Impl::take_seat() {
-  std::vector<std::weak_ptr<TextRoom>>& rooms = shared->rooms;
-  std::erase_if(rooms, [](const std::weak_ptr<TextRoom>& one) { return one.expired(); });
-  for (const std::weak_ptr<TextRoom>& one : rooms) {
-    room = one.lock();
-    const auto free = std::find(room->rows.begin(), room->rows.end(), nullptr);
-    row = static_cast<size_t>(free - room->rows.begin());
-    if (free == room->rows.end()) continue;
+  std::vector<std::weak_ptr<BatchState>>& batches = shared->batches;
+  std::erase_if(batches, [](const std::weak_ptr<BatchState>& one) { return one.expired(); });
+  for (const std::weak_ptr<BatchState>& one : batches) {
+    batch = one.lock();
+    const auto free = std::find(batch->rows.begin(), batch->rows.end(), nullptr);
+    row = static_cast<size_t>(free - batch->rows.begin());
+    if (free == batch->rows.end()) continue;
     *free = this;
     return Status::Ok;
   }
-  auto fresh = std::make_shared<TextRoom>();
-  room = nullptr;
-  const Status status = shared->reader.make_state(&fresh->state);
+  auto fresh = std::make_shared<BatchState>();
+  batch = nullptr;
+  const Status status = shared->prefill.make_state(&fresh->state);
   if (status != Status::Ok) return status;
   fresh->rows.assign(static_cast<size_t>(shared->together), nullptr);
   fresh->rows[0] = this;
-  rooms.push_back(fresh);
-  room = std::move(fresh);
+  batches.push_back(fresh);
+  batch = std::move(fresh);
   row = 0;
   return Status::Ok;
 }
 
 void TextConversation::Impl::leave() {
   wait();
-  if (room) room->rows[row] = nullptr;
-  room = nullptr;
+  if (batch) batch->rows[row] = nullptr;
+  batch = nullptr;
 }
 
 bool TextConversation::Impl::takes_part() const {
@@ -78,7 +78,7 @@ void TextConversation::Impl::wait() {
 }
 
 Status TextConversation::Impl::free_room() {
-  if (shared->run.members.empty() || shared->run.room != room) return Status::Ok;
+  if (shared->run.members.empty() || shared->run.batch != batch) return Status::Ok;
   if (shared->run.recording != nullptr)
     return fail(log(), Status::InvalidArgument, "a fork while a step is recorded; finish_step ends that");
   shared->settle();
@@ -103,7 +103,7 @@ bool TextConversation::Impl::is_about_to_speak() const {
 std::vector<TextConversation::Impl*> TextConversation::Impl::company() {
   if (!may_share()) return {this};
   std::vector<Impl*> all;
-  for (Impl* other : room->rows)
+  for (Impl* other : batch->rows)
     if (other == this || (other != nullptr && other->is_ready())) all.push_back(other);
   return all;
 }
@@ -114,11 +114,11 @@ bool TextConversation::Impl::may_begin() {
   expected = true;
   if (!shared->run.members.empty()) return false;
   std::vector<Impl*> awaited;
-  for (const std::weak_ptr<TextRoom>& one : shared->rooms) {
-    const std::shared_ptr<TextRoom> other_room = one.lock();
-    if (!other_room) continue;
-    const bool shares = other_room == room && may_share();
-    for (Impl* other : other_room->rows) {
+  for (const std::weak_ptr<BatchState>& one : shared->batches) {
+    const std::shared_ptr<BatchState> other_batch = one.lock();
+    if (!other_batch) continue;
+    const bool shares = other_batch == batch && may_share();
+    for (Impl* other : other_batch->rows) {
       if (other == nullptr || other == this || !other->answering || !other->expected) continue;
       const bool is_late = shares && other->is_about_to_speak();
       const bool waits_longer = !other->finished && !(shares && other->is_ready()) && other->begun_at < begun_at;
@@ -137,9 +137,9 @@ void TextConversation::Impl::begins() {
   ++shared->begun;
   for (Impl* one : shared->run.members)
     if (one != nullptr) one->begun_at = shared->begun;
-  for (const std::weak_ptr<TextRoom>& one : shared->rooms)
-    if (const std::shared_ptr<TextRoom> other_room = one.lock())
-      for (Impl* other : other_room->rows)
+  for (const std::weak_ptr<BatchState>& one : shared->batches)
+    if (const std::shared_ptr<BatchState> other_batch = one.lock())
+      for (Impl* other : other_batch->rows)
         if (other != nullptr) other->let_pass = false;
 }
 

@@ -10,7 +10,7 @@
 namespace heed {
 
 // A State whose rows belong to conversations.
-struct TextRoom {
+struct BatchState {
   State state;
   std::vector<TextConversation::Impl*> rows;  // null: the row is free
 };
@@ -19,7 +19,7 @@ struct TextRoom {
 struct TextRun {
   StartedRun started;
   std::shared_ptr<void> recording;  // of a run that the host records into its frames; see frames/record_step.cpp
-  std::shared_ptr<TextRoom> room;
+  std::shared_ptr<BatchState> batch;
   std::vector<TextConversation::Impl*> members;  // empty: there is no current run; null: the member has left
   std::vector<int32_t> ids, counted;             // of a run that reads a prompt
   // One element for each member, or a row of settings. `places` and `ends` are the indices of a member's last token and of the next one in

@@ -10,15 +10,15 @@ namespace heed {
 
 namespace {
 
-template <Speaking kWhat>
+template <StepKind kWhat>
 Graph guided_graph(const TextGenerator::Shared& shared) {
-  return speaking_graph(shared, kWhat, true);
+  return step_graph(shared, kWhat, true);
 }
 
 Status make_guided_plans(TextGenerator::Shared* shared) {
-  const Status status = shared->compile_later(guided_graph<Speaking::Reads>, &shared->guided.reader);
+  const Status status = shared->compile_later(guided_graph<StepKind::Prefill>, &shared->guided.prefill);
   if (status != Status::Ok) return status;
-  return shared->compile_later(guided_graph<Speaking::Goes>, &shared->guided.speaker);
+  return shared->compile_later(guided_graph<StepKind::Decode>, &shared->guided.decode);
 }
 
 bool is_empty(const GrammarMasker::Mask& mask) {

@@ -11,7 +11,7 @@ namespace heed {
 // Plans shared by a model's conversations with grammars; compiled when the first one begins.
 struct GuidedPlans {
   // The plans of TextGenerator::Shared with an additional input, "bias" [1, 1, vocabulary].
-  Plan reader, speaker;
+  Plan prefill, decode;
   std::shared_ptr<const TokenTrie> tokens;
   std::vector<std::weak_ptr<GrammarMasker>> maskers;
 };
