@@ -1,7 +1,7 @@
-# One library that needs nothing beside the C and C++ libraries: what heed links comes as archives. Read before dependencies.cmake.
-#   HEED_BUNDLE   utf8proc and zlib must be archives. Their objects become a part of a static heed, and a shared one links them
-#   HEED_PYTHON   the wheel takes archives where the system has them
-# CMake's packages of these libraries name shared ones.
+# Included before dependencies.cmake if heed shall need no library except those of C and C++: utf8proc and zlib are then linked as archives.
+#   HEED_BUNDLE   utf8proc and zlib must be archives. Their objects become part of a static heed; a shared heed links them
+#   HEED_PYTHON   the wheel links archives if the system has them
+# CMake's packages for these libraries refer to shared ones, so they are disabled.
 set(CMAKE_DISABLE_FIND_PACKAGE_utf8proc ON)
 set(CMAKE_DISABLE_FIND_PACKAGE_unofficial-utf8proc ON)
 

@@ -78,7 +78,7 @@ void store_a() {
     } else {
       low = high = vec4(0.0);
     }
-    float sum = dot(low + high, vec4(1.0));  // of integers, hence exact
+    float sum = dot(low + high, vec4(1.0));  // a sum of integers, hence exact
     if (has_offsets())
       [[unroll]] for (uint step = 1u; step < SHARERS; step *= 2u) sum += subgroupShuffleXor(sum, step);
     if (!has_octet(load)) continue;

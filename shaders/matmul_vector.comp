@@ -28,7 +28,7 @@ const bool ALONG_K = true;
 #else
 const bool ALONG_K = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
 #endif
-const uint COLUMNS = ALONG_K ? BN : WIDTH;  // of one invocation
+const uint COLUMNS = ALONG_K ? BN : WIDTH;  // number of columns per invocation
 
 const uint COUNT = BM * COLUMNS;
 float sums[COUNT];

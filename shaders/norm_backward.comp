@@ -76,7 +76,7 @@ void main() {
   }
   squares = row_sum(squares);
   float left_over = CENTERED ? DIVIDE(row_sum(deviations), count) : 0.0, inverse = 0.0;
-  bool divides = true;  // by the row's own length
+  bool divides = true;  // whether the row is divided by its own length
   if (KIND == HEED_NORM_BACKWARD_L2) {
     inverse = factor_of_length(squares, MULTIPLY(p.eps, scale), divides);
   } else {

@@ -17,7 +17,7 @@ struct Operand {
   std::string name;
   DType dtype = DType::F32;
   std::vector<std::byte> data;
-  uint32_t tensor = 0;  // of the graph
+  uint32_t tensor = 0;  // a tensor of the graph
 
   size_t count() const { return data.size() / size_of(dtype); }
   double value(size_t i) const;

@@ -58,13 +58,13 @@ struct Member {
 // What is known about one result id.
 struct Id {
   uint32_t binding = UINT32_MAX, set = UINT32_MAX;
-  uint32_t pointee = 0;                        // of a pointer type
-  uint32_t members = 0, readonly_members = 0;  // of a struct type
-  uint64_t bytes = 0;                          // of a type; at most UINT32_MAX
-  uint32_t element = 0, count = 0;             // of a vector, a matrix (of its columns) or an array
-  uint32_t array_stride = 0;                   // of an array
+  uint32_t pointee = 0;                        // the type that a pointer type points to
+  uint32_t members = 0, readonly_members = 0;  // number of a struct type's members, and of those that are read-only
+  uint64_t bytes = 0;                          // size of a type; at most UINT32_MAX
+  uint32_t element = 0, count = 0;             // element type and count of a vector, a matrix (columns) or an array
+  uint32_t array_stride = 0;                   // bytes between elements of an array
   bool matrix = false;
-  uint32_t spec_id = UINT32_MAX, value = 0;  // of a 32-bit constant
+  uint32_t spec_id = UINT32_MAX, value = 0;  // id for specialization and value of a 32-bit constant
   bool buffer_block = false, readonly = false, workgroup_size = false;
 };
 

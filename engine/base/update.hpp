@@ -25,7 +25,7 @@ struct UpdateSettings {
 struct UpdateFactors {
   float gradient;  // factor of the gradients
   float taken;     // 1: the step is taken; 0: `applies` was 0; -1: skipped, since the norm is infinite or NaN
-  float norm;      // of the gradients, before clipping
+  float norm;      // norm of all gradients, before clipping
   float step;      // steps taken, including this one
 };
 

@@ -38,7 +38,7 @@ struct Device {
  private:
   mutable std::mutex mutex_;
   heed::Device device_;
-  std::deque<InfoTexts> infos_;  // of this device and those that it replaced
+  std::deque<InfoTexts> infos_;  // texts of this device and of those that it replaced
 };
 
 struct Weights {

@@ -123,7 +123,7 @@ void rotary_by_tables(CaseGraph& c) {
 void positional_encoding(CaseGraph& c) { c.output(c.graph.positional_encoding(c.x())); }
 
 // Rows gathered by indices from a tensor.
-template <DType kType>  // F32: as the case
+template <DType kType>  // type of x; F32 stands for the type of the case
 void take(CaseGraph& c) {
   const Tensor x = c.input("x", {2, 7, c.size(1)}, kType == DType::F32 ? c.type : kType);
   c.output(c.graph.take(x, 1, c.ids("at", {c.size(0)}, 7)));

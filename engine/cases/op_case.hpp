@@ -51,7 +51,7 @@ class CaseGraph {
     std::string name;
     Shape shape;
     DType dtype = DType::F32;
-    int64_t below = 0;  // of ids
+    int64_t below = 0;  // ids are less than this
   };
   std::vector<Operand> inputs, weights, outputs;
 
@@ -64,7 +64,7 @@ class CaseGraph {
 // How the self-test compiles a case.
 enum class CasePlans : uint8_t { Usual, Both, Reproducible, Emulated, Rounded };
 inline constexpr CasePlans kBoth = CasePlans::Both;
-inline constexpr int64_t kVocabulary = 30522;  // of BERT
+inline constexpr int64_t kVocabulary = 30522;  // that of BERT
 
 struct OpCase {
   const char* op;  // the operation of the tested pass, or a name for what the case computes
@@ -72,7 +72,7 @@ struct OpCase {
   const char* label = "";  // what distinguishes it: "causal"
   bool training = false;
   bool one_type = false;               // independent of CaseGraph::type
-  CasePlans plans = CasePlans::Usual;  // of the self-test
+  CasePlans plans = CasePlans::Usual;  // the plans in which the self-test runs the case
   // Sizes for each user; empty: the user skips the case. The self-test fills operands by type: floating-point values in [-1, 1), those of
   // quantized weights in [-1, 2), I32 0 to 6, U8 0 and 1. Its cases together use every kernel, which a test checks.
   SizesList self_test{};
@@ -91,7 +91,7 @@ std::span<const OpCase> attention_cases();  // and softmax
 std::span<const OpCase> row_cases();        // norms, mean, choices and losses
 std::span<const OpCase> projection_cases();
 std::span<const OpCase> gradient_cases();
-std::span<const OpCase> update_cases();  // of optimizers
+std::span<const OpCase> update_cases();  // cases of optimizers
 std::span<const OpCase> layer_cases();
 std::vector<const OpCase*> all_cases();
 

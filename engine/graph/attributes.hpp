@@ -58,7 +58,7 @@ struct AttentionAttrs {
   float softcap = 0.0f;  // s becomes c tanh(s / c) for each score s; 0: none
   // Lengths and positions are joined to one tensor, [B, 2], or one of them is packed, [B] (lower_attention.cpp).
   bool rows_joined = false;
-  bool makes_query = true;  // of AttentionBackward: the gradient of the query is wanted
+  bool makes_query = true;  // AttentionBackward computes the gradient of the query
 };
 
 struct NormAttrs {
@@ -67,7 +67,7 @@ struct NormAttrs {
 };
 
 struct ReduceAttrs {
-  int axis = 0;  // of x; removed in out, or of size 1 there
+  int axis = 0;  // the axis of x; out has it with size 1, or does not have it
   Reduction kind = Reduction::Mean;
   Mask::Meaning mask_meaning = Mask::Meaning::Exclude;
 };
@@ -75,7 +75,7 @@ struct ReduceAttrs {
 // The indices of the first `count` elements in descending order, or ascending if `smallest`. Of equal elements the lower index comes first,
 // or, if `last`, the higher one.
 struct ArgmaxAttrs {
-  int axis = 0;  // of size `count` in out, or removed
+  int axis = 0;  // out has it with size `count`, or does not have it
   uint32_t count = 1;
   bool smallest = false, last = false;
 };
@@ -154,7 +154,7 @@ struct PlaceAttrs {
 // How an optimizer updates weights, [n]; see update.hpp.
 struct UpdateAttrs {
   enum class Rule : uint8_t { AdamW, Sgd } rule = Rule::AdamW;
-  bool nesterov = false;  // of Sgd with momentum
+  bool nesterov = false;  // Nesterov's momentum, for Sgd with momentum
   bool clears = false;    // sets the gradient to 0 afterwards
 };
 

@@ -94,7 +94,7 @@ struct ElementwiseAttrs {
 
   struct Step {
     Function function = Function::Copy;
-    Domain domain = Domain::Float;  // of the operands; of Where: of the second and third operand
+    Domain domain = Domain::Float;  // type of the operands; for Where, of the second and third
     std::array<Operand, 3> operands{};
     friend constexpr bool operator==(const Step&, const Step&) = default;
   };

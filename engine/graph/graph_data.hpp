@@ -67,8 +67,8 @@ class GraphMark {
  private:
   size_t sizes_, extents_, bounds_, tensors_, nodes_, inputs_, weights_, outputs_, states_, kept_weights_, constants_;
   std::vector<std::string> labels_;
-  std::vector<int64_t> least_;    // of each extent
-  std::vector<uint32_t> writes_;  // of each state
+  std::vector<int64_t> least_;    // minimum of each extent
+  std::vector<uint32_t> writes_;  // number of writes to each state
   uint32_t dropout_streams_, sample_streams_;
 };
 

@@ -49,7 +49,7 @@ class CTranslate2 {
 
   const std::string& name() const { return name_; }            // the file, for messages
   std::string_view network() const { return network_; }        // "WhisperSpec"
-  uint32_t revision() const { return revision_; }              // of the network's format
+  uint32_t revision() const { return revision_; }              // revision of the network's format
   std::span<const Entry> entries() const { return entries_; }  // sorted by name
   // The tensor of this name or alias; null if absent.
   const Entry* find(std::string_view name) const;

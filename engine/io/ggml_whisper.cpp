@@ -153,7 +153,7 @@ class GgmlWhisperParser {
   const Log& log_;
   GgmlWhisper& file_;
   size_t at_ = 0;
-  uint32_t version_ = 0;  // of the layout of quantized blocks
+  uint32_t version_ = 0;  // version of the layout of quantized blocks
 };
 
 Status GgmlWhisper::open(const std::string& path, const Log& log) {

@@ -11,8 +11,8 @@ namespace heed {
 struct GgufType {
   uint32_t number = 0;  // the file's number for the type
   const char* name = "";
-  int64_t elements = 1;          // of a block
-  uint64_t bytes = 0;            // of a block
+  int64_t elements = 1;          // per block
+  uint64_t bytes = 0;            // per block
   std::optional<DType> storage;  // empty: heed cannot store it
 };
 

@@ -22,7 +22,7 @@ class Json {
   bool is_null() const;
   bool is_object() const;
   bool is_array() const;
-  size_t size() const;  // of an object or array; 0 for other values
+  size_t size() const;  // number of entries of an object or array; 0 for other values
   // Null or empty if the value has another type. An integer >= 0 is both natural and integer.
   const std::string* text() const;
   const uint64_t* natural() const;

@@ -15,8 +15,8 @@ struct JsonTree {
   bool truth = false;
   // The unescaped characters of a text, or a number as it is written.
   std::string text = {};
-  std::vector<JsonTree> parts = {};     // of arrays and objects
-  std::vector<std::string> names = {};  // of an object's parts
+  std::vector<JsonTree> parts = {};     // elements of an array, or values of an object
+  std::vector<std::string> names = {};  // keys of an object's parts
 
   bool is(Kind wanted) const { return kind == wanted; }
   // Null if there is none; of equal names the last one counts.

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 struct Checkpoint::Contents {
   std::vector<SafeTensors> files;
-  std::vector<SafeTensors::Entry> entries;  // of all files, sorted by name
+  std::vector<SafeTensors::Entry> entries;  // entries of all files, sorted by name
   uint64_t bytes = 0;
 };
 

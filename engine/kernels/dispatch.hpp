@@ -42,7 +42,7 @@ struct Capabilities {
   std::array<uint32_t, 3> max_groups = {65535, 65535, 65535};
   uint32_t shared_bytes = kFloorSharedBytes;
   uint64_t max_storage_range = 128u << 20;
-  uint32_t storage_alignment = 256;  // of descriptor offsets
+  uint32_t storage_alignment = 256;  // required alignment of descriptor offsets, in bytes
   // Compute units or streaming multiprocessors, which run workgroups in parallel. An estimate if the driver does not report it.
   uint32_t cores = 32;
   uint32_t subgroup_size = 4;  // as reported; only a hint for tile sizes
@@ -119,7 +119,7 @@ inline constexpr uint32_t kNoKernel = UINT32_MAX;
 
 // Limits and costs by which the chooser compares kernels (kernels/choose/chooser.hpp). Each operation has its own unit of time.
 struct Traits {
-  uint32_t rows = 1, columns = 1;  // of the result tile of a workgroup
+  uint32_t rows = 1, columns = 1;  // size of a workgroup's tile of results
   int64_t most = INT64_MAX;        // maximum rows or keys of a run, or elements of a row
   double start = 0, group = 0;     // fixed time of a run, and time of each workgroup
   uint32_t least_depth = 0;        // with shorter sums most invocations have no work
@@ -137,8 +137,8 @@ struct KernelUse {
   // The chooser picks among whole kernels, which compute the result. A partial kernel stores partial sums in the workspace, from which a
   // second dispatch computes the result.
   enum class Role : uint8_t { Whole, Partial, Second } role = Role::Whole;
-  uint8_t input = 0;             // of concat: the input that this kernel copies
-  uint32_t partner = kNoKernel;  // of a whole kernel: its partial twin; of a partial kernel: its second dispatch
+  uint8_t input = 0;             // for concat: the input that this kernel copies
+  uint32_t partner = kNoKernel;  // for a whole kernel, its partial twin; for a partial kernel, its second dispatch
   Traits traits;                 // recording reads the members up to here
   KernelKey key;
   uint32_t buffer_count = 0;

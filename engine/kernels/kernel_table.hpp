@@ -35,7 +35,7 @@ struct PackedSpirv {
   const unsigned char* bytes;  // a gzip file, static storage
   uint32_t byte_count;
   uint32_t word_count;  // after decompression
-  uint64_t digest;      // of the words, independent of the compression
+  uint64_t digest;      // digest of the words, independent of the compression
 };
 
 struct KernelInfo {

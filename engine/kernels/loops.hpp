@@ -17,7 +17,7 @@ int64_t rounds_of(const KernelKey& key, const Dispatch& dispatch);
 // Whether rounds_of knows the kernel; it treats others as unbounded.
 bool counts_rounds(KernelId id);
 
-// Blocks of rows that a kernel of attention's gradients may visit for each head within kRoundsAtOnce.
+// How many blocks of rows a kernel of attention's gradients may visit per head before its iterations exceed kRoundsAtOnce.
 int64_t visits_at_once(const KernelKey& key);
 
 // Unsupported, with the operation and the number, if a dispatch has more than kMostRounds or Capabilities::most_rounds iterations. `at` has

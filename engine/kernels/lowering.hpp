@@ -72,7 +72,7 @@ Status expect_dtype(const Select& select, size_t position, const char* what, DTy
 // The HEED_SOFTMAX_* bits, shared by softmax and attention. The last three arguments are positions of optional inputs.
 uint32_t masking_flags(const Select& select, const SoftmaxAttrs& attrs, size_t key_padding, size_t mask, size_t bias);
 
-constexpr uint32_t kInvocations = 128;  // of a workgroup whose invocations do not cooperate
+constexpr uint32_t kInvocations = 128;  // per workgroup, where invocations do not cooperate
 // Appends a kernel with its workgroup size. The caller sets constants from `spec_count` on.
 KernelUse& add_kernel(const Select& select, KernelId id, std::array<uint32_t, 3> workgroup, const char* why);
 // Binds inputs in this order, then the output. An absent input's binding gets input 0, which the kernel does not read there, since every

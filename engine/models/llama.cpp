@@ -13,7 +13,7 @@ constexpr std::string_view kLlamaTypes[] = {"mistral"};
 void read_mistral_json(JsonConfig& from) {
   from.refuse("attention_bias", from.fields.boolean("attention_bias", false));
   read_llama_json(from);
-  from.config.window = from.fields.integer("sliding_window", 0, INT32_MAX, 0);  // of Mistral, unless it is null
+  from.config.window = from.fields.integer("sliding_window", 0, INT32_MAX, 0);  // Mistral's, unless it is null
 }
 
 // GGUF files order the rows of queries and keys for RotaryPairs::Adjacent.

@@ -105,7 +105,7 @@ class WhisperModel {
   std::vector<std::string>
       names_;  // reserved before it is filled: tensors are views of its strings, and short strings would move with the
                // vector
-  std::vector<std::vector<int64_t>> shapes_;  // of tensors whose axes were reordered
+  std::vector<std::vector<int64_t>> shapes_;  // shapes of tensors whose axes were reordered
   std::vector<std::vector<std::byte>> made_;
 };
 

@@ -28,7 +28,7 @@ struct PartModule {
 struct PartNames {
   std::string_view tokens, positions;           // "decoder.embed_tokens.weight"; the suffix after a side's name
   std::string_view encoder_norm, decoder_norm;  // the final norms, without ".weight"
-  std::string_view layers;                      // the part between a side and a layer's number
+  std::string_view layers;                      // the text between "encoder" or "decoder" and a layer's number in names
   std::span<const PartModule> modules;
 };
 

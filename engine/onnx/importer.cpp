@@ -13,7 +13,7 @@ namespace heed::onnx {
 namespace {
 
 constexpr int kDeepest = 16;            // nesting depth of functions and branches
-constexpr int64_t kMostNumbers = 4096;  // of an initializer that is read into memory for computations
+constexpr int64_t kMostNumbers = 4096;  // most numbers of an initializer that is read into memory for computations
 constexpr int64_t kLargestIota = 1 << 24;
 constexpr int64_t kMostNodes = 1 << 20;  // counting the nodes of a function at each call
 constexpr int64_t kFirstOpset = 7, kLastOpset = 28;

@@ -99,7 +99,7 @@ class Call {
   void give(const Value& value) { out.push_back(value); }
 
   Importer& importer() { return importer_; }
-  const Scope& scope() const { return scope_; }  // of the node
+  const Scope& scope() const { return scope_; }  // values visible to the node
   bool failed() const;
   [[gnu::format(printf, 2, 3)]] void fail(const char* pattern, ...);
   // Requires two dims to be equal: two symbols of the file for one size are united. False if they can never be equal.
@@ -181,7 +181,7 @@ class Importer {
   std::set<std::string, std::less<>> positions_;        // symbols of the number of rows in caches
   std::map<std::string, Dim, std::less<>> given_;       // sizes of symbols from tensors of the existing graph
   std::map<int32_t, std::string> symbols_;              // by index of the extent
-  std::map<std::string, Tensor, std::less<>> tensors_;  // of known values, by name and contents
+  std::map<std::string, Tensor, std::less<>> tensors_;  // constants of known values, by name and contents
   std::vector<std::shared_ptr<const Known>> kept_;
   size_t names_ = 0;
   int64_t nodes_ = 0;  // number of imported nodes

@@ -8,7 +8,7 @@
 namespace heed::onnx {
 namespace {
 
-constexpr int kMostDims = 4;  // of an operand of Graph::matmul
+constexpr int kMostDims = 4;  // highest rank of Graph::matmul's operands
 
 // Merges the leading dims of both operands, if they have too many for matmul.
 Tensor flat_batches(Call& call, Tensor x, std::span<const Dim> batch, const Dim& rows, const Dim& columns) {

@@ -22,7 +22,7 @@ void rows(Call& call, const F& f) {
     for (int i = axis; i < rank; ++i) width = g.dim_product(width, dims[static_cast<size_t>(i)]);
     y = reshaped(call, f(g.reshape(x, {-1, width})), dims);
   } else {
-    constexpr int kMost = 4;  // of Graph::softmax
+    constexpr int kMost = 4;  // highest rank for Graph::softmax
     y = along(call, x, std::min(axis, rank - 1), [&](Tensor turned) {
       const Shape shape = g.shape(turned);
       if (shape.rank <= kMost) return f(turned);

@@ -27,7 +27,7 @@ struct Number {
   explicit Number(const Dim& dim) : value(static_cast<double>(dim.value)), size(dim) {}
   bool is_size() const { return !size.is_constant(); }
   bool is(double constant) const { return !is_size() && value == constant; }
-  int64_t whole() const;  // of a constant: truncated and clamped to int64_t; 0 for NaN
+  int64_t whole() const;  // the constant, truncated and clamped to int64_t; 0 for NaN
   Dim dim() const { return is_size() ? size : Dim(whole()); }
   friend bool operator==(const Number& a, const Number& b) {
     return a.is_size() == b.is_size() && (a.is_size() ? a.size == b.size : a.value == b.value);
@@ -53,7 +53,7 @@ struct Ramp {
 struct Value {
   ElementType type = ElementType::Undefined;
   const FileTensor* file = nullptr;    // an initializer, unread
-  std::shared_ptr<const Known> known;  // of an initializer: set once it has been read
+  std::shared_ptr<const Known> known;  // for an initializer; set once it has been read
   Tensor tensor;                       // in the graph; set once it was needed
   bool is_scalar = false;              // a tensor [1] for a value of rank 0 in the file
   bool is_empty = false;               // without elements, such as an empty cache

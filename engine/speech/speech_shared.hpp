@@ -15,8 +15,8 @@ struct SpeechRun {
   SpeechStream::Impl* of = nullptr;  // null: there is no current run, or its stream has left
   bool under_way = false;
   StartedRun started;
-  std::shared_ptr<void> recording;  // of a run that the host records into its frames; see frames/record_speech.cpp
-  std::vector<float> samples;       // of a window, zero-padded
+  std::shared_ptr<void> recording;  // for a run that the host records into its frames; see frames/record_speech.cpp
+  std::vector<float> samples;       // samples of a window, zero-padded
   std::vector<int32_t> ids;
   std::vector<float> looks;  // [alignment heads, ids, encoder.positions]
   std::array<int32_t, 4> limits = {};
@@ -40,8 +40,8 @@ struct Decoding {
   // token that the last run drew.
   bool reads = false;
   bool times = false;  // draws a time token if the sum of their probabilities exceeds that of every other token
-  bool draws =
-      false;  // by "settings" [1, 1, kSampleWords], "seed" and "step" [1, 1]; otherwise takes the likeliest token
+  // Draws by "settings" [1, 1, kSampleWords], "seed" and "step" [1, 1]; otherwise takes the likeliest token.
+  bool draws = false;
   size_t index() const { return (reads ? 4u : 0u) + (times ? 2u : 0u) + (draws ? 1u : 0u); }
 };
 

@@ -50,7 +50,7 @@ struct SpeechStream::Impl {
   Status run_status = Status::Ok;
   int32_t run_next = -1;
   float run_log_probability = 0, run_no_speech = 0;
-  std::vector<float> run_looks;  // of an aligning run
+  std::vector<float> run_looks;  // output of an aligning run
   uint64_t begun_at = 0;         // value of the shared run counter at this stream's last run
 
   const Log& log() const { return shared->log; }

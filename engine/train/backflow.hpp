@@ -73,7 +73,7 @@ class Backflow {
   Build build_;
   std::set<Key> wanted_;
   std::map<Key, std::vector<Part>> flows_;
-  std::map<uint32_t, uint32_t> originals_;  // of recomputed copies
+  std::map<uint32_t, uint32_t> originals_;  // original tensor of each recomputed copy, by id
 };
 
 // --- Helpers of rules (parts.cpp)

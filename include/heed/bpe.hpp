@@ -48,7 +48,7 @@ struct BpeVocabulary {
   // The text of each token, by id. Empty tokens are never produced; of equal tokens the last one is. Control, UserDefined and Unknown
   // tokens are stored as they appear in a text.
   std::vector<std::string> tokens;
-  std::vector<TokenType> types;  // by id; none: all are Normal
+  std::vector<TokenType> types;  // type of each id; empty: all are Normal
   // Pairs "left right" in order of priority; both and their concatenation must be tokens. SentencePiece may have scores by id instead: the
   // pair with the highest score is merged first.
   std::vector<std::string> merges;

@@ -44,7 +44,7 @@ struct ChatMessage {
 struct ChatOptions {
   bool generation_prompt = true;        // end with the text that begins an answer, in families that have one
   std::string_view bos = {}, eos = {};  // the texts of these tokens; ChatML needs neither
-  std::string_view date = {};           // of Llama 3.1 and later, as "26 Jul 2024"; "": the template's default date
+  std::string_view date = {};           // date for Llama 3.1 and later, as "26 Jul 2024"; "": the template's default
   bool think = true;                    // false: Qwen 3 answers without thinking
 };
 

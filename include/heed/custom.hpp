@@ -99,7 +99,7 @@ struct CustomFunction {
 
 // The operands of a pass, as its gradient sees them; see CustomGradient.
 struct CustomGradientCall {
-  std::span<const Tensor> inputs, outputs;  // of the pass, in their order
+  std::span<const Tensor> inputs, outputs;  // inputs and outputs of the pass, in their order
   std::span<const Tensor> upstream;         // for each output its gradient, of its shape and type; invalid: zeros
   // Whether the gradient of each input is needed.
   std::span<const bool> wanted;
@@ -120,7 +120,7 @@ struct CustomPass {
   // SPIR-V 1.0 to 1.3. compile returns Unsupported on Vulkan if it is empty, or if it states its workgroup size by LocalSizeId and the
   // device lacks maintenance4 (on a host's device: the host did not enable it).
   std::span<const uint32_t> spirv = {};
-  std::string_view entry_point = "main";       // of the SPIR-V
+  std::string_view entry_point = "main";       // entry point of the SPIR-V
   std::span<const uint32_t> constants = {};    // specialization constants 0, 1, ...
   std::span<const CustomWord> push = {};       // at most kMaxCustomPushWords minus one offset per operand
   std::array<CustomGroups, 3> groups = {};     // x, y, z

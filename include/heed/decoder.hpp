@@ -44,7 +44,7 @@ struct DecoderConfig {
   // full_every - 1, ... (2 where layers alternate; Gemma's "sliding_window_pattern"). full_every 0: no such layers, as in Mistral.
   int64_t window = 0;
   int window_from = 0, full_every = 0;
-  float eps = 1e-5f;          // of the norms
+  float eps = 1e-5f;          // added under the root of the norms
   RotaryOptions rotary = {};  // base and scaling; not of gpt2
   // The rotary base of layers with a sliding window, which then have no scaling (Gemma's "rope_local_base_freq"). 0: as in the other
   // layers.

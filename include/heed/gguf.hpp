@@ -37,7 +37,7 @@ class HEED_API Gguf {
  public:
   // Files with more dims or longer names are InvalidFile.
   static constexpr size_t kMaxDims = 4;
-  static constexpr uint64_t kMaxNameBytes = 65535;  // of a key, or of a tensor's name
+  static constexpr uint64_t kMaxNameBytes = 65535;  // longest key or tensor name
 
   // The types of values. The enumerators have the file's numbers.
   enum class ValueType : uint8_t { U8, I8, U16, I16, U32, I32, F32, Bool, Text, Array, U64, I64, F64 };

@@ -170,7 +170,7 @@ struct RotaryScaling {
 struct RotaryOptions {
   RotaryPairs pairs = RotaryPairs::Halves;
   int64_t width = 0;      // number of leading elements of a row that turn, even; the others stay. 0: all of them
-  float base = 10000.0f;  // of the angles; a larger base makes the last pairs turn more slowly
+  float base = 10000.0f;  // base of the angles; a larger one makes the last pairs turn more slowly
   RotaryScaling scaling = {};
   Dim first = 0;          // position of index 0 along axis -2 of x: a constant, or from Graph::position
   Tensor positions = {};  // instead: I32, broadcast to x's shape without its last axis
@@ -231,7 +231,7 @@ struct AttentionResult {
 
 // Results of Graph::top_k.
 struct TopKResult {
-  Tensor values;   // of x's type; the shape of x, with k along the axis
+  Tensor values;   // has x's type and shape, but size k along the axis
   Tensor indices;  // I32, of the same shape
 };
 

@@ -30,11 +30,11 @@ enum class Initial : uint8_t { Zeros, Ones, Normal, XavierUniform, XavierNormal,
 // How initial_values draws a weight.
 struct InitialOptions {
   Initial kind = Initial::Normal;
-  float mean = 0.0f;       // of Normal
-  float deviation = 1.0f;  // of Normal
-  float gain = 1.0f;       // of Xavier and Kaiming
+  float mean = 0.0f;       // for Normal
+  float deviation = 1.0f;  // for Normal
+  float gain = 1.0f;       // for Xavier and Kaiming
   uint64_t seed = 0;       // key of the random bits
-  uint32_t stream = 0;     // of the random bits: use a different one for each weight of a model
+  uint32_t stream = 0;     // number of the random stream: use a different one for each weight of a model
 };
 
 // Fills `values`, row-major. InvalidArgument: Xavier or Kaiming with less than two axes, a size that is not positive, a number that is not

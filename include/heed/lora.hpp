@@ -40,7 +40,7 @@ namespace heed::train {
 struct LoraOptions {
   int64_t rank = 8;      // the rows of A and the columns of B
   float alpha = 16.0f;   // B A is multiplied by alpha / rank
-  float dropout = 0.0f;  // of x, in training plans
+  float dropout = 0.0f;  // dropout of x in training plans
   // A weight "NAME.weight" gets an adapter if NAME is one of these or ends in "." and one of these.
   std::vector<std::string> modules = {"q_proj", "v_proj"};
   // Only weights of these layers get one, by the first number in NAME. Empty: all layers.

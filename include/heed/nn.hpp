@@ -131,7 +131,7 @@ struct MultiHeadOptions {
 
   // Turns queries and keys by their positions (Graph::rotary), after their norms. With a cache, a `first` of 0 becomes cache.past.
   std::optional<RotaryOptions> rotary = {};
-  float head_norm_eps = 1e-6f;  // of names.q_norm and names.k_norm
+  float head_norm_eps = 1e-6f;  // eps of names.q_norm and names.k_norm
   // Keys and values of `key` and `value` are appended to the cache, and queries attend to everything in it. `causal` must be None or
   // BottomRight; masks and key_padding have past + S_kv keys. A run in which that exceeds the capacity returns ExtentOutOfRange.
   Cache cache = {};
@@ -300,8 +300,8 @@ struct TransformerOptions {
   DecoderLayerOptions decoder = {};
   StackOptions encoder_stack = {};
   StackOptions decoder_stack = {};
-  std::string_view encoder_prefix = "encoder.layers";  // of the encoder's layers
-  std::string_view decoder_prefix = "decoder.layers";  // of the decoder's layers
+  std::string_view encoder_prefix = "encoder.layers";  // prefix of the encoder's layers
+  std::string_view decoder_prefix = "decoder.layers";  // prefix of the decoder's layers
   bool positional_encoding = true;                     // add the sinusoidal encoding to both inputs
   float input_dropout = 0.0f;                          // after the positional encoding
   int64_t vocabulary = 0;                              // width of the final linear layer

@@ -37,7 +37,7 @@ struct OnnxDim {
 struct OnnxTensor {
   std::string name;
   DType dtype = DType::F32;
-  std::vector<OnnxDim> dims;  // of outputs: as the file states them, which may be incomplete
+  std::vector<OnnxDim> dims;  // for outputs, as the file states them, which may be incomplete
 };
 
 // The maximum of a dim with this name.
@@ -55,7 +55,7 @@ struct OnnxState {
 // The maxima of the file's dims, and the tensors that stay on the device.
 struct OnnxOptions {
   std::span<const OnnxExtent> extents = {};
-  int64_t largest = 0;                     // of all other dims; 0: each must be among `extents`
+  int64_t largest = 0;                     // maximum of all other dims; 0: each must be among `extents`
   std::span<const OnnxState> states = {};  // inputs and outputs that stay on the device, in a State; see
                                            // OnnxModel::build
 };

@@ -43,11 +43,11 @@ enum class UpdateRule : uint8_t { AdamW, Sgd };
 // How an Optimizer updates weights.
 struct OptimizerOptions {
   UpdateRule rule = UpdateRule::AdamW;
-  bool momentum = true;   // of Sgd; without it there are no moments
-  bool nesterov = false;  // of Sgd with momentum
+  bool momentum = true;   // for Sgd; without it there are no moments
+  bool nesterov = false;  // Nesterov's momentum, for Sgd with momentum
   // Adds up the gradients of several runs until a run with StepNumbers::apply takes the step and sets them to zero.
   bool accumulate = false;
-  std::string prefix = "optimizer";  // of the names of states and of the input
+  std::string prefix = "optimizer";  // prefix of the names of states and of the input
 };
 
 // The numbers of one step, for a group of weights. The last five apply to all groups and are read from group 0.
@@ -55,14 +55,13 @@ struct StepNumbers {
   float rate = 1e-3f;         // the learning rate
   float weight_decay = 0.0f;  // a step subtracts rate * weight_decay * weight
   float beta1 = 0.9f;         // Sgd: the momentum
-  float beta2 = 0.999f;       // of AdamW: decay of the second moment
-  float eps = 1e-8f;          // of AdamW: added to the root of the second moment
+  float beta2 = 0.999f;       // AdamW's decay of the second moment
+  float eps = 1e-8f;          // AdamW adds it to the root of the second moment
 
   bool apply = true;        // false: the run only adds to the gradients
   int64_t runs = 1;         // number of runs whose gradients were added up; the step uses their mean
   float loss_scale = 1.0f;  // the factor of the loss (Optimizer::loss_scale); gradients are divided by it
-  float max_norm =
-      0.0f;  // larger gradient norms are clipped to this, as torch.nn.utils.clip_grad_norm_ does; 0: no clipping
+  float max_norm = 0.0f;    // gradients of a larger norm are scaled to it, as by torch.nn.utils.clip_grad_norm_; 0: off
 };
 // StepNumbers in the form that a run reads.
 inline constexpr int kStepWords = 16;
@@ -74,10 +73,9 @@ HEED_API Status step_words(UpdateRule rule, const StepNumbers& numbers, StepWord
 // The result of Optimizer::step in a run: F32 [4].
 struct StepReport {
   float factor = 0.0f;  // the factor that was applied to the gradients
-  float taken =
-      0.0f;  // 1: the step was taken; 0: `apply` was false; -1: it was skipped, since the norm is infinite or NaN
-  float norm = 0.0f;   // of the gradients, before clipping
-  float steps = 0.0f;  // steps taken so far, including this one
+  float taken = 0.0f;   // 1: the step was taken; 0: `apply` was false; -1: skipped, as the norm is infinite or NaN
+  float norm = 0.0f;    // norm of all gradients, before clipping
+  float steps = 0.0f;   // steps taken so far, including this one
 };
 
 // Dynamic loss scale for gradients that pass through f16 (Micikevicius et al. 2018, arXiv:1710.03740). It is halved at a skipped step and

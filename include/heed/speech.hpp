@@ -45,7 +45,7 @@ struct SpeechRecognizerOptions {
   bool round_rows = false;    // see CompileOptions; may change words
   bool reproducible = false;  // see CompileOptions: the same tokens on every device
   UploadProgress progress = {};
-  Log log = {};  // of the streams, too
+  Log log = {};  // also receives the messages of streams
 };
 
 // Whether speech is transcribed or translated.
@@ -71,7 +71,7 @@ struct SpeechOptions {
   float least_entropy = 2.4f;
   // A doubtful window is decoded again by sampling; each time the temperature rises by this much, up to 1. 0: no further attempts.
   float temperature_step = 0.2f;
-  uint32_t seed = 0;  // of the sampling
+  uint32_t seed = 0;  // seed of the sampling
   // A window counts as silence, without segments, if the probability of no speech is above this and the mean is below
   // least_log_probability.
   float most_no_speech = 0.6f;
@@ -109,7 +109,7 @@ struct SpeechSegment {
 // The whole text of a sound.
 struct SpeechText {
   std::vector<SpeechSegment> segments;
-  std::string text() const;  // of all segments, concatenated
+  std::string text() const;  // texts of all segments, concatenated
 };
 
 // The result of a step.
@@ -193,7 +193,7 @@ class HEED_API SpeechStream {
   // Discards all sound that has not become text. It waits for the step that poll began and discards its result. Time goes on.
   void cancel();
 
-  double seconds() const;  // of all pushed samples
+  double seconds() const;  // duration of all pushed samples
 
   struct Impl;  // private to the implementation
 

@@ -80,7 +80,7 @@ class HEED_API TextEncoder {
   int64_t width() const { return config_.width; }
   int64_t max_tokens() const { return max_tokens_; }
   int64_t max_batch() const { return max_batch_; }
-  DType weight_dtype() const { return weight_dtype_; }  // of matrices and tables
+  DType weight_dtype() const { return weight_dtype_; }  // storage type of matrices and tables
   const Plan& plan() const { return plan_; }
   const Weights& weights() const { return weights_; }
   // A hash over the model's configuration, tokenizer and weights, computed by open. Vectors of two encoders can be

@@ -24,7 +24,7 @@ namespace heed::vulkan {
 // tokens that it draws, and belongs to the model from the first part of a step to finish_step.
 struct TextMemory {
   BufferRange range = {};
-  std::byte* mapped = nullptr;  // of range.offset
+  std::byte* mapped = nullptr;  // address of range.offset
 };
 // The required bytes of TextMemory. range.offset must be a multiple of 4.
 HEED_API uint64_t text_memory_bytes(const TextGenerator& model);

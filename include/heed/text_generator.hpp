@@ -51,7 +51,7 @@ struct TextSampling {
   float top_p = 0.95f;              // keeps the fewest of the most likely tokens with this total probability; 1: all
   float min_p = 0.05f;              // keeps tokens with at least this share of the largest probability
   float repetition_penalty = 1.0f;  // for all tokens of the conversation except control tokens
-  uint32_t seed = 0;                // of the draws
+  uint32_t seed = 0;                // seed of the draws
 };
 
 // The sizes and types of a language model and its conversations.
@@ -78,7 +78,7 @@ struct TextGeneratorOptions {
   // Replaces the file's chat template.
   std::optional<ChatTemplate> chat = {};
   UploadProgress progress = {};
-  Log log = {};  // of the conversations, too
+  Log log = {};  // also receives the messages of conversations
 };
 
 // How a conversation begins, draws tokens and ends its answers.
@@ -94,7 +94,7 @@ struct TextConversationOptions {
   std::string grammar = {};
   int64_t most_tokens = 0;  // per answer; 0: as many as fit into the context, or unlimited for DropOldest
   TextOverflow overflow = TextOverflow::DropOldest;
-  int64_t keep_tokens = 4;     // of a raw text; see TextOverflow::DropOldest
+  int64_t keep_tokens = 4;     // number of first tokens of a raw text that are kept; see TextOverflow::DropOldest
   bool think = true;           // see ChatOptions
   std::string_view date = {};  // see ChatOptions; read by TextGenerator::begin
 };
@@ -174,7 +174,7 @@ class HEED_API TextGenerator {
   DType weight_dtype() const;  // the type of most of the weights' bytes
   uint64_t conversation_bytes() const;
   const Weights& weights() const;
-  const Plan& plan() const;  // of decoding, for PassInfo
+  const Plan& plan() const;  // plan of decoding, for its PassInfo
   bool ends_answer(int32_t id) const;
 
   struct Shared;  // private to the implementation

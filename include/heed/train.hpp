@@ -25,7 +25,7 @@ namespace heed::train {
 // A result to differentiate, and the gradient that arrives at it.
 struct Upstream {
   Tensor output;    // F32, F16 or BF16
-  Tensor gradient;  // of the shape and type of `output`; invalid: 1, and `output` must be one number
+  Tensor gradient;  // has the shape and type of `output`; invalid: a gradient of 1, and `output` must be one number
 };
 
 // Memory options of gradients.

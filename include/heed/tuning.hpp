@@ -59,7 +59,7 @@ struct TunedAttention : Tuned {
 // The results of tune.
 struct TuningReport {
   std::vector<TunedProduct> products;      // in the order of measuring
-  std::vector<TunedAttention> attentions;  // likewise
+  std::vector<TunedAttention> attentions;  // in the order of measuring
   double milliseconds = 0;
   // The results, a few hundred bytes that name device, driver and heed's kernels.
   std::vector<std::byte> blob;

@@ -47,7 +47,7 @@ struct HostDevice {
   // If it is null, heed opens the system's Vulkan loader, which must then be the library that `instance` was created with. A host that
   // links a driver or has its own loader must set this.
   PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
-  uint32_t api_version = VK_API_VERSION_1_1;  // of the instance and device as created; at least 1.1
+  uint32_t api_version = VK_API_VERSION_1_1;  // version with which instance and device were created; at least 1.1
   uint32_t queue_family = 0;                  // has VK_QUEUE_COMPUTE_BIT; command buffers are made for it
   // The queue for Device::upload, vulkan::upload without `mapped`, Plan::run, Plan::start, Plan::make_state, calls of State, and
   // vulkan::Submitter, each within the call. The host must not use the queue meanwhile, unless queue_access says how it is shared. All but

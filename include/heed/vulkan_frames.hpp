@@ -26,7 +26,7 @@ struct Cursor {
   // Private to heed.
   uint64_t run = 0;
   uint32_t pass = 0, dispatch = 0, piece = 0;  // the next dispatch
-  uint32_t slot = 0, seed = 0;                 // of the run's RecordInfo
+  uint32_t slot = 0, seed = 0;                 // as in the run's RecordInfo
   uint64_t extents = 0, buffers = 0;           // fingerprints
   bool at_end = false;                         // the last part is recorded
   friend bool operator==(const Cursor&, const Cursor&) = default;

@@ -6,9 +6,9 @@
 
 HEED_BEGIN_PARAMS(ArgmaxParams)
 uint offset[2];  // x, out
-uint elements;   // of out, or of out for one index of the axis
+uint elements;   // number of elements of out, or of out for one index of the axis
 uint n, begin, end;
-uint dim[4];  // of these elements, right-aligned
+uint dim[4];  // dims of these elements, right-aligned
 uint x_stride[4], x_n;
 uint out_stride[4], out_n;
 HEED_END_PARAMS

@@ -59,7 +59,7 @@ struct Task {
   int offset;  // the position of query 0 among the keys
   uint first_query, last_query;
   uint split, splits;
-  uint first_row;  // of the dispatch, among the [B, H, S_q] rows of the weights
+  uint first_row;  // the dispatch's first row among the [B, H, S_q] rows of the weights
   uint begin, end;
 };
 

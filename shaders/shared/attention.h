@@ -17,7 +17,7 @@ uint s_q, s_kv;
 uint q_b, q_h, q_s;
 uint k_b, k_h, k_s;
 uint v_b, v_h, v_s;
-uint key_padding_b;  // of padding, or of lengths or positions in its binding; mask_b and bias_b likewise
+uint key_padding_b;  // stride along B of padding, or of lengths or positions in its binding; mask_b and bias_b likewise
 uint mask_b, mask_h, mask_q, mask_k;
 uint bias_b, bias_h, bias_q, bias_k;
 uint seed, stream;

@@ -39,7 +39,7 @@ shared vec4 sh_own_k[OWN * K_PITCH];
 shared vec4 sh_own_v[OWN * V_PITCH];
 shared vec4 sh_visit_k[VISIT * K_PITCH];
 shared vec4 sh_visit_v[VISIT * V_PITCH];
-shared vec2 sh_rows[OWN + VISIT];  // of the queries, whether they are own or visited
+shared vec2 sh_rows[OWN + VISIT];  // numbers of the queries, whether they are own or visited
 shared float sh_weight[PAIRS];
 shared float sh_slope[PAIRS];
 

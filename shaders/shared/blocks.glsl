@@ -43,8 +43,8 @@ uvec2 half_of_four(uint type, uint i) {
 struct Words {
   uvec4 low;     // the lower four bits; for Q8_0, all bits of halves 0
   uvec4 high;    // the bits above them; for Q8_0, all bits of halves 1
-  uvec4 scales;  // of parts of a block
-  uint scale;    // of the whole block; see scale_of
+  uvec4 scales;  // scales of parts of a block
+  uint scale;    // scale of the whole block; see scale_of
 };
 
 uvec4 read_run(uint at, bool four) {

@@ -4,7 +4,7 @@
 HEED_BEGIN_PARAMS(CrossEntropyParams)
 uint offset[3];  // x, labels, out
 uint rows, n;
-uint dim[4];       // of the rows, right-aligned
+uint dim[4];       // dims of the rows, right-aligned
 uint x_stride[5];  // four of the rows, then that within a row
 uint label_stride[4];
 uint out_stride[4];

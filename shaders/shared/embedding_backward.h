@@ -4,7 +4,7 @@
 
 HEED_BEGIN_PARAMS(EmbeddingBackwardParams)
 uint offset[3];  // rows, ids, out
-uint rows, n;    // of out
+uint rows, n;    // dims of out
 uint blocks;     // per row, each with a column for every lane
 uint vocabulary, count;
 uint begin, end;

@@ -56,10 +56,10 @@
 #define HEED_PROJECTION_HALVES 8u  // element i forms a pair with i + PAIRS; otherwise 2i with 2i + 1
 #define HEED_PROJECTION_POSITIONS 16u
 #define HEED_PROJECTION_B_BFLOAT 32u
-#define HEED_PROJECTION_BIAS 64u               // of the first weight; the next two bits are for the second and third
-#define HEED_PROJECTION_TURNED 512u            // with rotary; three bits, like the biases
-#define HEED_PROJECTION_PLACED 4096u           // likewise; rows of the result are scattered to their positions
-#define HEED_PROJECTION_NARROWED 32768u        // likewise; with rows of f32, the result has 16 bits
+#define HEED_PROJECTION_BIAS 64u         // the first weight has a bias; the next two bits are for the second and third
+#define HEED_PROJECTION_TURNED 512u      // with rotary; three bits, like the biases
+#define HEED_PROJECTION_PLACED 4096u     // likewise; rows of the result are scattered to their positions
+#define HEED_PROJECTION_NARROWED 32768u  // likewise; with rows of f32, the result has 16 bits
 #define HEED_PROJECTION_NARROW_BFLOAT 262144u  // these results are bf16
 #define HEED_PROJECTION_MEAN 524288u           // the norm subtracts the mean
 #define HEED_PROJECTION_BETA 1048576u

@@ -14,7 +14,7 @@ const float LOW_SCALE = 2048.0, LEAST_HALF = 6.103515625e-5;  // 2^11, 2^-14
 // Exponents are biased, as in f32. The minimum keeps the scale finite.
 const uint LEAST_EXPONENT = 14u, SCALED_EXPONENT = 141u, STRANGE_EXPONENT = 255u;
 
-uvec2 exponents = uvec2(LEAST_EXPONENT);  // of the largest element so far, of A and of B
+uvec2 exponents = uvec2(LEAST_EXPONENT);  // exponents of the largest elements so far, of A and of B
 shared uint sh_largest[4];                // magnitudes, as bits, of A and B of this block and of the next
 
 // Splits two elements into halves. The high summands are rounded here, since a driver may round in any direction. Subnormal ones are left

@@ -8,10 +8,10 @@
 HEED_BEGIN_PARAMS(NormBackwardParams)
 uint offset[6];  // x, upstream, gamma, residual, out, whose rows are contiguous, and rows
 uint rows, n;
-uint dim[4];       // of the rows, right-aligned
+uint dim[4];       // dims of the rows, right-aligned
 uint x_stride[5];  // four of the rows, then that within a row
 uint upstream_stride[5];
-uint residual_stride[4];  // of the rows, whose elements are contiguous
+uint residual_stride[4];  // strides of the rows, whose elements are contiguous
 uint gamma_stride;
 float eps;
 HEED_END_PARAMS

@@ -7,7 +7,7 @@
 HEED_BEGIN_PARAMS(NormBackwardSumsParams)
 uint offset[7];  // x, upstream, made, whose rows are contiguous, rows, and the gradients of gamma and beta, sums
 uint rows, n;
-uint dim[4];       // of the rows, right-aligned
+uint dim[4];       // dims of the rows, right-aligned
 uint x_stride[5];  // four of the rows, then that within a row
 uint upstream_stride[5];
 HEED_END_PARAMS

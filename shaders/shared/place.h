@@ -8,8 +8,8 @@ uint offset[4];  // x, places, out, faults
 uint rows, n;
 uint room;
 uint axis_stride;  // distance between positions, in x or in the result
-uint dim[4];       // of the rows, right-aligned
-uint x_stride[5];  // four of the rows, then that within a row; 0 along the axis when gathering
+uint dim[4];       // dims of the rows, right-aligned
+uint x_stride[5];  // strides of the four row dims, then the stride within a row; 0 along the axis when gathering
 uint place_stride[5];
 uint out_stride[5];  // 0 along the axis when scattering
 HEED_END_PARAMS

@@ -14,9 +14,9 @@
 
 HEED_BEGIN_PARAMS(ReduceParams)
 uint offset[3];  // x, mask, out
-uint elements;   // of out, or of out for one index of the axis
+uint elements;   // number of elements of out, or of out for one index of the axis
 uint n;
-uint dim[4];  // of these elements, right-aligned
+uint dim[4];  // dims of these elements, right-aligned
 uint x_stride[4], x_n;
 uint mask_stride[4], mask_n;
 uint out_stride[4], out_n;

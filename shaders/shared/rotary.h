@@ -8,7 +8,7 @@ uint offset[5];  // x, positions or cosines, table or sines, out, faults
 uint rows, n;
 uint pairs;
 uint first;               // position of the first row, if there is no positions input
-uint dim[4];              // of the rows, right-aligned
+uint dim[4];              // dims of the rows, right-aligned
 uint x_stride[5];         // four of the rows, then that within a row
 uint position_stride[4];  // or of cosines, and of sines
 uint out_stride[5];       // 0 along the axis before the last if rows are placed

@@ -14,7 +14,7 @@ HEED_BEGIN_PARAMS(SampleParams)
 uint offset[8];  // x, bias, previous, counts, steps, seeds, settings, out
 uint rows, n;
 uint index_bits;                            // bits of the largest index, n - 1; at least 1
-uint dim[4];                                // of the rows, right-aligned
+uint dim[4];                                // dims of the rows, right-aligned
 uint x_stride[5];                           // four of the rows, then that within a row
 uint bias_row, previous_row, settings_row;  // distance between rows; 0: all rows share one
 uint count_row, step_row, seed_row;

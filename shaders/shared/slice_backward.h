@@ -3,9 +3,9 @@
 
 HEED_BEGIN_PARAMS(SliceBackwardParams)
 uint offset[2];  // x, out
-uint elements;   // of out
+uint elements;   // number of elements of out
 uint place;
-uint dim[5];  // of x, right-aligned
+uint dim[5];  // dims of x, right-aligned
 uint x_stride[5];
 uint place_stride[5];
 HEED_END_PARAMS

@@ -5,7 +5,7 @@
 HEED_BEGIN_PARAMS(SoftmaxBackwardParams)
 uint offset[4];  // weights, upstream, visible, out, whose rows are contiguous
 uint rows, n;
-uint dim[4];             // of the rows, right-aligned
+uint dim[4];             // dims of the rows, right-aligned
 uint weights_stride[5];  // four of the rows, then that within a row
 uint upstream_stride[5];
 uint visible_stride[5];

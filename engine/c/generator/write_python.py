@@ -151,7 +151,7 @@ class Writer:
     def fields_doc(self, struct: Struct) -> List[str]:
         """The docstring's text for each field: the words of an enum, and the field's comment."""
         lines: List[str] = []
-        names: List[str] = []  # of fields that share a comment
+        names: List[str] = []  # names of the fields that share a comment
         fields = self.fields_of(struct)
         for i, (member, kind, name, _) in enumerate(fields):
             names.append(name)

@@ -93,7 +93,7 @@ class CpuPlan final : public detail::PlanImpl {
   // Scratch has the tensors between passes, then memory shared by the workers of a pass, then memory of each worker.
   uint64_t scratch_bytes_ = 0, shared_offset_ = 0, workers_offset_ = 0, worker_stride_ = 0;
   bool scratch_added_ = false;             // to the scratch pool
-  std::byte* scratch_ = nullptr;           // of the current run, or the last one
+  std::byte* scratch_ = nullptr;           // scratch of the current run, or of the last one
   std::vector<std::byte*> storages_;       // by tensor id; for a weight that is read only packed, any non-null pointer
   std::vector<TensorForms::Plain> plain_;  // by weight; null if no pass reads the plain form
   std::vector<TensorForms::Packed> packed_;  // by pass; null except for matmuls with a constant b
@@ -101,16 +101,16 @@ class CpuPlan final : public detail::PlanImpl {
 
   // Inputs, then outputs, of the current run.
   std::vector<const HostBuffer*> found_;
-  std::span<const std::byte> state_memory_;  // of the current run
+  std::span<const std::byte> state_memory_;  // those of the current run
   std::vector<AlignedBuffer> copies_;        // empty if the host's memory is used in place
   std::vector<bool> copied_;
   std::vector<int64_t> extent_values_, sizes_;
   RunValues values_;
-  RunQueue::Job job_;                    // of a started run
-  Status status_ = Status::Ok;           // of the job
-  std::vector<PassTime> running_times_;  // of the current run
+  RunQueue::Job job_;                    // the job of a started run
+  Status status_ = Status::Ok;           // result of the job
+  std::vector<PassTime> running_times_;  // those of the current run
   mutable std::mutex times_mutex_;       // for the members below
-  std::vector<PassTime> times_;          // of the last finished run
+  std::vector<PassTime> times_;          // times of the last finished run
   bool finished_ = false;                // there is a finished run
 };
 

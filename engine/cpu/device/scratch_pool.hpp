@@ -28,7 +28,7 @@ class ScratchPool {
   Block* borrow(uint64_t bytes);
   void give_back(Block* block);
 
-  uint64_t bytes() const;  // of all blocks
+  uint64_t bytes() const;  // total size of all blocks
 
  private:
   // The calls below need the lock.

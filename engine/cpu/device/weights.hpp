@@ -41,7 +41,7 @@ class TensorForms {
   // The whole quantized tensor.
   Packed quantized() const { return own_packed_; }
 
-  uint64_t bytes() const;  // of all forms that exist
+  uint64_t bytes() const;  // total size of all forms that exist
 
  private:
   struct Form {

@@ -178,7 +178,7 @@ HWY_INLINE WholeVector upper_of(const uint8_t* block, int word, int64_t cols, in
   return hn::Zero(Whole());
 }
 
-// HEED_GROUP loads the data shared by a group in one vector of columns; the macros after it make a word and a value of it.
+// HEED_GROUP loads the scales of a group for one vector of columns. The macros after it load a word of the group and compute its values.
 #define HEED_GROUP(side, block, column)                                                                           \
   const Vector side##_scale0 = Blocks::scale(block, group, cols, column),                                         \
                side##_offset = Blocks::offset(block, group, cols, column);                                        \

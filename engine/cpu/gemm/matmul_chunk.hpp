@@ -289,7 +289,7 @@ class Chunk {
   const Band& band_;
   const MatmulKernels& kernels_;
   const RowKernels& rows_kernels_;
-  const std::byte* panels_;  // of the group
+  const std::byte* panels_;  // panels of the current group
   DType panel_type_;
   const MatmulKernels::Storage& tiles_;
   int64_t panel_bytes_;

@@ -225,7 +225,7 @@ void read_group(const uint8_t* block, int group, Group* to) {
 // each type would take twice as long.
 struct RoundedType {
   void (*read_group)(const uint8_t* block, int group, Group* to);
-  int bytes;     // of a block in one column
+  int bytes;     // bytes of a block in one column
   int32_t zero;  // the value of kZeroOf
 };
 template <class Blocks>

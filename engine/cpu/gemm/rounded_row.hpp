@@ -11,7 +11,7 @@ struct RoundedBlock {
   static constexpr int kElements = 32, kHalf = 16;
   int8_t bytes[kElements];
   float scale;
-  int32_t sums[2];  // of the bytes in each half
+  int32_t sums[2];  // sum of the bytes in each half
   int32_t unused;
 };
 static_assert(sizeof(RoundedBlock) == 48);

@@ -7,7 +7,7 @@ namespace heed::cpu {
 
 struct AxisView {
   View rest;           // without the axis
-  int64_t size = 1;    // of the axis
+  int64_t size = 1;    // number of elements along the axis
   int64_t stride = 0;  // along it
 
   // `rank` is that of a tensor with the axis; a view of another rank has already lost it.

@@ -53,7 +53,7 @@ struct CanonKernels {
   // As RowKernels::softmax; returns the log-sum-exp of the row, or -infinity if all elements are.
   float (*softmax)(const float* x, float scale, float* out, int64_t n) = nullptr;
   void (*flush)(const float* x, float* out, int64_t n) = nullptr;      // subnormals become 0, NaN the canonical one
-  void (*turn)(uint32_t angle, float* cosine, float* sine) = nullptr;  // of an angle in 2^-32 turns
+  void (*turn)(uint32_t angle, float* cosine, float* sine) = nullptr;  // the angle is in units of 2^-32 turns
   void (*rotate)(float cosine, float sine, float* a, float* b) = nullptr;
   // The cross entropy of a row of logits, whose label is valid; and its gradient for an upstream gradient g.
   float (*loss)(const float* x, int64_t n, int64_t label, float smoothing) = nullptr;

@@ -50,9 +50,9 @@ class Projecting {
     std::optional<size_t> norm;
     bool gated = false;
     std::optional<SizeId> head;  // columns of a head, if rotations or copies work on heads
-    Tensor positions;            // of all rotations or scatters, if a tensor gives them
+    Tensor positions;            // positions for all rotations or scatters, if a tensor gives them
     std::optional<SizeId> room;  // number of positions, if rows are scattered
-    DType narrow = DType::F32;   // of results whose type differs from that of the rows; F32: none does
+    DType narrow = DType::F32;   // type of results whose type differs from that of the rows; F32: none does
 
     std::vector<size_t> nodes() const {
       std::vector<size_t> all = products;

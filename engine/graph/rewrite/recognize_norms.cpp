@@ -69,7 +69,7 @@ class RowFormula {
     scalars_.clear();
     return value_of(node_);
   }
-  // The rows beside x, the numbers and the nodes that the last value() used.
+  // What the last value() read: row tensors other than x, constant numbers, and nodes.
   const std::vector<Tensor>& factors() const { return factors_; }
   const std::vector<float>& scalars() const { return scalars_; }
   const std::vector<const Node*>& used() const { return used_; }

@@ -21,7 +21,7 @@ constexpr int64_t kMostChannels = 1024;
 // that was visited.
 struct Element {
   uint32_t storage = 0;
-  std::array<SizeId, kMaxRank> strides{};  // of the rows
+  std::array<SizeId, kMaxRank> strides{};  // strides of the rows
   SizeId unit = 0;                         // in elements; gathered rows may be interleaved
   int64_t at = 0;
 };
@@ -323,7 +323,7 @@ struct Line {
 
 struct Turning {
   RotaryPairs pairs = RotaryPairs::Halves;
-  int64_t width = 0;   // of the part that turns
+  int64_t width = 0;   // width of the part that is rotated
   bool whole = false;  // each element has its own cosine; otherwise each pair has one
   Line x, cos, sin;
 

@@ -19,12 +19,11 @@ struct WeightEntry {
 };
 
 struct PlanningTraits {
-  uint64_t alignment = 256;  // of every tensor in scratch
+  uint64_t alignment = 256;  // alignment of every tensor in scratch
   // Larger tensors are refused with both numbers, except for tables and matrices that can be divided into parts.
   uint64_t max_tensor_bytes = UINT64_MAX;
-  int64_t colliding_pitch = 0;  // bytes; rows at a multiple of this distance collide in a cache. 0: none do
-  bool converts_results =
-      false;  // operations with the sheet's converts_results write any floating-point type, whatever they read
+  int64_t colliding_pitch = 0;     // bytes; rows at a multiple of this distance collide in a cache. 0: none do
+  bool converts_results = false;   // operations marked so in the sheet write any floating-point type
   bool adds_behind_norms = true;   // norms can add a residual to their result
   bool strided_attention = false;  // the fused attention writes any strides, so that a copy after it can be removed
 };

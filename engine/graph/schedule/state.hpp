@@ -68,7 +68,7 @@ class StateImpl {
   virtual const Log& log() const = 0;
   // These calls return when the work is done. Ranges in the host's memory are consecutive.
   virtual Status clear() = 0;
-  virtual Status copy(const StateImpl& from) = 0;  // of the same home and layout
+  virtual Status copy(const StateImpl& from) = 0;  // `from` has the same home() and layout
   // Copies ranges of a State of the same home. Range i of `from` has the size of range i of the other list; ranges do not overlap.
   virtual Status copy(const StateImpl& from, std::span<const StateRange> from_ranges,
                       std::span<const StateRange> to_ranges) = 0;

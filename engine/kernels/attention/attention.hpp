@@ -15,7 +15,7 @@ using VectorSpec = AttentionVectorConstants;
 using MatrixSpec = AttentionMatrixConstants;
 
 constexpr size_t kOutBinding = 6, kLogSumExpBinding = 7;
-constexpr size_t kFirstBlock = kLogSumExpBinding;  // of partial kernels: the first block, stored instead of this offset
+constexpr size_t kFirstBlock = kLogSumExpBinding;  // partial kernels have no log-sum-exp, but a first block
 
 // Number of elements of a key and of a value of one head.
 struct Heads {
@@ -44,7 +44,7 @@ struct Problem {
 // The attention for which families list their kernels.
 struct AttentionQuery {
   const Capabilities& device;
-  DType dtype;  // of queries, biases and the output
+  DType dtype;  // type of queries, biases and the output
   bool narrow;  // keys and values are f16 or bf16 beside queries of f32
   Heads heads;
 };

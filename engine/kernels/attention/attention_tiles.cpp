@@ -84,7 +84,7 @@ void list_tiles(const AttentionQuery& attention, const char* without, bool for_f
   const KernelId id = attention.narrow ? KernelId::AttentionF32Narrow : kTileIds.of(attention.dtype);
   if (!attention.device.allows(id)) return;
   struct Kind {
-    uint32_t invocations, queries;  // of each
+    uint32_t invocations, queries;  // per workgroup
   };
   const uint32_t registers = attention.device.registers;
   // Measured on lavapipe, where the invocations of a workgroup run sequentially between barriers.

@@ -21,7 +21,7 @@ struct Problem {
                                 // each other
   Operand a, b, residual, out;  // a: rows m, columns k; b: rows k, columns n
   int64_t workspace = 0;        // floats available for the sums of splits
-  int64_t cores = 1;            // of the device
+  int64_t cores = 1;            // number of cores of the device
   int64_t b_blocks = 0;         // number of blocks of a quantized b
   int64_t depth_step = 1;       // splits of k begin at multiples of this
   bool b_k_fast = false;        // b's columns are contiguous

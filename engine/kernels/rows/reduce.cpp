@@ -102,7 +102,7 @@ void emit_pieces(const Emit& emit, const ReduceParams& all, int64_t piece, doubl
   const int64_t start = resolve(emit.schedule, emit.node.workspace, emit.values).offset;
   const int64_t count = ceil_div<int64_t>(all.n, piece), whole = all.n / piece;
   for (int64_t i = 0, next = 0; i < count; i = next) {
-    // The whole pieces form one more dimension.
+    // One dispatch reduces all whole pieces, which form one more dimension.
     const bool together = i == 0 && whole > 0 && all.dim[0] == 1;
     next = together ? whole : i + 1;
     ReduceParams p = all;

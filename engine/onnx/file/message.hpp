@@ -44,10 +44,10 @@ class Message {
   uint32_t field() const { return reader_.tag(); }
   void skip();
 
-  int64_t integer();         // of any type that is a varint
-  float number();            // of type float
-  std::string_view bytes();  // of a string, bytes or a message
-  std::string_view name();   // of a string that is a name
+  int64_t integer();         // reads any type that is a varint
+  float number();            // reads a float
+  std::string_view bytes();  // reads a string, bytes or a message
+  std::string_view name();   // reads a string that is a name
   Message message() { return {bytes(), file_}; }
   // The encoded numbers of a repeated field: all of them if they are packed, else one.
   std::string_view numbers(Wire one);

@@ -14,7 +14,7 @@ namespace heed::onnx::file {
 
 namespace {
 
-constexpr size_t kMaxBytes = (size_t{1} << 31) - 1;  // of a protobuf message
+constexpr size_t kMaxBytes = (size_t{1} << 31) - 1;  // largest protobuf message
 
 void check_functions(const std::vector<FileFunction>& functions) {
   std::vector<const FileFunction*> sorted;

@@ -22,7 +22,7 @@ struct Made {
 
 // The values of a graph or function, by name.
 struct Values {
-  const Values* outside = nullptr;  // of the enclosing graph, if this graph is an attribute
+  const Values* outside = nullptr;  // values of the enclosing graph, if this graph is an attribute
   std::vector<Made> made;
   size_t now = 0;  // the current node, from 1
 

@@ -66,9 +66,9 @@ Message::Wire wire_of(Field field) {
 // The only field that has values.
 struct Source {
   Field field = kDims;     // none yet
-  std::string_view first;  // of a repeated field: the first piece with numbers
+  std::string_view first;  // for a repeated field, the first piece with numbers
   size_t pieces = 0;
-  uint64_t count = 0;  // of a repeated field: number of its elements
+  uint64_t count = 0;  // for a repeated field, the number of its elements
   std::string_view raw;
   Elsewhere elsewhere;
 

@@ -16,7 +16,7 @@ class Building(_c.Handle):
     """A graph behind a C handle."""
 
     _kind = "graph"
-    _names: Dict[int, str]  # of extents and positions, by their numbers in C
+    _names: Dict[int, str]  # names of extents and positions, by their numbers in C
 
     def _own_id(self, value: Any, what: str) -> int:
         if value._graph is not self:

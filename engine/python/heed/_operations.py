@@ -246,7 +246,7 @@ class Operations(Building):
 
         - pairs: one of "adjacent", "halves".
         - width: number of leading elements of a row that turn, even; the others stay. 0: all of them.
-        - base: of the angles; a larger base makes the last pairs turn more slowly.
+        - base: base of the angles; a larger one makes the last pairs turn more slowly.
         - scaling: RotaryScaling.
         - first: position of index 0 along axis -2 of x: a constant, or from Graph.position.
         - positions: instead: i32, broadcast to x's shape without its last axis."""

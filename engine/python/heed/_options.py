@@ -178,7 +178,7 @@ class RotaryOptions:
 
     - pairs: one of "adjacent", "halves".
     - width: number of leading elements of a row that turn, even; the others stay. 0: all of them.
-    - base: of the angles; a larger base makes the last pairs turn more slowly.
+    - base: base of the angles; a larger one makes the last pairs turn more slowly.
     - scaling: RotaryScaling.
     - first: position of index 0 along axis -2 of x: a constant, or from Graph.position.
     - positions: instead: i32, broadcast to x's shape without its last axis."""
@@ -344,7 +344,7 @@ class MultiHeadOptions:
     - masked_fill: see AttentionOptions.
     - rotary: Turns queries and keys by their positions (Graph.rotary), after their norms. With a cache, a `first` of 0 becomes
     cache.past.
-    - head_norm_eps: of names.q_norm and names.k_norm.
+    - head_norm_eps: eps of names.q_norm and names.k_norm.
     - cache: Keys and values of `key` and `value` are appended to the cache, and queries attend to everything in it. `causal` must
     be None or "bottom_right"; masks and key_padding have past + S_kv keys. A run in which that exceeds the capacity returns
     ExtentOutOfRange.
@@ -553,8 +553,8 @@ class TransformerOptions:
     - decoder: DecoderLayerOptions.
     - encoder_stack: StackOptions.
     - decoder_stack: StackOptions.
-    - encoder_prefix: of the encoder's layers.
-    - decoder_prefix: of the decoder's layers.
+    - encoder_prefix: prefix of the encoder's layers.
+    - decoder_prefix: prefix of the decoder's layers.
     - positional_encoding: add the sinusoidal encoding to both inputs.
     - input_dropout: after the positional encoding.
     - vocabulary: width of the final linear layer.
@@ -712,10 +712,10 @@ class OptimizerOptions:
     """How an Optimizer updates weights.
 
     - rule: one of "adamw", "sgd".
-    - momentum: of Sgd; without it there are no moments.
-    - nesterov: of Sgd with momentum.
+    - momentum: for Sgd; without it there are no moments.
+    - nesterov: Nesterov's momentum, for Sgd with momentum.
     - accumulate: Adds up the gradients of several runs until a run with StepNumbers.apply takes the step and sets them to zero.
-    - prefix: of the names of states and of the input."""
+    - prefix: prefix of the names of states and of the input."""
 
     rule: str = "adamw"
     momentum: bool = True
@@ -735,12 +735,12 @@ class StepNumbers:
     - rate: the learning rate.
     - weight_decay: a step subtracts rate * weight_decay * weight.
     - beta1: Sgd: the momentum.
-    - beta2: of "adamw": decay of the second moment.
-    - eps: of "adamw": added to the root of the second moment.
+    - beta2: "adamw"'s decay of the second moment.
+    - eps: "adamw" adds it to the root of the second moment.
     - apply: false: the run only adds to the gradients.
     - runs: number of runs whose gradients were added up; the step uses their mean.
     - loss_scale: the factor of the loss (Optimizer.loss_scale); gradients are divided by it.
-    - max_norm: larger gradient norms are clipped to this, as torch.nn.utils.clip_grad_norm_ does; 0: no clipping."""
+    - max_norm: gradients of a larger norm are scaled to it, as by torch.nn.utils.clip_grad_norm_; 0: off."""
 
     rate: float = 1e-3
     weight_decay: float = 0.0
@@ -777,11 +777,11 @@ class InitialOptions:
     """How initial_values draws a weight.
 
     - kind: one of "zeros", "ones", "normal", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal".
-    - mean: of Normal.
-    - deviation: of Normal.
-    - gain: of Xavier and Kaiming.
+    - mean: for Normal.
+    - deviation: for Normal.
+    - gain: for Xavier and Kaiming.
     - seed: key of the random bits.
-    - stream: of the random bits: use a different one for each weight of a model."""
+    - stream: number of the random stream: use a different one for each weight of a model."""
 
     kind: str = "normal"
     mean: float = 0.0
@@ -868,7 +868,7 @@ class DecoderConfig:
     from `window_from` on (Qwen's "max_window_layers"), except every `full_every`th layer, which attends to all tokens: layers
     full_every - 1, 2 full_every - 1, ... (2 where layers alternate; Gemma's "sliding_window_pattern"). full_every 0: no such
     layers, as in Mistral.
-    - eps: of the norms.
+    - eps: added under the root of the norms.
     - rotary: base and scaling; not of gpt2.
     - window_base: The rotary base of layers with a sliding window, which then have no scaling (Gemma's "rope_local_base_freq"). 0:
     as in the other layers.
@@ -965,7 +965,7 @@ class TextSampling:
     - top_p: keeps the fewest of the most likely tokens with this total probability; 1: all.
     - min_p: keeps tokens with at least this share of the largest probability.
     - repetition_penalty: for all tokens of the conversation except control tokens.
-    - seed: of the draws."""
+    - seed: seed of the draws."""
 
     temperature: float = 0.7
     top_k: int = 40
@@ -1024,7 +1024,7 @@ class TextConversationOptions:
     conversation with a grammar compiles additional plans; conversations without one keep using theirs.
     - most_tokens: per answer; 0: as many as fit into the context, or unlimited for "drop_oldest".
     - overflow: one of "drop_oldest", "stop".
-    - keep_tokens: of a raw text; see "drop_oldest".
+    - keep_tokens: number of first tokens of a raw text that are kept; see "drop_oldest".
     - think: see ChatOptions.
     - date: see ChatOptions; read by TextGenerator.begin."""
 
@@ -1077,7 +1077,7 @@ class SpeechOptions:
     - least_entropy: or if its ids repeat so much that the entropy of the last 32, in nats, is lower than this.
     - temperature_step: A doubtful window is decoded again by sampling; each time the temperature rises by this much, up to 1. 0: no
     further attempts.
-    - seed: of the sampling.
+    - seed: seed of the sampling.
     - most_no_speech: A window counts as silence, without segments, if the probability of no speech is above this and the mean is
     below least_log_probability.
     - pause_seconds: Of streams: a window also ends where the sound stays below `pause_level` (root mean square; full scale is 1)
@@ -1126,7 +1126,7 @@ class AttentionResult(NamedTuple):
 class TopKResult(NamedTuple):
     """Results of Graph.top_k.
 
-    - values: of x's type; the shape of x, with k along the axis.
+    - values: has x's type and shape, but size k along the axis.
     - indices: i32, of the same shape."""
 
     values: Tensor

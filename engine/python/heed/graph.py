@@ -33,7 +33,7 @@ class Graph(Operations):
 
     def _begin(self, pointer: Any) -> None:
         self._own(pointer)
-        self._names: Dict[int, str] = {}  # of extents and positions, by their numbers in C
+        self._names: Dict[int, str] = {}  # names of extents and positions, by their numbers in C
         self._inputs: Dict[str, Port] = {}
         self._outputs: Dict[str, Port] = {}
         self._states: Dict[str, Port] = {}

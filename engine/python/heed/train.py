@@ -178,7 +178,7 @@ class Optimizer(_c.Handle):
         """The largest group plus 1: the number of rows of the settings."""
         return int(lib.heed_optimizer_group_count(self._c))
 
-    # Calls on graphs.
+    # Calls that add to a graph.
 
     def keep(self, g: Graph) -> None:
         """Rebinds each declared weight in the graph to a view of its state, for operations that were already built, too. step() also does

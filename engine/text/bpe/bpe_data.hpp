@@ -33,10 +33,10 @@ struct Bpe::Data {
   BpeVocabulary vocabulary;  // must not change once `ids` refers to it
   PreTokenizer pre = PreTokenizer::Gpt2;
   TokenTable ids;                          // all tokens
-  TokenTable merged;                       // of a vocabulary with scores: the tokens that merging may produce
+  TokenTable merged;                       // for a vocabulary with scores: the tokens that merging may produce
   size_t longest_merged = 0;               // bytes
   std::array<int32_t, 256> byte_ids = {};  // the token of each byte, or -1
-  BpePairs pairs;                          // of a vocabulary with merges
+  BpePairs pairs;                          // for a vocabulary with merges
   std::vector<uint32_t> ranks;             // by id, derived from scores
 
   // Tokens that are searched for in texts, sorted by their bytes, and the index of the first one for each first byte.

@@ -51,7 +51,7 @@ struct TextConversation::Impl {
   const Log& log() const { return shared->log; }
   size_t context() const { return static_cast<size_t>(shared->context); }
 
-  // Input, in conversation_text.cpp.
+  // Functions for input; see conversation_text.cpp.
   Status check_text(std::string_view text, const char* what) const;
   // Renders the messages to tokens, with the generation prompt if `answer`.
   Status render(const std::vector<TextMessage>& list, bool answer, std::vector<int32_t>* to) const;

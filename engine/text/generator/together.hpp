@@ -18,10 +18,10 @@ struct BatchState {
 // The current run; there is at most one, as plans share one scratch. Its buffers keep their addresses until it ends.
 struct TextRun {
   StartedRun started;
-  std::shared_ptr<void> recording;  // of a run that the host records into its frames; see frames/record_step.cpp
+  std::shared_ptr<void> recording;  // for a run that the host records into its frames; see frames/record_step.cpp
   std::shared_ptr<BatchState> batch;
   std::vector<TextConversation::Impl*> members;  // empty: there is no current run; null: the member has left
-  std::vector<int32_t> ids, counted;             // of a run that reads a prompt
+  std::vector<int32_t> ids, counted;             // for a run that reads a prompt
   // One element for each member, or a row of settings. `places` and `ends` are the indices of a member's last token and of the next one in
   // the texts of the whole batch.
   std::vector<int32_t> rows, positions, lengths, places, ends, settings, seeds, steps, next;

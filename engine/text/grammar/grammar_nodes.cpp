@@ -86,7 +86,7 @@ class NodeMaker {
   uint32_t characters(const std::vector<CodeRange>& set, uint32_t next) {
     uint32_t all = GrammarAutomaton::kNone;
     for (const CodeRange range : set) {
-      constexpr char32_t kBelow = 0xD7FF, kAbove = 0xE000;  // of surrogates
+      constexpr char32_t kBelow = 0xD7FF, kAbove = 0xE000;  // the code points next to the surrogates
       if (range.first <= kBelow) add_range({range.first, std::min(range.last, kBelow)}, next, &all);
       if (range.last >= kAbove) add_range({std::max(range.first, kAbove), range.last}, next, &all);
     }

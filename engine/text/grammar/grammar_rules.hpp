@@ -16,7 +16,7 @@ struct CodeRange {
 
 struct GrammarRules {
   static constexpr uint32_t kNone = UINT32_MAX;
-  static constexpr uint32_t kNoEnd = UINT32_MAX;  // of Item::most
+  static constexpr uint32_t kNoEnd = UINT32_MAX;  // value of Item::most for no limit
 
   struct Item {
     enum class Kind : uint8_t {

@@ -38,7 +38,7 @@ class Submission {
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
   VkFence fence_ = VK_NULL_HANDLE;
-  uint32_t limit_ms_ = 0;  // of the last submission
+  uint32_t limit_ms_ = 0;  // time limit of the last submission
   Clock::time_point end_;
 };
 

@@ -12,7 +12,7 @@ namespace heed::vulkan {
 struct Submitter::Impl {
   struct Slot {
     Submission submission;
-    Plan plan;  // of the work in flight; empty if there is none
+    Plan plan;  // plan of the work in flight; empty if there is none
     State state;
   };
 

@@ -14,7 +14,7 @@ namespace heed::vulkan {
 namespace {
 
 constexpr uint64_t kMostStaging = 16u << 20;  // as for weights
-constexpr size_t kMostCopies = 1u << 12;      // of one command
+constexpr size_t kMostCopies = 1u << 12;      // most copies in one command
 
 constexpr SyncSide kRuns = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
                             kShaderAccess | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT};

@@ -46,8 +46,8 @@ struct Binding {
   };
   Source source = Source::Constant;
   bool write = false;
-  uint32_t index = 0;  // of Host: index into Slot::bound; of Faults: index of the slot's word
-  BoundRange range;    // of Constant; of Scratch: within the scratch, whose buffer may change
+  uint32_t index = 0;  // Host: index into Slot::bound; Faults: index of the slot's word
+  BoundRange range;    // for Constant; for Scratch, the range within the scratch, whose buffer may change
 };
 
 // One kernel of one pass, ready to be dispatched.
@@ -195,7 +195,7 @@ class VulkanPlan final : public detail::PlanImpl {
 
   std::vector<CompiledPass> passes_;
   std::vector<CompiledKernel> kernels_;
-  std::vector<Pipeline*> pipelines_;  // of all kernels, without duplicates
+  std::vector<Pipeline*> pipelines_;  // pipelines of all kernels, without duplicates
   mutable std::atomic<bool> ready_{false};
   std::atomic<bool> stop_{false};
   Thread background_;

@@ -46,7 +46,7 @@ class Recorder {
   bool any_ = false;      // a dispatch was recorded
   bool entered_ = false;  // a dispatch of the current pass was recorded
   double spent_ms_ = 0;
-  double work_ = 0, work_before_ = 0;     // of the current pass: in this part, and in earlier parts
+  double work_ = 0, work_before_ = 0;     // work of the current pass in this part, and in earlier parts
   VkPipeline pipeline_ = VK_NULL_HANDLE;  // as bound
   VkDescriptorSet set_ = VK_NULL_HANDLE;
 };

@@ -40,7 +40,7 @@ class GpuClock {
   struct Pass {
     uint32_t part = 0;  // the part whose queries are not read yet; 0: none
     bool first = false;
-    double work = 0;  // of the pass in that part
+    double work = 0;  // work of the pass in that part
     double all_work = 0, read_work = 0, milliseconds = 0;
   };
   struct Slot {

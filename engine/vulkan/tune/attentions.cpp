@@ -12,7 +12,8 @@ namespace {
 constexpr int64_t kQueries[] = {1, 8, 64, 512}, kKeys[] = {64, 384, 1536, 3072};
 constexpr int64_t kMostQueries = 512;
 constexpr int64_t kHeads[] = {8, 24}, kHeadSizes[] = {64, 128};
-constexpr int64_t kMostElements = 3072 * 8 * 128;  // of the keys; every plan allocates buffers for all inputs
+constexpr int64_t kMostElements =
+    3072 * 8 * 128;  // most elements of the keys; every plan allocates buffers for all inputs
 
 // The graph of one type and head size, with data for the most keys; smaller sizes use its first part.
 struct Setting {

@@ -43,7 +43,7 @@ struct ContestSize {
 
 struct ContestResult {
   DType dtype = DType::F32;
-  // The default kernel first; empty: no kernel with variants runs this size.
+  // Times of the kernels, the default one first. Empty: there is no other kernel for this size.
   std::vector<Measurement> measured;
   size_t fastest = 0;
 

@@ -14,7 +14,7 @@ namespace {
 
 using Clock = Deadline::Clock;
 
-constexpr double kShareOfProducts = 0.5;  // of the time limit; attention gets the rest
+constexpr double kShareOfProducts = 0.5;  // share of the time limit; attention gets the rest
 
 VulkanDevice& vulkan_of(Device& device) { return static_cast<VulkanDevice&>(*device.impl()); }
 

@@ -24,7 +24,7 @@ typedef struct heed_device_info {
   const char* reason;         // several lines: why the device is not usable, or which features heed uses, which not,
                               // and why
   const char* const* limits;  // name, value, name, value, ...: the limits that heed looks at
-  size_t limit_count;         // of pairs
+  size_t limit_count;         // number of pairs
   int32_t kind;               // HEED_DEVICE_*
   int32_t usable;             // 1: it meets the portability floor
 } heed_device_info;
@@ -114,11 +114,11 @@ typedef struct heed_tuned {
   const char* fastest;  // the same as `usual` if nothing is clearly faster
   double usual_ms;      // GPU time, median
   double fastest_ms;
-  int64_t m, n, k;                          // of a matmul
-  int64_t queries, keys, heads, head_size;  // of an attention
+  int64_t m, n, k;                          // sizes of a matmul
+  int64_t queries, keys, heads, head_size;  // sizes of an attention
   heed_dtype dtype;
   int32_t is_attention;  // 1: an attention, 0: a matmul
-  int32_t transpose_b;   // of a matmul: b lies in memory as [n, k]
+  int32_t transpose_b;   // 1: b of a matmul is stored as [n, k]
   uint32_t variants;     // how many kernels and tilings were timed
 } heed_tuned;
 HEED_API size_t heed_tuning_report_count(heed_tuning_report* report);  // 0 if the handle is invalid

@@ -57,12 +57,12 @@ typedef struct heed_meta {
   size_t size;
   const char* name;
   int64_t integer;       // INTEGER; BOOLEAN: 0 or 1
-  double number;         // of NUMBER and INTEGER
-  const char* text;      // of TEXT: the file's bytes, which may be invalid UTF-8. "" for others
+  double number;         // value of a NUMBER or INTEGER
+  const char* text;      // a TEXT's bytes as in the file, which may be invalid UTF-8; "" for other kinds
   size_t text_bytes;     // without the final 0
-  size_t count;          // of ARRAY: number of its elements
+  size_t count;          // number of an ARRAY's elements
   int32_t kind;          // HEED_META_*
-  int32_t element_kind;  // of ARRAY: kind of its elements
+  int32_t element_kind;  // kind of an ARRAY's elements
 } heed_meta;
 HEED_API size_t heed_checkpoint_meta_count(heed_checkpoint* checkpoint);  // 0 if the handle is invalid
 HEED_API heed_status heed_checkpoint_meta(heed_checkpoint* checkpoint, size_t index, heed_meta* meta);

@@ -140,7 +140,7 @@ typedef struct heed_custom_pass {
   size_t constant_count;
   const heed_custom_word* push;
   size_t push_count;
-  const heed_custom_groups* groups;  // of x, y and z: three of them, or NULL for one workgroup
+  const heed_custom_groups* groups;  // three, for x, y and z; or NULL for one workgroup
   const heed_custom_output* outputs;
   size_t output_count;  // 1 or 2
   // For the CPU device, on the thread that runs the plan; NULL: compile returns Unsupported there. It must not call heed. What

@@ -35,7 +35,7 @@ HEED_API heed_status heed_nn_decoder(heed_graph* graph, heed_tensor ids, const h
 HEED_API heed_status heed_decoder_model_open(const char* path, const heed_log* log, heed_decoder_model** model);
 HEED_API heed_status heed_decoder_model_destroy(heed_decoder_model* model);
 HEED_API heed_status heed_decoder_model_get_config(heed_decoder_model* model, heed_decoder_config* config);
-HEED_API heed_status heed_decoder_model_bytes(heed_decoder_model* model, uint64_t* bytes);  // of its tensors
+HEED_API heed_status heed_decoder_model_bytes(heed_decoder_model* model, uint64_t* bytes);  // total size of its tensors
 // Uploads the network's weights. If options->dtype is F32, matrices keep the file's type, or are converted to options->weight_dtype. Of
 // `upload` only `progress` has an effect.
 HEED_API heed_status heed_decoder_model_upload(heed_decoder_model* model, heed_device* device,

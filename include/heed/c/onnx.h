@@ -31,9 +31,9 @@ HEED_API heed_status heed_onnx_model_destroy(heed_onnx_model* model);
 typedef struct heed_onnx_tensor {
   size_t size;  // sizeof(heed_onnx_tensor)
   const char* name;
-  const char* const* symbols;  // of each dim: the name of an extent, or "" for a constant
-  const int64_t* dims;         // of each dim: a constant's size, or 0 for an extent
-  size_t rank;                 // of an output: as the file states it, which may be incomplete
+  const char* const* symbols;  // for each dim, the name of an extent, or "" for a constant
+  const int64_t* dims;         // for each dim, a constant's size, or 0 for an extent
+  size_t rank;                 // for an output, as the file states it, which may be incomplete
   heed_dtype dtype;            // in the graph: integers of 64 bits are I32, bools U8
   int32_t reserved;
 } heed_onnx_tensor;
@@ -75,7 +75,7 @@ typedef struct heed_onnx_options {
   size_t size;  // sizeof(heed_onnx_options)
   const heed_onnx_extent* extents;
   size_t extent_count;
-  int64_t largest;                // of all other named dims; 0: each must be among `extents`
+  int64_t largest;                // maximum of all other named dims; 0: each must be among `extents`
   const heed_onnx_state* states;  // inputs and outputs that become states of the graph
   size_t state_count;
 } heed_onnx_options;

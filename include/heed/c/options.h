@@ -134,7 +134,7 @@ typedef struct heed_rotary_options {
   size_t size;  // set by heed_rotary_options_init
   heed_rotary_pairs pairs;
   int64_t width;  // number of leading elements of a row that turn, even; the others stay. 0: all of them
-  float base;     // of the angles; a larger base makes the last pairs turn more slowly
+  float base;     // base of the angles; a larger one makes the last pairs turn more slowly
   heed_rotary_scaling scaling;
   heed_dim first;         // position of index 0 along axis -2 of x: a constant, or from heed_graph_position
   heed_tensor positions;  // instead: I32, broadcast to x's shape without its last axis
@@ -265,7 +265,7 @@ typedef struct heed_multi_head_options {
   // Turns queries and keys by their positions (heed_graph_rotary), after their norms. With a cache, a `first` of 0
   // becomes cache.past. NULL: not set.
   const heed_rotary_options* rotary;
-  float head_norm_eps;  // of names.q_norm and names.k_norm
+  float head_norm_eps;  // eps of names.q_norm and names.k_norm
   // Keys and values of `key` and `value` are appended to the cache, and queries attend to everything in it. `causal`
   // must be None or HEED_CAUSAL_BOTTOM_RIGHT; masks and key_padding have past + S_kv keys. A run in which that exceeds
   // the capacity returns ExtentOutOfRange.
@@ -374,8 +374,8 @@ typedef struct heed_transformer_options {
   heed_decoder_layer_options decoder;
   heed_stack_options encoder_stack;
   heed_stack_options decoder_stack;
-  const char* encoder_prefix;   // of the encoder's layers
-  const char* decoder_prefix;   // of the decoder's layers
+  const char* encoder_prefix;   // prefix of the encoder's layers
+  const char* decoder_prefix;   // prefix of the decoder's layers
   int32_t positional_encoding;  // add the sinusoidal encoding to both inputs
   float input_dropout;          // after the positional encoding
   int64_t vocabulary;           // width of the final linear layer
@@ -521,12 +521,12 @@ HEED_API heed_status heed_gradient_options_init(heed_gradient_options* options);
 typedef struct heed_optimizer_options {
   size_t size;  // set by heed_optimizer_options_init
   heed_update_rule rule;
-  int32_t momentum;  // of Sgd; without it there are no moments
-  int32_t nesterov;  // of Sgd with momentum
+  int32_t momentum;  // for Sgd; without it there are no moments
+  int32_t nesterov;  // Nesterov's momentum, for Sgd with momentum
   // Adds up the gradients of several runs until a run with heed_step_numbers::apply takes the step and sets them to
   // zero.
   int32_t accumulate;
-  const char* prefix;  // of the names of states and of the input
+  const char* prefix;  // prefix of the names of states and of the input
 } heed_optimizer_options;
 HEED_API heed_status heed_optimizer_options_init(heed_optimizer_options* options);
 
@@ -536,12 +536,12 @@ typedef struct heed_step_numbers {
   float rate;          // the learning rate
   float weight_decay;  // a step subtracts rate * weight_decay * weight
   float beta1;         // Sgd: the momentum
-  float beta2;         // of HEED_UPDATE_ADAMW: decay of the second moment
-  float eps;           // of HEED_UPDATE_ADAMW: added to the root of the second moment
+  float beta2;         // HEED_UPDATE_ADAMW's decay of the second moment
+  float eps;           // HEED_UPDATE_ADAMW adds it to the root of the second moment
   int32_t apply;       // false: the run only adds to the gradients
   int64_t runs;        // number of runs whose gradients were added up; the step uses their mean
   float loss_scale;    // the factor of the loss (heed_optimizer_loss_scale); gradients are divided by it
-  float max_norm;  // larger gradient norms are clipped to this, as torch.nn.utils.clip_grad_norm_ does; 0: no clipping
+  float max_norm;      // gradients of a larger norm are scaled to it, as by torch.nn.utils.clip_grad_norm_; 0: off
 } heed_step_numbers;
 HEED_API heed_status heed_step_numbers_init(heed_step_numbers* options);
 
@@ -562,11 +562,11 @@ HEED_API heed_status heed_loss_scale_init(heed_loss_scale* options);
 typedef struct heed_initial_options {
   size_t size;  // set by heed_initial_options_init
   heed_initial kind;
-  float mean;       // of Normal
-  float deviation;  // of Normal
-  float gain;       // of Xavier and Kaiming
+  float mean;       // for Normal
+  float deviation;  // for Normal
+  float gain;       // for Xavier and Kaiming
   uint64_t seed;    // key of the random bits
-  uint32_t stream;  // of the random bits: use a different one for each weight of a model
+  uint32_t stream;  // number of the random stream: use a different one for each weight of a model
 } heed_initial_options;
 HEED_API heed_status heed_initial_options_init(heed_initial_options* options);
 
@@ -623,7 +623,7 @@ typedef struct heed_decoder_config {
   int64_t window;
   int32_t window_from;
   int32_t full_every;
-  float eps;                   // of the norms
+  float eps;                   // added under the root of the norms
   heed_rotary_options rotary;  // base and scaling; not of gpt2
   // The rotary base of layers with a sliding window, which then have no scaling (Gemma's "rope_local_base_freq"). 0: as
   // in the other layers.
@@ -684,7 +684,7 @@ typedef struct heed_text_sampling {
   float top_p;               // keeps the fewest of the most likely tokens with this total probability; 1: all
   float min_p;               // keeps tokens with at least this share of the largest probability
   float repetition_penalty;  // for all tokens of the conversation except control tokens
-  uint32_t seed;             // of the draws
+  uint32_t seed;             // seed of the draws
 } heed_text_sampling;
 HEED_API heed_status heed_text_sampling_init(heed_text_sampling* options);
 
@@ -715,7 +715,7 @@ typedef struct heed_text_generator_options {
   const char* chat_template;
   void (*progress)(void* user, uint64_t done, uint64_t total);
   void* progress_user;
-  const heed_log* log;  // of the conversations, too. NULL: none; copied
+  const heed_log* log;  // also receives the messages of conversations. NULL: none; copied
 } heed_text_generator_options;
 HEED_API heed_status heed_text_generator_options_init(heed_text_generator_options* options);
 
@@ -734,7 +734,7 @@ typedef struct heed_conversation_options {
   const char* grammar;
   int64_t most_tokens;  // per answer; 0: as many as fit into the context, or unlimited for HEED_OVERFLOW_DROP_OLDEST
   heed_overflow overflow;
-  int64_t keep_tokens;  // of a raw text; see HEED_OVERFLOW_DROP_OLDEST
+  int64_t keep_tokens;  // number of first tokens of a raw text that are kept; see HEED_OVERFLOW_DROP_OLDEST
   int32_t think;        // see ChatOptions
   const char* date;     // see ChatOptions; read by TextGenerator::begin
 } heed_conversation_options;
@@ -753,7 +753,7 @@ typedef struct heed_speech_recognizer_options {
   int32_t reproducible;  // see heed_compile_options: the same tokens on every device
   void (*progress)(void* user, uint64_t done, uint64_t total);
   void* progress_user;
-  const heed_log* log;  // of the streams, too. NULL: none; copied
+  const heed_log* log;  // also receives the messages of streams. NULL: none; copied
 } heed_speech_recognizer_options;
 HEED_API heed_status heed_speech_recognizer_options_init(heed_speech_recognizer_options* options);
 
@@ -775,7 +775,7 @@ typedef struct heed_speech_options {
   // A doubtful window is decoded again by sampling; each time the temperature rises by this much, up to 1. 0: no
   // further attempts.
   float temperature_step;
-  uint32_t seed;  // of the sampling
+  uint32_t seed;  // seed of the sampling
   // A window counts as silence, without segments, if the probability of no speech is above this and the mean is below
   // least_log_probability.
   float most_no_speech;
@@ -805,7 +805,7 @@ typedef struct heed_attention_result {
 
 // Results of heed_graph_top_k.
 typedef struct heed_top_k_result {
-  heed_tensor values;   // of x's type; the shape of x, with k along the axis
+  heed_tensor values;   // has x's type and shape, but size k along the axis
   heed_tensor indices;  // I32, of the same shape
 } heed_top_k_result;
 

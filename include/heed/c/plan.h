@@ -73,7 +73,7 @@ HEED_API heed_status heed_plan_largest_extents(heed_plan* plan, heed_extent_valu
 HEED_API heed_status heed_plan_scratch_bytes(heed_plan* plan, uint64_t* bytes);
 // Bytes of the weights that the plan reads, in the forms in which it reads them; plans of the same weights share them.
 HEED_API heed_status heed_plan_weight_bytes(heed_plan* plan, uint64_t* bytes);
-HEED_API heed_status heed_plan_state_bytes(heed_plan* plan, uint64_t* bytes);  // of a state, exact
+HEED_API heed_status heed_plan_state_bytes(heed_plan* plan, uint64_t* bytes);  // exact size of a state
 
 // One pass, with the kernel that was chosen for it, and why. Numbers are for the extents' maxima. Texts are valid until the
 // plan is destroyed.

@@ -97,7 +97,7 @@ typedef struct heed_speech_text_info {
   size_t size;
   const heed_speech_segment* segments;
   size_t segment_count;
-  const char* text;  // of all segments, concatenated
+  const char* text;  // texts of all segments, concatenated
   size_t text_bytes;
 } heed_speech_text_info;
 HEED_API heed_status heed_speech_text_get_info(heed_speech_text* text, heed_speech_text_info* info);

@@ -58,7 +58,7 @@ HEED_API heed_status heed_text_encoder_destroy(heed_text_encoder* encoder);
 // The model's properties.
 typedef struct heed_text_encoder_info {
   size_t size;
-  int64_t width;  // of a vector
+  int64_t width;  // number of elements of a vector
   int64_t max_tokens;
   int64_t max_batch;
   uint64_t fingerprint;  // vectors of two encoders can be compared if these are equal

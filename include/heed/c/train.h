@@ -27,7 +27,7 @@ extern "C" {
 // A result to differentiate, and the gradient that arrives at it.
 typedef struct heed_upstream {
   heed_tensor output;    // F32, F16 or BF16
-  heed_tensor gradient;  // of the shape and type of `output`; 0: 1, and `output` must be one number
+  heed_tensor gradient;  // has the shape and type of `output`; 0: a gradient of 1, and `output` must be one number
 } heed_upstream;
 // The gradient of the sum over `outputs` of sum(output * its gradient) with respect to each tensor of `of`, of its shape and type: fills
 // gradients[0 .. of_count - 1], with 0 on a mistake. `of` may be any floating-point tensors of the graph; the gradient is zeros if no
@@ -50,7 +50,7 @@ HEED_API heed_status heed_step_words(int32_t rule, const heed_step_numbers* numb
 typedef struct heed_step_report {
   float factor;  // the factor that was applied to the gradients
   float taken;   // 1: the step was taken; 0: `apply` was 0; -1: it was skipped, since the norm is infinite or NaN
-  float norm;    // of the gradients, before clipping
+  float norm;    // norm of all gradients, before clipping
   float steps;   // steps taken so far, including this one
 } heed_step_report;
 

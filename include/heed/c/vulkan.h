@@ -67,7 +67,7 @@ typedef struct heed_host_device {
   void* queue;                            // NULL: uploads and runs that submit return Unsupported
   void (*get_instance_proc_addr)(void);   // PFN_vkGetInstanceProcAddr, cast to this type; NULL: that of the system's
                                           // loader
-  const char* const* enabled_extensions;  // of the device
+  const char* const* enabled_extensions;  // extensions that were enabled on the device
   size_t enabled_extension_count;
   const void* enabled_features;         // VkPhysicalDeviceFeatures2 with its pNext chain; NULL: none
   const void* allocator;                // VkAllocationCallbacks
@@ -76,7 +76,7 @@ typedef struct heed_host_device {
   const void* self_test_results;        // a blob of heed_self_test_report_blob from an earlier start
   size_t self_test_results_bytes;
   const heed_log* log;           // copied
-  uint32_t api_version;          // of instance and device as created; 0: 1.1
+  uint32_t api_version;          // version with which instance and device were created; 0: 1.1
   uint32_t queue_family;         // supports compute; command buffers are made for it
   int32_t debug_utils;           // 1: VK_EXT_debug_utils was enabled on the instance
   int32_t assume_16bit_storage;  // 1: instead of enabled_features, for engines known to enable storageBuffer16BitAccess
@@ -96,7 +96,7 @@ HEED_API heed_status heed_device_gone(heed_device* device);
 typedef struct heed_buffer_needs {
   size_t size;
   uint64_t bytes;             // exact; 0: no buffer is needed
-  uint64_t alignment;         // of the offset within the host's buffer
+  uint64_t alignment;         // alignment of the offset within the host's buffer
   uint32_t usage;             // VkBufferUsageFlags, at least these
   uint32_t memory_type_bits;  // memory types that suit
   uint32_t preferred;         // VkMemoryPropertyFlags
@@ -113,7 +113,8 @@ typedef struct heed_buffer_range {
 HEED_API heed_status heed_plan_scratch_needs(heed_plan* plan, heed_buffer_needs* needs);
 // Gives scratch to a plan that was compiled with host_scratch. Plans may share it if they never overlap in time.
 HEED_API heed_status heed_plan_bind_scratch(heed_plan* plan, const heed_buffer_range* range);
-// A state in a range of the host's buffer, whose contents become the state's.
+// The first call returns what a buffer for a State must fulfil. The second makes a State in a range of such a buffer; the range's contents
+// become the State's.
 HEED_API heed_status heed_plan_state_needs(heed_plan* plan, heed_buffer_needs* needs);
 HEED_API heed_status heed_plan_make_state_at(heed_plan* plan, const heed_buffer_range* range, heed_state** state);
 // Weights in a range of the host's buffer. If `mapped` is NULL, heed copies the bytes on its queue and waits. Else heed writes them to
@@ -195,7 +196,7 @@ HEED_API heed_status heed_plan_record_some(heed_plan* plan, void* command_buffer
 // The estimated time of a run before it is recorded.
 typedef struct heed_estimate {
   size_t size;
-  double milliseconds;  // of the rest of the run
+  double milliseconds;  // estimated time of the rest of the run
   double measured;      // 0 to 1: the share of the estimate that comes from measured times
   double longest;       // milliseconds of the longest dispatch: smaller budgets cannot be kept
   uint32_t dispatches;  // the most parts that the rest can be split into
