@@ -123,7 +123,7 @@ Slot* pin(uintptr_t handle, Kind kind, const char** why) {
     if (generation_of(word) != generation || (word & kClosed) != 0) return nullptr;
   } while (!slot->word.compare_exchange_weak(word, word + 1, std::memory_order_acq_rel));
   if (slot->kind == kind) return slot;
-  unpin(slot);  // an invalid generation
+  unpin(slot);  // the slot's handle is of another kind, so heed did not make this one
   *why = "is no handle of heed";
   return nullptr;
 }

@@ -42,7 +42,7 @@ Status select_custom(const Select& select) {
   if (attrs.local_size_id && !select.device.local_size_id)
     return select.unsupported(
         "the SPIR-V has LocalSizeId, which needs maintenance4 (Vulkan 1.3); "
-        "this device has none, or the host told none in HostDevice::enabled_features");
+        "this device has none, or the host lists none in HostDevice::enabled_features");
   const Status status = check_workgroup(select, attrs);
   if (status != Status::Ok) return status;
   KernelUse& use = select.kernels->add();

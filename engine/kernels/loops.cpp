@@ -294,7 +294,7 @@ Status check_rounds(const Schedule& schedule, const Node& node, const Capabiliti
           format("%s %s: an invocation of %s would go through loops up to %lld times; %s %lld%s", to_string(node.op),
                  node.label.c_str(), kernel_name(key), static_cast<long long>(rounds),
                  most == kLlvmpipeRounds ? "llvmpipe ends loops after" : "heed allows", static_cast<long long>(most),
-                 most == kLlvmpipeRounds ? " without a word, with wrong results" : ""));
+                 most == kLlvmpipeRounds ? " without an error, with wrong results" : ""));
   }
   return Status::Ok;
 }

@@ -19,7 +19,7 @@ Status check_storage(const Select& select, DType dtype) {
   if (dtype == DType::F32 || (is_16_bit_float(dtype) && select.device.storage_16bit)) return Status::Ok;
   if (is_16_bit_float(dtype))
     return select.unsupported(
-        format("%s was asked for, but this device has no 16-bit storage buffers, or the host told none "
+        format("%s was asked for, but this device has no 16-bit storage buffers, or the host lists none "
                "(storageBuffer16BitAccess in HostDevice::enabled_features)",
                to_string(dtype)));
   return select.unsupported(format("%s was asked for; one of f32, f16 and bf16 is needed", to_string(dtype)));

@@ -97,13 +97,14 @@ bool check_cache(Graph& g, std::string_view prefix, const MultiHeadOptions& opti
   }
   if (cache.capacity < 0 || options.causal == Causal::TopLeft) {
     mistake(g, Status::InvalidArgument, prefix,
-            cache.capacity < 0 ? "a cache of less than no tokens"
+            cache.capacity < 0 ? "the capacity of a cache is negative"
                                : "an attention with a cache is causal from the bottom right, or not at all");
     return false;
   }
   if (cache.rows < 0 || (cache.rows == 0 && cache.row != Dim(0))) {
     mistake(g, Status::InvalidArgument, prefix,
-            cache.rows < 0 ? "a cache of less than no rows" : "a cache has a first row, but no number of rows");
+            cache.rows < 0 ? "the number of rows of a cache is negative"
+                           : "a cache has a first row, but no number of rows");
     return false;
   }
   return true;

@@ -320,7 +320,7 @@ Tensor Importer::tensor_of(const Value& value, std::string_view name) {
   const std::optional<DType> dtype = device_type(value.type);
   if (!dtype) {
     fail(Status::Unsupported,
-         format("'%s' is of type %s, which heed has not", std::string(name).c_str(), to_string(value.type)));
+         format("'%s' is of type %s, which heed does not support", std::string(name).c_str(), to_string(value.type)));
     return {};
   }
   if (value.cache >= 0) {
@@ -543,7 +543,7 @@ bool Importer::add_inputs() {
     const std::optional<DType> dtype = device_type(input.type);
     if (!dtype || input.type == ElementType::F64) {
       fail(Status::Unsupported,
-           format("input '%s' is of type %s, which heed has not", input.name.c_str(), to_string(input.type)));
+           format("input '%s' is of type %s, which heed does not support", input.name.c_str(), to_string(input.type)));
       return false;
     }
     if (!input.has_shape) {

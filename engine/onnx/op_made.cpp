@@ -99,7 +99,7 @@ void constant(Call& call) {
   const FileAttribute* found = nullptr;
   for (const char* name : {"value", "value_float", "value_int", "value_floats", "value_ints"})
     if (found == nullptr) found = call.find(name);
-  if (found == nullptr) return call.fail("the value is of a kind that heed has not");
+  if (found == nullptr) return call.fail("the value is of a kind that heed does not support");
   switch (found->kind) {
     case FileAttribute::Kind::Tensor: {
       Known known;
@@ -121,7 +121,7 @@ void constant(Call& call) {
       for (const int64_t number : found->integers) known.numbers.push_back(static_cast<double>(number));
       return call.give(ElementType::I64, std::move(known));
     }
-    default: return call.fail("the value is of a kind that heed has not");
+    default: return call.fail("the value is of a kind that heed does not support");
   }
 }
 

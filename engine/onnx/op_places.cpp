@@ -106,7 +106,7 @@ void gather_elements(Call& call) {
   const std::vector<Dim> dims = call.dims(0), places = call.dims(1);
   const int axis = call.axis(call.integer("axis", 0), static_cast<int>(dims.size()));
   Tensor x = call.tensor(0);
-  if (call.failed() || places.size() != dims.size()) return call.fail("places of another rank");
+  if (call.failed() || places.size() != dims.size()) return call.fail("indices of another rank");
   for (size_t i = 0; i < dims.size(); ++i) {
     const bool is_part = dims[i].is_constant() && places[i].is_constant() && places[i].value < dims[i].value;
     if (static_cast<int>(i) != axis && is_part) x = g.slice(x, static_cast<int>(i), 0, places[i]);
@@ -172,13 +172,14 @@ void scatter_nd(Call& call) {
   int64_t inner = 1;
   for (size_t i = depth; i < made.dims.size(); ++i) inner *= made.dims[i];
   if (updates->numbers.size() != at->numbers.size() / depth * static_cast<size_t>(inner))
-    return call.fail("%zu values for these places", updates->numbers.size());
+    return call.fail("%zu values do not fit the indices", updates->numbers.size());
   for (size_t row = 0; row * depth < at->numbers.size(); ++row) {
     int64_t to = 0;
     for (size_t i = 0; i < depth; ++i) {
       int64_t index = at->numbers[row * depth + i].whole();
       if (index < 0) index += made.dims[i];
-      if (index < 0 || index >= made.dims[i]) return call.fail("place %lld is outside", static_cast<long long>(index));
+      if (index < 0 || index >= made.dims[i])
+        return call.fail("index %lld is outside the tensor", static_cast<long long>(index));
       to = to * made.dims[i] + index;
     }
     for (int64_t k = 0; k < inner; ++k)

@@ -25,7 +25,7 @@ void matmul(Call& call) {
   std::vector<Dim> a = call.dims(0), b = call.dims(1);
   Tensor x = call.tensor(0), y = call.tensor(1);
   if (call.failed()) return;
-  if (a.empty() || b.empty()) return call.fail("a scalar has no product");
+  if (a.empty() || b.empty()) return call.fail("a scalar cannot be multiplied as a matrix");
   const bool is_row = a.size() == 1, is_column = b.size() == 1;
   if (is_row) a.insert(a.begin(), Dim(1)), x = g.reshape(x, shape_of(a));
   if (is_column) b.push_back(1), y = g.reshape(y, shape_of(b));
@@ -95,7 +95,7 @@ bool parse(Call& call, std::string_view equation, Terms* terms) {
     fits = static_cast<int>(labels.size()) == call.rank(i);
     for (const char c : labels) fits = fits && std::count(labels.begin(), labels.end(), c) == 1;
   }
-  if (!fits) call.fail("the equation '%s' is of a kind that heed has not", std::string(equation).c_str());
+  if (!fits) call.fail("the equation '%s' is of a kind that heed does not support", std::string(equation).c_str());
   return fits;
 }
 

@@ -167,7 +167,8 @@ Status SpeechStream::Impl::take_token(SpeechPiece* piece) {
   const int32_t id = run_next;
   piece->token = id;
   if (id < 0 || !std::isfinite(run_log_probability))
-    return fail(log(), Status::InvalidFile, shared->path + ": the logits are no numbers, so no token was drawn");
+    return fail(log(), Status::InvalidFile,
+                shared->path + ": all logits are NaN or minus infinity, so no token was drawn");
   log_probabilities += static_cast<double>(run_log_probability);
   stage = Stage::Draws;
   if (id != shared->model.tokens().end) {

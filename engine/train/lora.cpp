@@ -136,7 +136,7 @@ Status Lora::choose(const Graph& g, const Log& log) {
       if (!reads(data, node, weight.tensor)) continue;
       if (!is_product_with(data, node, weight.tensor, &adapter.in_out))
         return fail(log, Status::Unsupported,
-                    format("lora: %s does not read '%s' as the whole weight of a product", to_string(node.op),
+                    format("lora: %s does not read '%s' as the whole weight of a matmul", to_string(node.op),
                            weight.name.c_str()));
       is_read = true;
     }

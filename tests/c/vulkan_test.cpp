@@ -227,7 +227,7 @@ TEST_CASE("C: a host's memory, queue and budgets", "[c][vulkan]") {
 
   size_t count = 0;
   const heed_status budget = heed_device_memory_budget(device, nullptr, 0, &count);
-  CHECK(budget == HEED_UNSUPPORTED);  // the host told no extension
+  CHECK(budget == HEED_UNSUPPORTED);  // the host lists no extension
   (void)submitter.gone();
   (void)weights.gone();
   (void)plan.gone();

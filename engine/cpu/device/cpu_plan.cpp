@@ -255,9 +255,8 @@ Status CpuPlan::start(std::span<const HostBuffer> buffers, std::span<const Exten
   };
   status = shared_->queue.add(&job_);
   if (status == Status::Unsupported)
-    return fail(
-        shared_->log, status,
-        "start: no thread does what is started: the host's ParallelFor has no `start`, or the process was forked");
+    return fail(shared_->log, status,
+                "start: no thread runs started work: the host's ParallelFor has no `start`, or the process was forked");
   return status == Status::Ok ? status : fail(shared_->log, status, "start: the system gives no thread");
 }
 
@@ -299,7 +298,7 @@ Status CpuPlan::run_passes() {
 Status CpuPlan::report_fault(const Node& node, const Pass& pass, uint64_t position) const {
   if (node.op != Op::Embedding)
     return fail(shared_->log, Status::IndexOutOfRange,
-                format("run: %s: the place of element %" PRIu64 " is behind the end; its row is left out",
+                format("run: %s: the index of element %" PRIu64 " is beyond the end; its row is left out",
                        node.label.c_str(), position));
   const Operand ids = pass.input(in::kIds);
   const int32_t id = *ids.at<const int32_t>(row_offset(per_row(ids.view), static_cast<int64_t>(position)));

@@ -89,8 +89,8 @@ int64_t detect() {
 #elif HWY_ARCH_ARM_A64 && defined(__linux__)
 
 // Bits of the kernel's interface, which older headers lack.
-constexpr unsigned long kAes = 1ul << 3, kSve = 1ul << 22;      // AT_HWCAP
-constexpr unsigned long kSve2 = 1ul << 1, kSve2Aes = 1ul << 2;  // AT_HWCAP2
+constexpr unsigned long kAes = 1ul << 3, kSve = 1ul << 22;      // bits of AT_HWCAP
+constexpr unsigned long kSve2 = 1ul << 1, kSve2Aes = 1ul << 2;  // bits of AT_HWCAP2
 constexpr int kGetVectorLength = 51, kLengthMask = 0xffff;      // prctl: bytes of an SVE register
 
 int64_t detect() {

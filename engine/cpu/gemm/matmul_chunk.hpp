@@ -98,7 +98,7 @@ class Chunk {
     at.advance(problem_.rows, first_row);
     const Axes& axes = problem_.rows;
     if (axes.count <= 1) {
-      // Without axes there is one row.
+      // With at most one axis, offsets have a constant stride.
       for (const int role : {kA, kOut, kResidual}) spread(at.offset[role], axes.stride[role][0], offsets(role));
       return spread(at.logical, axes.logical[0], offsets(kB));
     }

@@ -38,9 +38,9 @@ void fill_table(const RotaryOptions& options, int64_t width, uint32_t* words) {
 
 const char* mistake_in(const RotaryOptions& options) {
   const RotaryScaling& scaling = options.scaling;
-  if (options.pairs > RotaryPairs::Halves) return "pairs is none of those there are";
+  if (options.pairs > RotaryPairs::Halves) return "pairs is no value of RotaryPairs";
   if (!std::isfinite(options.base) || options.base < 1.0f) return "base must be at least 1";
-  if (scaling.kind > RotaryScaling::Kind::Llama3) return "the kind of scaling is none of those there are";
+  if (scaling.kind > RotaryScaling::Kind::Llama3) return "the kind of scaling is no value of RotaryScaling::Kind";
   if (scaling.kind == RotaryScaling::Kind::None) return nullptr;
   if (!std::isfinite(scaling.factor) || scaling.factor < 1.0f) return "the factor of scaling must be at least 1";
   if (scaling.kind == RotaryScaling::Kind::Linear) return nullptr;

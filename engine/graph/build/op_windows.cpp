@@ -274,7 +274,7 @@ Tensor Graph::windows(Tensor x, int axis, int64_t size, const WindowOptions& opt
   if (counted < 0) return {};
   if (rank == kMaxRank)
     return build.fail(Status::ShapeMismatch,
-                      format("%s has no room for an axis more; %d are the most", build.text(x).c_str(), kMaxRank));
+                      format("%s cannot get another axis; at most %d are possible", build.text(x).c_str(), kMaxRank));
   const Tensor padded = pad(x, counted, options.before, options.behind);
   if (!padded.valid()) return {};
   const Dim count = count_windows(*this, build, padded, counted, size, options);
@@ -311,7 +311,7 @@ Tensor Graph::pool(Tensor x, int axis, int64_t size, Reduction kind, const Windo
   if (!is_chain(kind) || size > kMostTaps) {
     if (from.rank == kMaxRank)
       return build.fail(Status::ShapeMismatch,
-                        format("%s has no room for an axis more, of this reduction's windows", build.text(x).c_str()));
+                        format("%s cannot get another axis for this reduction's windows", build.text(x).c_str()));
     const bool counts = is_padded && kind == Reduction::Mean;
     const Tensor all = all_taps(build, padded, counted, count, size, options);
     if (!counts) return reduce(all, kind, {counted + 1});

@@ -103,11 +103,11 @@ class AttentionRecognition {
                has_values = find_values(softmax->outputs[0], &scores);
     if (has_product && has_values && replace(&scores)) return;
     if (has_product && has_values)
-      softmax->note = "no attention takes the shapes or types of its products";
+      softmax->note = "no attention takes the shapes or types of its matmuls";
     else if (has_values && first != nullptr)
       softmax->note = "no part of an attention: " + first->label + " makes its scores";
     else if (has_product && is_read_by_product(softmax->outputs[0]))
-      softmax->note = "no part of an attention: its weights are not read by a product alone";
+      softmax->note = "no part of an attention: its weights are not read by a matmul alone";
   }
 
   bool is_read_by_product(Tensor weights) const {

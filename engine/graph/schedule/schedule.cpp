@@ -206,7 +206,8 @@ class Planner {
     for (const ScratchItem& item : items) {
       together += item.bytes;
       if (together > kMost)
-        return fail(log_, Status::InvalidGraph, "compile: what lies between the passes is more than can be addressed");
+        return fail(log_, Status::InvalidGraph,
+                    "compile: the tensors between passes need more scratch than can be addressed");
     }
     for (const NamedTensor& state : graph_.states) {
       stays += placements_[state.tensor].bytes;

@@ -83,7 +83,7 @@ struct Type {
    HEED_NOT_ON_MATRIX_UNITS(type, "no subgroup shuffles"),                                         \
    HEED_NOT_ON_MATRIX_UNITS(type, "too little shared memory")}
 constexpr Type kHalf = HEED_MATRIX_TYPE(KernelId::AttentionF16Matrix, 1, "f16", ""),
-               kBfloat = HEED_MATRIX_TYPE(KernelId::AttentionBf16Matrix, 2, "bf16", "weights of two terms, ");
+               kBfloat = HEED_MATRIX_TYPE(KernelId::AttentionBf16Matrix, 2, "bf16", "weights as two summands, ");
 
 }  // namespace
 

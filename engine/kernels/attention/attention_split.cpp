@@ -141,7 +141,7 @@ void add_partial(const Select& select, const Heads& heads, const Candidate& cand
 
 void add_combine(const Select& select, const Heads& heads) {
   KernelUse& use = add_kernel(select, kCombineIds.of(select.out().dtype), {kInvocations, 1, 1},
-                              "combines what the splits of the keys gave");
+                              "combines the results of the splits of the keys");
   use.key.set(AttentionCombineConstants::D_V, u32(heads.d_v));
   use.key.set(AttentionCombineConstants::FLAGS, flags_of(select) & HEED_ATTENTION_LOG_SUM_EXP);
   use.buffer_count = 3;

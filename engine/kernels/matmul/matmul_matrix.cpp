@@ -20,8 +20,8 @@ struct MatrixTile {
   uint32_t subgroups() const { return bm / wm * (bn / wn); }
 };
 #define HEED_MATRIX_WHY(text)                                                                                        \
-  text "; f16 storage, f32 sums", text "; bf16 storage, f32 sums", text "; f32 storage, two terms of f16, f32 sums", \
-      text "; f32 by quantized weights, two terms of f16, f32 sums",                                                 \
+  text "; f16 storage, f32 sums", text "; bf16 storage, f32 sums", text "; f32 storage, two f16 summands, f32 sums", \
+      text "; f32 by quantized weights, two f16 summands, f32 sums",                                                 \
       text "; f32 by quantized weights, both rounded to f16, f32 sums",                                              \
       text "; f32 rounded to 8 bits by quantized weights, f32 sums"
 // From the compilers' listings (tests/gpu). AMD's tiles take the fewest cycles with four subgroups of 64x64; a second buffer of shared

@@ -186,7 +186,7 @@ Status select_projection(const Select& select) {
     one.traits.rows = count;
     one.traits.columns = columns;
     one.traits.most = count;
-    one.why = "few rows: weights are read once, and norm, products and what follows are one pass";
+    one.why = "few rows: weights are read once, and norm, matmuls and what follows are one pass";
     if (count >= most) break;
   }
   const uint32_t kept = keep(select.need(), candidates, 1, [&](std::span<const int64_t> sizes) {

@@ -52,7 +52,7 @@ KernelUse& add_reduce_kernel(const Select& select, KernelId id, const AxisShape&
   return use;
 }
 
-constexpr AxisShape kSecond = {{32, 4, 1}, "adds up what pieces of a long axis gave"};
+constexpr AxisShape kSecond = {{32, 4, 1}, "adds up the results of the pieces of a long axis"};
 
 // The pieces of a mean are sums; only the last dispatch divides.
 void add_pieces(const Select& select, const AxisShape& shape, uint32_t kind) {

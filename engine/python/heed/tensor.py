@@ -183,7 +183,7 @@ class Tensor:
                 x = self._graph.select(self._graph.slice(x, axis, part, 1), axis, 0)
                 continue
             elif isinstance(part, Tensor):
-                raise TypeError("an index is a Tensor; Graph.take and Graph.embedding read at places that tensors tell")
+                raise TypeError("an index is a Tensor; Graph.take and Graph.embedding read at indices in tensors")
             else:
                 x = self._graph.select(x, axis, _c.int32(part, "an index"))
                 continue
@@ -194,7 +194,7 @@ class Tensor:
         raise TypeError("a Tensor cannot be iterated over; Graph.split gives its parts")
 
     def __bool__(self) -> bool:
-        raise TypeError("a Tensor has no truth; its values are known when a plan runs")
+        raise TypeError("a Tensor has no truth value; its values are known when a plan runs")
 
     # Makes numpy's arrays and numbers leave operators to this class.
     __array_ufunc__ = None
@@ -326,7 +326,7 @@ def _sliced(x: Tensor, axis: int, part: slice) -> Tensor:
     """x[..., begin:end:step, ...] along an axis."""
     g, size = x._graph, x.shape[axis]
     if any(isinstance(bound, Tensor) for bound in (part.start, part.stop, part.step)):
-        raise TypeError("a bound of a slice is a Tensor; Graph.take reads at places that tensors tell")
+        raise TypeError("a bound of a slice is a Tensor; Graph.take reads at indices in tensors")
     if part == slice(None):
         return x
     step = 1 if part.step is None else _c.int32(part.step, "the step of a slice")

@@ -110,7 +110,8 @@ Status TextConversation::Impl::take(TextPiece* piece) {
 Status TextConversation::Impl::take_token(int32_t id, TextPiece* piece) {
   piece->token = id;
   if (id < 0)
-    return fail(log(), Status::InvalidFile, shared->path + ": the logits are no numbers, so no token was drawn");
+    return fail(log(), Status::InvalidFile,
+                shared->path + ": all logits are NaN or minus infinity, so no token was drawn");
   ++draws;
   if (std::binary_search(shared->ends.begin(), shared->ends.end(), id)) {
     end_answer(TextEnd::EndOfTurn, piece);

@@ -29,11 +29,11 @@ Status settings_of(const TextSampling& sampling, const Log& log, SampleWords* wo
 
 Status check(const TextConversationOptions& options, int64_t context, const Log& log) {
   const auto refuse = [&](const std::string& why) { return fail(log, Status::InvalidArgument, why); };
-  if (options.most_tokens < 0) return refuse("an answer of less than no tokens");
+  if (options.most_tokens < 0) return refuse("most_tokens is negative");
   if (options.keep_tokens < 0 || options.keep_tokens > context / 2)
     return refuse(format("%lld tokens to keep; must be 0 to half of the context, %lld",
                          static_cast<long long>(options.keep_tokens), static_cast<long long>(context / 2)));
-  if (options.overflow > TextOverflow::Stop) return refuse("TextOverflow is none of those there are");
+  if (options.overflow > TextOverflow::Stop) return refuse("overflow is no value of TextOverflow");
   if (!is_utf8(options.system)) return refuse("the system message is not UTF-8");
   for (const std::string& stop : options.stop)
     if (stop.empty() || !is_utf8(stop)) return refuse("a stop string is empty, or is not UTF-8");
@@ -157,7 +157,7 @@ Status TextConversation::step(TextPiece* piece) {
   if (!c.answering) return fail(c.log(), Status::InvalidArgument, "there is no answer to go on with");
   if (c.shared->in_frames)
     return fail(c.log(), Status::InvalidArgument,
-                "steps of this model are recorded into frames; poll() gives what they gave");
+                "steps of this model are recorded into frames; poll() gives their results");
   c.shared->settle();
   Status status = c.finished ? Status::Ok : c.launch(true);
   if (status == Status::Ok) status = c.take(piece);

@@ -102,13 +102,13 @@ Status VulkanDevice::adopt(const HostDevice& host) {
   context_.physical.features = told;
   context_.physical.memory_budget = contains(host.enabled_extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   if (!untold.empty() && context_.physical.matrix_units.missing.empty())
-    context_.physical.matrix_units.missing = "the host told no " + untold;
+    context_.physical.matrix_units.missing = "the host lists no " + untold;
   const std::string untold_bfloat = untold_for_bfloat(told, host.enabled_extensions);
   if (!untold_bfloat.empty() && context_.physical.matrix_units.bfloat_missing.empty())
-    context_.physical.matrix_units.bfloat_missing = "the host told no " + untold_bfloat;
+    context_.physical.matrix_units.bfloat_missing = "the host lists no " + untold_bfloat;
   const std::string untold_bytes = untold_for_bytes(told);
   if (!untold_bytes.empty() && context_.physical.matrix_units.byte_missing.empty())
-    context_.physical.matrix_units.byte_missing = "the host told no " + untold_bytes;
+    context_.physical.matrix_units.byte_missing = "the host lists no " + untold_bytes;
   context_.info = describe(context_.physical);
   if (!context_.info.usable)
     return fail(host.log, Status::Unsupported,

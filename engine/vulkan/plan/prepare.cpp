@@ -14,7 +14,7 @@ Status VulkanPlan::start_pipelines() {
     (void)static_cast<VulkanPlan*>(plan)->prepare_all();
   };
   if (background_.start(work, this)) return Status::Ok;
-  log(context_.log, LogLevel::Warning, "compile: there is no thread to be had; the pipelines are made at once");
+  log(context_.log, LogLevel::Warning, "compile: no thread is available; the pipelines are made at once");
   return prepare_all();
 }
 

@@ -165,7 +165,7 @@ std::string why_no_dots(const PhysicalDevice& device) {
   if (device.api_version < VK_API_VERSION_1_3) return needs_version(VK_API_VERSION_1_3, device);
   if (!device.offered.shaderIntegerDotProduct) return "the driver has no shaderIntegerDotProduct";
   if (!device.features.shaderIntegerDotProduct)
-    return "the host told no shaderIntegerDotProduct in HostDevice::enabled_features";
+    return "the host lists no shaderIntegerDotProduct in HostDevice::enabled_features";
   return !device.fast_dots && !is_software(device) ? "this driver has no fast instruction for them" : "";
 }
 

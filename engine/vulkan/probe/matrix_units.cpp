@@ -52,7 +52,7 @@ constexpr uint32_t kMostSubgroups = 8;
 std::string unsuitable_subgroups(const VkPhysicalDeviceSubgroupSizeControlProperties& control, bool fixed) {
   if (fixed && control.minSubgroupSize != control.maxSubgroupSize)
     return "the driver does not let compute shaders choose among its subgroup sizes";
-  if (control.minSubgroupSize == 0) return "the driver does not tell its subgroup sizes";
+  if (control.minSubgroupSize == 0) return "the driver does not report its subgroup sizes";
   if (control.maxComputeWorkgroupSubgroups < kMostSubgroups)
     return format("the driver allows %u subgroups in a workgroup; %u are needed", control.maxComputeWorkgroupSubgroups,
                   kMostSubgroups);
