@@ -1,4 +1,4 @@
-# What makes builds short: a compiler cache and one list of precompiled headers. tests/build_time.sh measures them.
+# Shortens builds by a compiler cache and one list of precompiled headers. tests/build_time.sh measures the effect.
 
 option(HEED_CCACHE "Compile through ccache where that is installed" ${PROJECT_IS_TOP_LEVEL})
 option(HEED_PRECOMPILE "Precompile the headers that most files include (GCC, Clang)" ${PROJECT_IS_TOP_LEVEL})
@@ -10,23 +10,23 @@ if(HEED_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 set(HEED_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
-# ccache takes a file with a precompiled header only when it is told that macros and times in that header do not matter.
+# ccache caches a file that uses a precompiled header only if its settings say that macros and times in that header do not matter.
 if(HEED_PRECOMPILE AND CMAKE_HOST_UNIX AND CMAKE_CXX_COMPILER_LAUNCHER MATCHES "(^|[/;])ccache$"
    AND NOT DEFINED ENV{CCACHE_SLOPPINESS})
   list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros)
 endif()
 
-# GCC for 64-bit Arm crashes where arm_sve.h comes behind a precompiled header.
+# GCC for 64-bit Arm crashes if arm_sve.h is included after a precompiled header.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
   set(HEED_PRECOMPILE OFF)
 endif()
 
-# Most files of the library spend two thirds of their time to compile on these.
+# Most files of the library spend two thirds of their compile time on these headers.
 set(HEED_PRECOMPILED_HEADERS <algorithm> <array> <cmath> <cstdint> <cstdio> <cstring> <limits> <memory> <optional> <span>
                              <string> <string_view> <utility> <vector> <heed/device.hpp> <heed/plan.hpp>)
 
-# heed_precompile(TARGET HEADER...) or heed_precompile(TARGET REUSE_FROM TARGET). Every file still includes what it uses:
-# some checks of tests/run.sh build with HEED_PRECOMPILE=OFF.
+# heed_precompile(TARGET HEADER...) or heed_precompile(TARGET REUSE_FROM TARGET). Every file still includes all headers that it uses: some
+# checks of tests/run.sh build with HEED_PRECOMPILE=OFF.
 function(heed_precompile target)
   if(NOT HEED_PRECOMPILE OR MSVC OR NOT CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
     return()
@@ -36,7 +36,7 @@ function(heed_precompile target)
   else()
     target_precompile_headers(${target} PRIVATE ${ARGN})
   endif()
-  # Both are what ccache asks for.
+  # ccache requires both options.
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE -fpch-preprocess)
   else()

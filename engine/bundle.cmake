@@ -1,12 +1,12 @@
-# One library that needs nothing beside the C and C++ libraries: what heed links comes as archives. Read before dependencies.cmake.
-#   HEED_BUNDLE   utf8proc and zlib must be archives. Their objects become a part of a static heed, and a shared one links them
-#   HEED_PYTHON   the wheel takes archives where the system has them
-# CMake's packages of these libraries name shared ones.
+# Included before dependencies.cmake if heed shall need no library except those of C and C++: utf8proc and zlib are then linked as archives.
+#   HEED_BUNDLE   utf8proc and zlib must be archives. Their objects become part of a static heed; a shared heed links them
+#   HEED_PYTHON   the wheel links archives if the system has them
+# CMake's packages for these libraries refer to shared ones, so they are disabled.
 set(CMAKE_DISABLE_FIND_PACKAGE_utf8proc ON)
 set(CMAKE_DISABLE_FIND_PACKAGE_unofficial-utf8proc ON)
 
-# heed_find_archive(OPTION LIBRARY VARIABLE NAME...): sets VARIABLE to the archive of a library that OPTION needs, which has one of
-# the names.
+# heed_find_archive(OPTION LIBRARY VARIABLE NAME...): if the build has OPTION, sets VARIABLE to the path of the archive of LIBRARY, which
+# has one of the names.
 function(heed_find_archive option library variable)
   if(NOT HEED_BUNDLE OR NOT ${option})
     return()
@@ -25,7 +25,7 @@ if(HEED_PYTHON AND UNIX AND NOT HEED_BUNDLE)
   list(PREPEND CMAKE_FIND_LIBRARY_SUFFIXES .a)
 endif()
 
-# heed_take_archive(TARGET FILE): the objects of an archive become objects of a static library.
+# heed_take_archive(TARGET FILE): adds the objects of an archive to a static library.
 function(heed_take_archive target file)
   if(MSVC)
     set_property(TARGET ${target} APPEND PROPERTY STATIC_LIBRARY_OPTIONS ${file})  # lib.exe merges archives by itself
@@ -44,7 +44,7 @@ function(heed_take_archive target file)
   target_sources(${target} PRIVATE ${objects})
 endfunction()
 
-# heed_take_archives(TARGET): those of what heed links.
+# heed_take_archives(TARGET): does so for the archives of all libraries that heed links.
 function(heed_take_archives target)
   foreach(library IN ITEMS UTF8PROC ZLIB)
     if(HEED_${library}_ARCHIVE)

@@ -1,9 +1,9 @@
-# The libraries that heed links, as targets that every directory of the build sees: heed::utf8proc (with HEED_TEXT), ZLIB::ZLIB
-# (with HEED_VULKAN) and Threads::Threads. HEED_LINKED lists the first two.
-# Used by heed's own build and, installed beside it, by find_package(heed).
+# Defines the libraries that heed links as targets that are visible in every directory of the build: heed::utf8proc (with HEED_TEXT),
+# ZLIB::ZLIB (with HEED_VULKAN) and Threads::Threads. HEED_LINKED lists the first two. heed's own build uses this file, and so does
+# find_package(heed) where it is installed.
 
-# A target that find_package made in this directory, made visible to the directories above: whoever links heed links
-# it too. A target that was there before belongs to somebody else.
+# Finds a package and makes its target visible to the directories above, because everything that links heed links that target, too. A target
+# that existed before is not changed.
 macro(heed_find target)
   if(NOT TARGET ${target})
     find_package(${ARGN})
@@ -19,13 +19,13 @@ endmacro()
 heed_find(Threads::Threads Threads REQUIRED)
 set(HEED_LINKED "")
 
-# Unpacks shaders: Debian zlib1g-dev, vcpkg and Conan zlib.
+# zlib decompresses the shaders: Debian zlib1g-dev, vcpkg and Conan zlib.
 if(NOT DEFINED HEED_VULKAN OR HEED_VULKAN)
   heed_find(ZLIB::ZLIB ZLIB REQUIRED)
   list(APPEND HEED_LINKED ZLIB::ZLIB)
 endif()
 
-# Unicode for the tokenizers: Debian libutf8proc-dev, vcpkg and Conan utf8proc, each in its own way.
+# utf8proc gives the tokenizers Unicode data. Each of Debian libutf8proc-dev, vcpkg and Conan utf8proc has another target name.
 if(NOT DEFINED HEED_TEXT OR HEED_TEXT)
   list(APPEND HEED_LINKED heed::utf8proc)
 endif()

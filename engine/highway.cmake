@@ -1,6 +1,6 @@
-# Google Highway's headers as heed::highway: vector code for every instruction set from one source. Its library, which Debian has
-# only as a shared one, is not needed: engine/cpu/device/supported.cpp says what the processor runs, and the checks of debug builds,
-# which end the process, are off.
+# Finds the headers of Google Highway as heed::highway: vector code for every instruction set from one source. Its library, which Debian
+# offers only as a shared one, is not needed: engine/cpu/device/supported.cpp detects the instruction sets of the processor, and Highway's
+# debug checks, which end the process, are off.
 if(NOT TARGET heed::highway)
   add_library(heed::highway INTERFACE IMPORTED GLOBAL)
   target_compile_definitions(heed::highway INTERFACE HWY_IS_DEBUG_BUILD=0)

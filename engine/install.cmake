@@ -1,5 +1,5 @@
-# cmake --install: the library, its headers, and what find_package(heed) reads. Nothing of it names the folder it was
-# built or installed in.
+# cmake --install copies the library, its headers and the files that find_package(heed) reads. None of them contains the path of the build
+# or of the installation.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -14,14 +14,14 @@ install(EXPORT heed NAMESPACE heed:: FILE heed-targets.cmake DESTINATION ${packa
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/heed-config.cmake.in ${PROJECT_BINARY_DIR}/heed-config.cmake
   INSTALL_DESTINATION ${package})
-# Before 1.0 a minor version may change what callers see.
+# Before 1.0 a minor version may change the interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/heed-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/heed-config.cmake ${PROJECT_BINARY_DIR}/heed-config-version.cmake
               ${CMAKE_CURRENT_LIST_DIR}/dependencies.cmake
   DESTINATION ${package})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/licenses/heed)
 
-# The licences of what is inside a bundle go with it. Debian and vcpkg have them in these places.
+# The licences of bundled libraries are installed, too. Debian and vcpkg store them in these folders.
 if(HEED_BUNDLE)
   set(parts libhwy-dev:highway nlohmann-json3-dev:nlohmann-json libprotozero-dev:protozero libutf8proc-dev:utf8proc
             zlib1g-dev:zlib)

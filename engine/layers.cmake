@@ -1,11 +1,11 @@
-# One object library per layer, and per room of a layer that has rooms (vulkan/plan). It sees its own headers and those
-# of what it stands on, and nothing else: its include path holds one link per allowed layer or room, so that a wrong
-# #include does not compile.
+# Makes one object library per layer, and one per room of a layer that has rooms: a room is a subfolder with its own list of what it may
+# include, such as vulkan/plan. Files can include only headers of their own layer and of the layers it lists in SEES: the include path holds
+# one link per allowed layer or room, so that any other #include does not compile.
 
 set(HEED_LAYERS "")
 
-# Another build of the same sources with the same compiler: layers take its objects where those were compiled with the same
-# definitions. For tests of what is made of the objects.
+# The folder of another build of the same sources with the same compiler. Layers use its object files if they were compiled with the same
+# definitions. This is for tests that only link the objects.
 set(HEED_OBJECTS_OF "" CACHE PATH "")
 mark_as_advanced(HEED_OBJECTS_OF)
 if(HEED_OBJECTS_OF)
@@ -13,9 +13,9 @@ if(HEED_OBJECTS_OF)
 endif()
 
 # heed_layer(NAME [FAST | SMALL] [ROOMS folder...] [SEES name...] [LIBRARIES target...] [INCLUDES folder...] [DEFINES name...])
-# FAST: it computes or records, and gets all that the build type optimizes. SMALL: calls on the way there and what runs once in
-# a while, optimized for size. Others, such as those that plan, or read files and text, get -O2.
-# ROOMS: folders of the layer whose files belong to it; they see each other.
+# FAST: the layer computes or records, and is compiled with the full optimization of the build type. SMALL: the layer prepares such work or
+# runs rarely, and is optimized for size. All other layers, such as those that compile plans or read files and text, get -O2.
+# ROOMS: subfolders whose files belong to this layer and may include each other's headers.
 function(heed_layer name)
   cmake_parse_arguments(LAYER "FAST;SMALL" "" "ROOMS;SEES;LIBRARIES;INCLUDES;DEFINES" ${ARGN})
   string(REPLACE "/" "_" layer ${name})
@@ -49,7 +49,7 @@ function(heed_layer name)
   if(NOT MSVC)
     target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti $<$<CONFIG:Release>:${level}>)
   endif()
-  # Layers of one optimization share a precompiled header, which holds nothing of any layer.
+  # Layers with the same optimization level share a precompiled header, which contains no header of a layer.
   get_property(owner DIRECTORY PROPERTY heed_precompiled${level})
   if(owner)
     heed_precompile(${target} REUSE_FROM ${owner})
@@ -63,7 +63,7 @@ function(heed_layer name)
     file(MAKE_DIRECTORY ${folder})
     file(CREATE_LINK ${PROJECT_SOURCE_DIR}/engine/${seen} ${root}/${seen} SYMBOLIC RESULT failed)
     if(failed AND NOT failed STREQUAL "0")
-      set(root ${PROJECT_SOURCE_DIR}/engine)  # no links on this file system: the check is left to others
+      set(root ${PROJECT_SOURCE_DIR}/engine)  # without links, other builds must find wrong includes
     endif()
     target_include_directories(${target} PRIVATE ${root})
   endforeach()
@@ -71,7 +71,8 @@ function(heed_layer name)
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/${list} CONTENT "$<JOIN:$<TARGET_OBJECTS:${target}>,\n>\n")
 endfunction()
 
-# The rooms of engine/vulkan, from the lowest up; each sees what it names. engine/vulkan/README.md says what they hold.
+# The rooms of engine/vulkan, from the lowest to the highest; each lists the rooms that it may include. engine/vulkan/README.md describes
+# them.
 function(heed_vulkan_rooms)
   set(calls base)
   set(probe ${calls} graph kernels vulkan/calls)
@@ -94,8 +95,8 @@ endfunction()
 
 heed_layer(base FAST)
 heed_layer(graph ROOMS build schedule SEES base)
-heed_layer(graph/rewrite SMALL SEES base graph)  # once for each plan
-# Calls that build graphs of many others, once.
+heed_layer(graph/rewrite SMALL SEES base graph)  # runs once per plan
+# These files build composite operations out of many other operations, once per graph, so size matters more than speed.
 if(NOT MSVC)
   foreach(file IN ITEMS build/op_attention build/op_shape build/op_windows)
     set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/graph/${file}.cpp PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>
@@ -106,28 +107,29 @@ if(HEED_CPU)
   heed_layer(cpu FAST ROOMS attention device gemm ops reproducible simd SEES base graph LIBRARIES heed::highway)
 endif()
 if(TARGET heed_cpu)
-  # With CMAKE_UNITY_BUILD these are compiled one by one all the same: a file for several instruction sets includes itself once for each.
+  # With CMAKE_UNITY_BUILD, too, these files are compiled one by one: a file for several instruction sets includes itself once for each.
   set_target_properties(heed_cpu PROPERTIES UNITY_BUILD OFF)
 endif()
 if(HEED_CPU AND MINGW AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  # Windows aligns stacks to 16 bytes, and GCC takes spilled vectors there to lie on 32 or 64.
+  # Windows aligns stacks to 16 bytes, but GCC assumes that spilled vectors are aligned to 32 or 64.
   target_compile_options(heed_cpu PRIVATE -Wa,-muse-unaligned-vector-move)
 endif()
-# -O3 makes these larger by a third, for five instruction sets each, and no faster.
+# With -O3 these files get a third larger, for each of five instruction sets, and no faster.
 if(NOT MSVC)
   foreach(file IN ITEMS gemm/matmul_blocks gemm/matmul_rounded reproducible/canon)
     set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/cpu/${file}.cpp PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>
                                                                                         SKIP_PRECOMPILE_HEADERS ON)
   endforeach()
-  # Each operation of a reproducible plan rounds once, on every instruction set, and so do those of first weights.
+  # Contraction into fused multiply-adds is off: each operation of a reproducible plan, and of initial weights, rounds once on every
+  # instruction set.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/train/initial.cpp PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>
                                                                                      SKIP_PRECOMPILE_HEADERS ON)
   set_property(SOURCE ${PROJECT_SOURCE_DIR}/engine/cpu/reproducible/canon.cpp ${PROJECT_SOURCE_DIR}/engine/train/initial.cpp
                APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
 endif()
 if(HEED_SANITIZE)
-  # Their loops over eight types take GCC over ten minutes with sanitizers; the test memcheck looks at their accesses.
-  # Clang takes a precompiled header only where files are compiled with the same sanitizers.
+  # With sanitizers GCC needs over ten minutes for the loops over eight types in these files, so they are compiled without; the test
+  # memcheck checks their memory accesses. Clang accepts a precompiled header only if it was compiled with the same sanitizers.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/cpu/gemm/matmul_blocks.cpp ${PROJECT_SOURCE_DIR}/engine/cpu/gemm/matmul_rounded.cpp
                               PROPERTIES COMPILE_OPTIONS -fno-sanitize=all SKIP_PRECOMPILE_HEADERS ON)
 endif()
@@ -137,11 +139,11 @@ heed_layer(cases SMALL SEES base graph)
 heed_layer(io SMALL SEES base LIBRARIES nlohmann_json::nlohmann_json)
 heed_layer(models SMALL SEES base io)
 if(HEED_ONNX)
-  # Debian libprotozero-dev, vcpkg and Conan protozero; only headers, which no public header includes.
+  # Debian libprotozero-dev, vcpkg and Conan protozero. It has only headers, which no public header includes.
   find_path(HEED_PROTOZERO_INCLUDE protozero/pbf_reader.hpp REQUIRED)
   heed_layer(onnx SMALL ROOMS file SEES base graph io INCLUDES ${HEED_PROTOZERO_INCLUDE})
   if(NOT MSVC)
-    # protozero throws; nothing of it leaves this room.
+    # protozero throws exceptions; the files of this folder catch all of them.
     file(GLOB throwing ${PROJECT_SOURCE_DIR}/engine/onnx/file/*.cpp)
     set_source_files_properties(${throwing} PROPERTIES COMPILE_OPTIONS -fexceptions SKIP_PRECOMPILE_HEADERS ON)
   endif()
@@ -153,11 +155,12 @@ if(HEED_TEXT)
   heed_layer(speech SMALL SEES base io models)
 endif()
 if(HEED_SANITIZE)
-  # The tests sanitize.* compile in half the time without optimization, which makes loops over vectors and characters many times slower.
+  # Without optimization the tests sanitize.* would compile in half the time, but loops over vectors and characters would be many times
+  # slower.
   foreach(target IN ITEMS heed_cpu heed_text)
     if(TARGET ${target})
       target_compile_options(${target} PRIVATE -O1)
-      set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)  # Clang takes none of another optimization
+      set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)  # Clang accepts none of another optimization level
     endif()
   endforeach()
 endif()
@@ -171,7 +174,7 @@ endif()
 if(HEED_VULKAN)
   find_path(HEED_VULKAN_INCLUDE vulkan/vulkan_core.h REQUIRED)
   heed_layer(kernels FAST ROOMS attention choose matmul rows SEES base graph LIBRARIES ZLIB::ZLIB)
-  # Headers that it shares with GLSL have no guard.
+  # Headers shared with GLSL have no include guard.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/kernels/loops.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   include(${PROJECT_SOURCE_DIR}/shaders/shaders.cmake)  # embeds the committed SPIR-V: heed_embed_shaders
   get_target_property(is_taken heed_kernels IMPORTED)
@@ -179,7 +182,7 @@ if(HEED_VULKAN)
     include_directories(${HEED_OBJECTS_OF}/generated)
   else()
     heed_embed_shaders(heed_kernels)
-    # Parameter structs shared by C++ and GLSL.
+    # This folder has the parameter structs that C++ and GLSL share.
     target_include_directories(heed_kernels PRIVATE ${PROJECT_SOURCE_DIR}/shaders)
   endif()
   heed_vulkan_rooms()
@@ -192,7 +195,8 @@ if(HEED_VULKAN)
 else()
   heed_layer(api SEES base graph cases cpu DEFINES ${devices})
 endif()
-# The C interface, with the part of it that is about Vulkan, or that answers that there is none. That about text is there or not.
+# The C interface. c/vulkan has its functions about Vulkan; without HEED_VULKAN other files define them to return an error. Functions about
+# text exist only with HEED_TEXT.
 heed_layer(c SMALL SEES base graph)
 heed_layer(c/generated SMALL SEES base graph c)  # by engine/c/generate.py
 if(HEED_VULKAN)

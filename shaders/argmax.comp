@@ -1,5 +1,5 @@
-// Indices of the largest or smallest elements along an axis, or the largest or smallest itself; see shared/argmax.h. Local x counts
-// elements of out, local y the invocations that share one of them.
+// Indices of the largest or smallest elements along an axis, or the largest or smallest element itself; see shared/argmax.h. Local x
+// numbers elements of out, local y the invocations that share one of them.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/elements.glsl"
@@ -13,7 +13,7 @@ const bool SMALLEST = (FLAGS & HEED_ARGMAX_SMALLEST) != 0u, LAST = (FLAGS & HEED
 const bool VALUE = (FLAGS & HEED_ARGMAX_VALUE) != 0u, WHOLE = (FLAGS & HEED_ARGMAX_WHOLE) != 0u;
 const uint NONE = 0xffffffffu;
 const int LEAST = -0x80000000, MOST = 0x7fffffff;
-// The bits of floats of this type: sign, infinity, a NaN, and the largest that a device may have flushed, which counts as 0.
+// Bits of floats of this type: the sign, infinity, a NaN, and the largest magnitude that a device may flush, up to which values count as 0.
 const uint SIGN = A_WIDE ? 0x80000000u : 0x8000u;
 const uint INFINITE = A_WIDE ? 0x7f800000u : A_IS_BFLOAT ? 0x7f80u : 0x7c00u;
 const uint QUIET_NAN = A_WIDE ? 0x7fc00000u : A_IS_BFLOAT ? 0x7fc0u : 0x7e00u;
@@ -21,8 +21,8 @@ const uint SMALL = A_WIDE ? 0x00800000u : A_IS_BFLOAT ? 0x80u : 0u;
 shared int sh_key[HEED_ROW_INVOCATIONS];
 shared uint sh_index[HEED_ROW_INVOCATIONS];
 
-// A whole number with the element's order, made of its bits, so that one module gives the same result on every device, in reproducible
-// plans too.
+// An integer that orders like the element, computed from its bits, so that one module gives the same result on every device, also in
+// reproducible plans.
 int key_of(uint at) {
   uint word = words[at >> A_SHIFT], bits = A_WIDE ? word : word >> (16u * (at & 1u)) & 0xffffu;
   int key = int(word);
@@ -57,7 +57,7 @@ void main() {
   uint x_row = p.offset[0] + DOT4(at, p.x_stride), out_row = p.offset[1] + DOT4(at, p.out_stride);
   uint slot = gl_LocalInvocationID.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
 
-  // Each round finds the first of those that come behind what the round before found.
+  // Each iteration finds the first of the elements that come after the previous one's result.
   int found = LEAST;
   uint found_index = NONE;
   if (p.begin > 0u && n > 0u) {

@@ -1,9 +1,9 @@
-// Fused attention; see shared/attention.h. Online softmax over tiles of keys (Milakov & Gimelshein 2018,
-// arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135): no score ever leaves the workgroup.
+// Fused attention; see shared/attention.h. Online softmax over tiles of keys (Milakov & Gimelshein 2018, arXiv:1805.02867; Dao et al. 2022,
+// arXiv:2205.14135): scores are not written to memory.
 //
-// A tile of BK keys and values lies in shared memory. LANES invocations share TQ queries; each holds every LANES-th
-// group of four elements of the queries and of their outputs. They exchange partial dot products, so that all of
-// them know all logits of their queries and no other reduction is needed.
+// A tile of BK keys and values lies in shared memory. LANES invocations share TQ queries; each holds every LANES-th group of four elements
+// of the queries and of their outputs. They exchange partial dot products, so that all of them know all logits of their queries and no
+// other reduction is needed.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -13,7 +13,7 @@
 #include "shared/attention_tiles.h"
 #include "shared/attention_tiles_memory.inc"
 
-// The logits of an invocation's queries and the TK keys at hand, or its share of them before add_lanes.
+// The logits of an invocation's queries and the current TK keys, or its partial sums of them before add_lanes.
 const uint LOGITS = TQ * TK;
 float logits[LOGITS];
 
@@ -31,8 +31,8 @@ void add_lanes(bool first) {
   }
 }
 
-// Brings a tile of keys and values to shared memory. Those whose bit is not set become zeros: what lies in their memory
-// must not reach a product. Returns whether this invocation has read an infinite or NaN value, if `watched`.
+// Loads a tile of keys and values into shared memory. Those whose bit is not set become zeros, since infinite or NaN values in their memory
+// must not be multiplied. If `watched`, returns whether this invocation has read an infinite or NaN value.
 bool load_tile(uint k_base, uint v_base, uint tile, uint bits, bool watched) {
   bool strange = false;
   bool whole = whole_k();
@@ -63,7 +63,7 @@ void main() {
   uint k_base = p.offset[1] + b * p.k_b + h / GROUP * p.k_h;
   uint v_base = p.offset[2] + b * p.v_b + h / GROUP * p.v_h;
 
-  // Invocations without a query of their own repeat the last one, and store nothing.
+  // Invocations without a query repeat the last one, and store nothing.
   uint query[TQ];
   vec4 q_part[TQ * K_VECS];
   vec4 sums[TQ * V_VECS];
@@ -139,7 +139,7 @@ void main() {
           float weight[TQ];
           [[unroll]] for (uint r = 0u; r < TQ; ++r) {
             weight[r] = 0.0;
-            // Picks a weight by constant indices: weights that are indexed at run time would leave the registers.
+            // Selects a weight by constant indices: an array that is indexed at run time would not stay in registers.
             [[unroll]] for (uint t = 0u; t < TK; ++t)
               if (t == at) weight[r] = logits[r * TK + t];
           }
@@ -173,7 +173,8 @@ void main() {
         partial_result[at + D_V + 1u] = total[r];
       }
     } else {
-      factor = total[r] == 0.0 ? 0.0 : factor / total[r];  // 0 only without a visible key: the largest logit adds 1
+      factor = total[r] == 0.0 ? 0.0 : factor / total[r];  // 0 only without a visible key, since the largest logit adds
+                                                           // 1
       if (has(HEED_ATTENTION_LOG_SUM_EXP) && lane == 0u) store_log_sum_exp(row, largest[r], total[r]);
     }
     [[unroll]] for (uint n = 0u; n < V_VECS; ++n) {

@@ -1,5 +1,5 @@
-// Gradients of queries, or of keys and values; see shared/attention_backward.h. Rows that the workgroup owns and rows that it
-// visits lie in shared memory; sums stay in registers, four neighbours each, and grow in a fixed order.
+// Gradients of queries, or of keys and values; see shared/attention_backward.h. The rows that the workgroup owns and those that it visits
+// are in shared memory; sums stay in registers, four neighbours each, and are added in a fixed order.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -9,7 +9,7 @@
 const uint K_SUMS = (OWN * K_ROW + 127u) / 128u, V_SUMS = (OWN * V_ROW + 127u) / 128u;
 
 #ifdef MAKES_ROWS
-// The log-sum-exp of each own query, and the product of its output and its gradient.
+// Computes for each own query the log-sum-exp, and the dot product of its output and its gradient.
 void make_rows(uint b, uint h, uint first, uint count) {
   for (uint r = gl_LocalInvocationID.x; r < count; r += gl_WorkGroupSize.x) {
     uint at = p.offset[5] + ((b * p.s_q + first + r) * p.heads + h) * D_V, row = (b * p.heads + h) * p.s_q + first + r;
@@ -22,7 +22,7 @@ void make_rows(uint b, uint h, uint first, uint count) {
 }
 #endif
 
-// sums[n] += the visited rows, each times its factor for the own row of n. Where all sums of an invocation are of the same columns, it
+// sums[n] += the visited rows, each times its factor for the own row of n. If all sums of an invocation belong to the same columns, it
 // reads these once.
 #define HEED_ADD_VISITED(sums, SUMS_COUNT, ROW, PITCH, factors, rows)               \
   if (128u % ROW == 0u) {                                                           \
@@ -44,7 +44,7 @@ void make_rows(uint b, uint h, uint first, uint count) {
 
 HEED_OPERAND_OF(7, before, OUT_WIDE, (OUT_WIDE ? 0u : 1u), OUT_IS_BFLOAT)
 
-// Sums that the dispatches before this one have left in up to `count` elements.
+// Sums that earlier dispatches have stored, in up to `count` elements.
 vec4 sums_before(uint at, uint count) {
   vec4 sums = vec4(0.0);
   if (p.begin == 0u) return sums;
@@ -83,7 +83,7 @@ void main() {
   for (uint h = begin_head; h < end_head; ++h) {
     for (uint at = p.begin; at < min(visited, p.begin + AT_ONCE); at += VISIT) {
       uint there = min(VISIT, visited - at);
-      // Blocks that see nothing of each other are left out.
+      // Blocks whose queries see none of the keys are skipped.
       uint first_query = OWNS_KEYS ? at : first, last_query = first_query + (OWNS_KEYS ? there : count) - 1u;
       uint first_key = OWNS_KEYS ? first : at, last_key = first_key + (OWNS_KEYS ? count : there) - 1u;
       bool apart = first_key >= visible_to(int(last_query) + aligned, p.s_kv) ||

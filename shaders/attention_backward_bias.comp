@@ -1,4 +1,4 @@
-// The gradient of a bias; see shared/attention_backward.h. A workgroup owns OWN keys by VISIT queries of the bias, and goes over all
+// The gradient of a bias; see shared/attention_backward.h. A workgroup owns OWN keys by VISIT queries of the bias, and loops over all
 // batches, heads, queries or keys along which it is broadcast; an invocation keeps the sums of its pairs.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -7,7 +7,7 @@
 
 const bool SUMS_B = (SUMS & 1u) != 0u, SUMS_H = (SUMS & 2u) != 0u, SUMS_Q = (SUMS & 4u) != 0u, SUMS_K = (SUMS & 8u) != 0u;
 
-// The range that a workgroup goes over: all, or its own block.
+// The range that a workgroup loops over: everything, or its own block.
 uvec2 range_of(bool all, uint own, uint size, uint block) {
   return all ? uvec2(0u, size) : uvec2(own * block, min(size, own * block + block));
 }
@@ -56,7 +56,7 @@ void main() {
   [[unroll]] for (uint n = 0u; n < PAIR_SUMS; ++n)
     if (n * 128u + tid < PAIRS) sh_slope[n * 128u + tid] = sums[n];
   barrier();
-  // Positions of the block's elements in the bias, which has one row or column where it is broadcast.
+  // Positions of the block's elements in the bias, which has one row or column if it is broadcast.
   uint height = SUMS_Q ? 1u : queries.y - queries.x, width = SUMS_K ? 1u : keys.y - keys.x;
   uint all_rows = SUMS_Q ? 1u : p.s_q, all_columns = SUMS_K ? 1u : p.s_kv;
   uint first = ((SUMS_B ? 0u : batches.x) * own_heads + (SUMS_H ? 0u : heads.x)) * all_rows;

@@ -1,4 +1,4 @@
-// What the gradients of attention need of each query; see shared/attention_backward_rows.h. An invocation makes a row.
+// Two numbers of each query for the gradients of attention; see shared/attention_backward_rows.h. An invocation computes a row.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/elements.glsl"

@@ -1,5 +1,5 @@
-// The second dispatch of attention over splits of the keys; see shared/attention_combine.h. An invocation makes four
-// elements of a row by itself, so that the order of the sums depends on the number of splits only.
+// The second dispatch of attention over splits of the keys; see shared/attention_combine.h. An invocation computes four elements of a row,
+// so that the order of the sums depends only on the number of splits.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -13,7 +13,7 @@ HEED_RESULT4(1, result)
 layout(set = 0, binding = 2) writeonly buffer LogSumExp { float log_sum_exp[]; };
 
 const uint VECS = (D_V + 3u) / 4u;  // vec4s of a row
-const uint SPLIT = D_V + 2u;        // elements of one split
+const uint SPLIT = D_V + 2u;        // elements stored by one split
 
 float largest_of(uint base) { return partial[base + D_V]; }
 float total_of(uint base) { return partial[base + D_V + 1u]; }

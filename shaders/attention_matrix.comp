@@ -1,13 +1,12 @@
-// Fused attention on matrix units (VK_KHR_cooperative_matrix), with the online softmax of attention.comp; see
-// shared/attention.h.
+// Fused attention on matrix units (VK_KHR_cooperative_matrix), with the online softmax of attention.comp; see shared/attention.h.
 //
-// A workgroup is a grid of WAVES_M x WAVES_N subgroups. The subgroups of a grid row share WM queries: each makes the
-// logits of BN of a tile's BK keys, and some columns of the outputs. Fragments are MS x NS x KS, a size that the device
-// lists. Vulkan does not say which invocation holds which element of a fragment, so that logits go through shared
-// memory to the softmax, and weights go back to the matrix units, in f16 or as two terms of bf16.
+// A workgroup is a grid of WAVES_M x WAVES_N subgroups. The subgroups of a grid row share WM queries: each computes the logits of BN of a
+// tile's BK keys, and some columns of the outputs. Fragments are MS x NS x KS, a size that the device supports. Vulkan does not define
+// which invocation holds which element of a fragment, so logits pass through shared memory to the softmax, and weights back to the matrix
+// units, in f16 or as two summands of bf16.
 //
-// Where operands are aligned, the next tile's keys and values come into registers while a tile is multiplied, and no load has
-// a branch beside it.
+// If operands are aligned, the next tile's keys and values are loaded into registers while a tile is multiplied, and no load is inside a
+// branch.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -23,13 +22,13 @@
 #include "shared/subgroup_sync.glsl"
 #include "shared/attention_matrix.h"
 #ifdef A_BFLOAT
-const uint TERMS = 2u;  // of which a weight is the sum
+const uint TERMS = 2u;  // a weight is the sum of so many
 #else
 const uint TERMS = 1u;
 #endif
 #include "shared/attention_matrix_memory.inc"
 
-// Operands as they lie in memory, 16 bits each, be they f16 or bf16, and 16 bytes at a time.
+// Operands as stored, f16 or bf16, as 16 bits, and as vectors of 16 bytes.
 layout(set = 0, binding = 0) readonly buffer QueryBits { uint16_t q_bits[]; };
 layout(set = 0, binding = 1) readonly buffer KeyBits { uint16_t k_bits[]; };
 layout(set = 0, binding = 2) readonly buffer ValueBits { uint16_t v_bits[]; };
@@ -38,7 +37,7 @@ layout(set = 0, binding = 1) readonly buffer Key16 { uvec4 k16[]; };
 layout(set = 0, binding = 2) readonly buffer Value16 { uvec4 v16[]; };
 layout(set = 0, binding = 6) writeonly buffer OutFours { uvec2 result_fours[]; };
 
-// Whether all operands can be read 16 bytes at a time.
+// Whether all operands can be read 16 bytes at once.
 const bool WHOLE = (FLAGS & HEED_ATTENTION_VEC4) != 0u;
 
 const uint BN = BK / WAVES_N;  // keys of a subgroup
@@ -46,20 +45,20 @@ const uint FM = WM / MS;       // fragments of one subgroup
 const uint FK = K_PADDED / KS;
 const uint FB = BN / NS;
 const uint FN = V_PADDED / WAVES_N / NS;
-const uint ALL_KEYS = 0xffffffffu >> (32u - BK);  // a bit for each of a tile
+const uint ALL_KEYS = 0xffffffffu >> (32u - BK);  // one bit for each key of a tile
 
-// The softmax:
+// Sizes of the softmax:
 const uint ROWS = WM / WAVES_N;                           // rows of a subgroup
-const uint ROW_LANES = LANES > ROWS ? LANES / ROWS : 1u;  // lanes that divide a row
+const uint ROW_LANES = LANES > ROWS ? LANES / ROWS : 1u;  // lanes that share a row
 const uint ROWS_AT_ONCE = LANES / ROW_LANES;
 const uint ROWS_EACH = ROWS / ROWS_AT_ONCE;  // rows of a lane
 const uint VECS = BK / 4u / ROW_LANES;       // groups of four logits of a lane in each row
-float shift[ROWS_EACH], shrink[ROWS_EACH], total[ROWS_EACH];  // shrink: what the last tile multiplies the sums by
+float shift[ROWS_EACH], shrink[ROWS_EACH], total[ROWS_EACH];  // shrink: factor by which the last tile rescales the sums
 
-// A weight is 2 to the power of (logit - shift) times a unit. The shift of a row is the largest of its logits, or up to SLACK powers
-// of two smaller: most tiles then leave the sums as they are.
+// A weight is 2 to the power of (logit - shift) times a unit. The shift of a row is its largest logit, or up to SLACK powers of two
+// smaller, so that most tiles do not rescale the sums.
 const float SLACK = 8.0;
-// Weights are multiplied by this, since the smallest would be subnormal in f16, or 0. Sums are divided by it again.
+// Weights are multiplied by this, since the smallest would be subnormal or 0 in f16. Sums are divided by it again.
 #ifdef A_BFLOAT
 const float ONE = 1.0;
 #else
@@ -67,34 +66,34 @@ const float ONE = 128.0;  // 2^SLACK times this is the largest
 #endif
 const float LOG2_E = 1.442695041;
 
-// Whether logits stay what matrix units made of them, and are scaled on their way into the power alone.
+// Whether logits stay as the matrix units computed them, and are scaled only inside the exponential.
 bool is_unscaled() { return !has(HEED_SOFTMAX_BIAS) && !has(HEED_SOFTMAX_FILL) && SCALE > 0.0 && SCALE < 1e20; }
 float unit() { return is_unscaled() ? SCALE * LOG2_E : LOG2_E; }
 
-// A subgroup's first query in the workgroup, and its number among the subgroups that share that query.
+// A subgroup's first query in the workgroup, and its index among the subgroups that share its queries.
 uint wave_row() { return gl_SubgroupID / WAVES_N * WM; }
 uint wave_column() { return gl_SubgroupID % WAVES_N; }
 
-// Waits for the subgroups that share queries.
+// Synchronizes the subgroups that share queries.
 void sync() {
   if (WAVES_N == 1u) subgroup_sync();
   else barrier();
 }
 
-// BK rows of queries or keys are octets, elements d .. d + 7 of a row. An invocation has those a workgroup apart.
+// BK rows of queries or keys consist of octets, elements d .. d + 7 of a row. An invocation processes octets that are a workgroup apart.
 const uint K_OCTETS = BK * (K_PADDED / 8u);
 const uint K_LOADS = (K_OCTETS + gl_WorkGroupSize.x - 1u) / gl_WorkGroupSize.x;
-// A tile of values is blocks of an octet of columns by four keys, or by two where an invocation has no more.
+// A tile of values consists of blocks of an octet of columns by four keys, or by two if there are not enough blocks of four.
 const uint V_KEYS = BK / 4u * (V_PADDED / 8u) < gl_WorkGroupSize.x ? 2u : 4u;
 const uint V_BLOCKS = BK / V_KEYS * (V_PADDED / 8u);
 const uint V_LOADS = (V_BLOCKS + gl_WorkGroupSize.x - 1u) / gl_WorkGroupSize.x;
-// Registers are enough for a few octets while a tile is multiplied, and for some more while nothing else is going on.
+// There are registers for a few octets while a tile is multiplied, and for some more otherwise.
 const uint TILE_LOADS = K_LOADS + V_LOADS * V_KEYS;
-const bool AHEAD = TILE_LOADS <= 8u;      // the next tile is read while one is multiplied
-const bool TOGETHER = TILE_LOADS <= 16u;  // else values are read when keys are kept
+const bool AHEAD = TILE_LOADS <= 8u;      // the next tile is loaded while one is multiplied
+const bool TOGETHER = TILE_LOADS <= 16u;  // keys and values are loaded together; otherwise values after keys are stored
 
-// One octet of a row that starts at `at`. No load is behind a branch, behind which a compiler may wait for each: what the
-// operand does not have is read elsewhere in it.
+// One octet of a row that starts at `at`. No load is inside a branch, after which a compiler may wait for each load; beyond the operand's
+// end another address in it is read.
 #define HEED_READ8(name, one, scalars, vectors, SIZE)                                                 \
   uint one(uint at, uint d) { return uint(scalars[at + min(d, SIZE - 1u)]) & (0u - uint(d < SIZE)); } \
   uvec4 name(uint at, uint d) {                                                                       \
@@ -106,16 +105,16 @@ HEED_READ8(octet_of_q, one_of_q, q_bits, q16, D_K)
 HEED_READ8(octet_of_k, one_of_k, k_bits, k16, D_K)
 HEED_READ8(octet_of_v, one_of_v, v_bits, v16, D_V)
 
-// Puts an invocation's octet into sh_rows from row `to` on. What lies past the end of a row becomes zeros: nothing else must reach a
-// product of queries and keys.
+// Stores an invocation's octet in sh_rows from row `to` on. Elements past the end of a row become zeros, since other values would change
+// the dot products.
 void keep_octet(uint load, uvec4 eight, uint to) {
   uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x, row = i / (K_PADDED / 8u), octet = i % (K_PADDED / 8u);
   if (K_OCTETS % gl_WorkGroupSize.x == 0u || i < K_OCTETS)
     sh_rows[(to + row) * K_ROW + octet] = octet * 8u < D_K ? eight : uvec4(0u);
 }
 
-// `next` reads octet `load` of the first `count`, at least one, of BK rows; those past the end are read elsewhere, and what comes
-// of them is left out. Where operands are not aligned, `carry` reads and keeps one octet after the other.
+// `next` loads octet `load` of the first `count` (at least one) of BK rows; for rows past the end it reads another address, and their
+// results are discarded. If operands are not aligned, `carry` loads and stores one octet after the other.
 #define HEED_ROWS(next, carry, octet_of)                                                       \
   uvec4 next(uint load, uint at, uint stride, uint count) {                                    \
     uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x, row = i / (K_PADDED / 8u);    \
@@ -134,7 +133,7 @@ void read_keys(uint at, uint stride, uint count) {
   [[unroll]] for (uint load = 0u; load < K_LOADS; ++load) next_keys[load] = next_of_k(load, at, stride, count);
 }
 
-// Keeps the keys that read_keys has read; where operands are not aligned, it reads them, too.
+// Stores the keys that read_keys has loaded; if operands are not aligned, it also loads them.
 void keep_keys(uint at, uint stride, uint count) {
   if (WHOLE) {
     [[unroll]] for (uint load = 0u; load < K_LOADS; ++load) keep_octet(load, next_keys[load], KEYS_AT / K_ROW);
@@ -143,13 +142,13 @@ void keep_keys(uint at, uint stride, uint count) {
   }
 }
 
-// Ways in which separate changes values. NaN counts as both infinities.
+// How `separate` changes values. NaN counts as both infinities.
 #define PICK_INFINITE 0u        // infinity becomes 1, all else 0
 #define PICK_MINUS_INFINITE 1u  // minus infinity becomes 1, all else 0
 #define PICK_FINITE 2u          // infinities and NaN become 0
 
-// Bits of the two numbers of a word: the parts of each, 1, and the lowest of the exponent. What is added to them below does not
-// carry from one number to the other.
+// Masks of the two numbers in a word: exponent bits, 1, and the lowest exponent bit. The additions below do not carry from one number to
+// the other.
 #ifdef A_BFLOAT
 const uint EXPONENTS = 0x7f807f80u, FRACTIONS = 0x007f007fu, ONES = 0x3f80u, LOWEST_OF_EXPONENTS = 0x00800080u;
 #else
@@ -174,7 +173,7 @@ void next_of_v(uint load, uint at, uint stride, uint count, out uvec4 eight[V_KE
                             i / (BK / V_KEYS) * 8u);
 }
 
-// Makes zeros of a block's keys whose bit is not set.
+// Sets the keys of a block whose bit is not set to zero.
 void mask_key(uint load, uint key, uint bits, inout uvec4 eight) {
   uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x;
   eight &= 0u - (bits >> (i % (BK / V_KEYS) * V_KEYS + key) & 1u);
@@ -185,13 +184,13 @@ uint strange_in(uvec4 eight) {
   return strange_of(eight.x) | strange_of(eight.y) | strange_of(eight.z) | strange_of(eight.w);
 }
 
-// Puts an invocation's block into sh_v column by column. Matrix units read both factors of a product along the sum, here the
-// keys; since values are turned here, once, every subgroup reads many keys at a time.
+// Stores an invocation's block in sh_v column by column. Matrix units read both operands along the summed axis, here the keys; since values
+// are transposed here, once, every subgroup reads many keys at once.
 void keep_block(uint load, uvec4 eight[V_KEYS]) {
   uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x, first = i % (BK / V_KEYS) * V_KEYS, octet = i / (BK / V_KEYS);
   uint quad = first / 4u;
-  // Invocations that store at a time have the same keys of several octets of columns. They begin with different columns of
-  // these, since columns eight apart lie in the same banks.
+  // Invocations that store simultaneously have the same keys of several octets of columns. They begin with different columns, since columns
+  // eight apart are in the same banks.
   bool by_four = (octet & 1u) != 0u, by_two = BK < 32u && (octet & 2u) != 0u;
   uint four = by_four ? 4u : 0u, two = by_two ? 2u : 0u;
   uint to[2] = {(octet * 8u + four) * V_ROW + quad, (octet * 8u + 4u - four) * V_ROW + quad};
@@ -213,7 +212,7 @@ void keep_block(uint load, uvec4 eight[V_KEYS]) {
   }
 }
 
-// As read_keys, for a tile of values.
+// Like read_keys, for a tile of values.
 uvec4 next_values[(WHOLE ? V_LOADS : 1u) * V_KEYS];
 void read_values(uint at, uint stride, uint count) {
   if (!WHOLE) return;
@@ -224,10 +223,10 @@ void read_values(uint at, uint stride, uint count) {
   }
 }
 
-// Keeps the values that read_values has read; where operands are not aligned, it reads them, too. A key whose bit is not set becomes
-// zeros. Returns whether a value is infinite or NaN, if `watched`. Branches come before what loads are waited for: drivers move loads
-// behind those that they can. The loop is unrolled: Mesa 26's lavapipe crashed where a binding was first read in a loop that had no
-// turn, and then again behind it.
+// Stores the values that read_values has loaded; if operands are not aligned, it also loads them. A key whose bit is not set becomes zeros.
+// If `watched`, returns whether a value is infinite or NaN. Branches come before loads are waited for, since drivers move loads behind
+// branches if they can. The loop is unrolled: Mesa 26's lavapipe crashed if a binding was first read in a loop without iterations, and then
+// again after it.
 bool keep_values(uint at, uint stride, uint count, uint bits, bool watched) {
   uint strange = 0u;
   if (WHOLE) {
@@ -252,15 +251,15 @@ bool keep_values(uint at, uint stride, uint count, uint bits, bool watched) {
   return (strange & SIGNS) != 0u;
 }
 
-// Bits of the first `count` rows of a tile.
+// A mask of the first `count` rows of a tile.
 uint first_bits(uint count) { return count == 0u ? 0u : 0xffffffffu >> (32u - min(count, 32u)); }
 
-// compile.sh makes bf16 of the float16_t of matrices, the only ones, where operands are that.
+// compile.sh turns the float16_t of matrices, the only ones in the module, into bf16 if operands are bf16.
 coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> queries[HOLD_Q ? FM * FK : 1u];
 coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> logits[FM * FB];
 coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> sums[FM * FN];
 
-// Queries pass through shared memory into registers where HOLD_Q, all at a time if they fit, or as many as keys.
+// With HOLD_Q queries are loaded through shared memory into registers, all at once if they fit, otherwise as many as keys.
 const uint Q_LOADS = BM / BK * K_LOADS;
 const uint MOST_Q_LOADS = BM * K_ROW <= LOGITS_AT + BM * S_ROW ? 16u : 0u;
 const bool Q_AT_ONCE = WHOLE && Q_LOADS <= MOST_Q_LOADS;
@@ -268,7 +267,7 @@ uvec4 next_queries[Q_AT_ONCE ? Q_LOADS : 1u];
 
 void hold_queries(uint first, uint count) {
   [[unroll]] for (uint i = 0u; i < FM; ++i) {
-    uint row = wave_row() + i * MS - first;  // for rows before `first` it wraps around, and is more than `count`
+    uint row = wave_row() + i * MS - first;  // for rows before `first` it wraps around, and exceeds `count`
     if (row >= count) continue;
     [[unroll]] for (uint n = 0u; n < FK; ++n)
       coopMatLoad(queries[i * FK + n], sh_rows, row * K_ROW + n * KS / 8u, K_ROW, gl_CooperativeMatrixLayoutRowMajor);
@@ -301,7 +300,7 @@ void load_queries(Task t) {
   }
 }
 
-// Adds to the logits the products of elements n * KS .. n * KS + KS - 1 of the subgroup's queries and keys.
+// Adds the products of elements n * KS .. n * KS + KS - 1 of the subgroup's queries and keys to the logits.
 void multiply(uint n) {
   coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[FM];
   coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right;
@@ -335,29 +334,29 @@ void store_logits() {
                    S_ROW, gl_CooperativeMatrixLayoutRowMajor);
 }
 
-// Row r of this invocation, counted among the workgroup's queries, and the invocation's number among the lanes of that
-// row. Neighbours have different rows, which lie in different banks.
+// Row r of this invocation, numbered among the workgroup's queries, and the invocation's index among the lanes of that row. Neighbours have
+// different rows, which are in different banks.
 uint row_of(uint r) {
   return wave_row() + wave_column() * ROWS + gl_SubgroupInvocationID % ROWS_AT_ONCE + r * ROWS_AT_ONCE;
 }
 uint row_lane() { return gl_SubgroupInvocationID / ROWS_AT_ONCE; }
 
-// The place in a row of this invocation's n-th group of logits. Two groups follow each other wherever it has two, so that
-// it stores eight weights at a time.
+// The index in a row of this invocation's n-th group of logits. Two consecutive groups are adjacent if there are two, so that eight weights
+// are stored at once.
 uint group_of(uint n) {
   return VECS == 1u ? row_lane() : ((n / 2u) * ROW_LANES + row_lane()) * 2u + n % 2u;
 }
 
-// Puts `scale` into columns 0 .. NS - 1 of a row of sh_rows.
+// Stores `scale` in columns 0 .. NS - 1 of a row of sh_rows.
 void put_scale(uint row, float scale) {
   [[unroll]] for (uint n = 0u; n < VECS; ++n)
     if (group_of(n) < NS / 4u) sh_rows[LOGITS_AT + row * S_ROW + group_of(n)] = uvec4(floatBitsToUint(scale));
 }
 
-// Four weights as the matrix units take them.
+// Four weights in the format of the matrix units.
 #ifdef A_BFLOAT
-// One bf16 would round them by 2^-8, as much again as the result is rounded when it is stored, so that they are two: the upper half
-// of the f32, and that of what remains. Less than 2^-14 is left out. NaN stays NaN in one of them.
+// A single bf16 would round weights by 2^-8, as much as storing the result does, so there are two: the upper half of the f32, and that of
+// the remainder. The error is below 2^-14. NaN stays NaN in one of them.
 uvec2 take_term(inout vec4 weights) {
   uvec4 bits = floatBitsToUint(weights);
   weights -= uintBitsToFloat(bits & 0xffff0000u);
@@ -370,7 +369,7 @@ uvec2 take_term(vec4 weights) {
 }
 #endif
 
-// Weights of logits, before some are found to be hidden. A product of f16 times a unit is within f32; one of bf16 need not be.
+// Weights of logits, before hidden ones are excluded. A product of f16 times a unit is within f32's range; one of bf16 may not be.
 vec4 weights_of(vec4 logits, float from) {
   if (!is_unscaled()) return exp(SUBTRACT_FIRST(logits, from));
 #ifdef A_BFLOAT
@@ -380,11 +379,11 @@ vec4 weights_of(vec4 logits, float from) {
 #endif
 }
 
-// Whether logits of every tile may be hidden, or have something added to them.
+// Whether the logits of every tile may be hidden, or get a bias.
 const bool ALWAYS_MASKED = (FLAGS & (HEED_SOFTMAX_MASK | HEED_SOFTMAX_BIAS | HEED_SOFTMAX_FILL)) != 0u;
 
-// Finishes the logit of key j before `end`, which the padding and so on keep if `kept` is odd. Returns 1 if it has no weight, or 0.
-// No load is behind a branch: keys that are hidden are read, too, and those past the end elsewhere.
+// Computes the logit of key j before `end`; bit 0 of `kept` says whether the padding keeps the key. Returns 1 if it has no weight, or 0. No
+// load is inside a branch: hidden keys are read, too, and past the end another address.
 uint mask_logit(Sight sight, uint j, uint end, uint kept, inout float value) {
   uint key = min(j, end - 1u), hides = ~kept & 1u;
   if (has(HEED_SOFTMAX_MASK)) hides |= uint(mask_hides(sight.mask_at, key));
@@ -394,8 +393,8 @@ uint mask_logit(Sight sight, uint j, uint end, uint kept, inout float value) {
   return uint(is_minus_infinity(value));
 }
 
-// Turns the logits of row r, keys `tile` and on, into weights. Bit j of `kept`: the padding keeps key j of the tile. `masked`: a logit
-// may be hidden, or has something added to it. Returns whether the sums of the row have to shrink.
+// Turns the logits of row r, for keys from `tile` on, into weights. Bit j of `kept`: the padding keeps key j of the tile. `masked`: logits
+// may be hidden, or get a bias. Returns whether the sums of the row must be rescaled.
 bool weigh(uint r, Task t, uint tile, bool masked, uint kept) {
   uint row = row_of(r), i = min(t.first_query + row, t.last_query), hidden = 0u;
   vec4 values[VECS];
@@ -424,7 +423,7 @@ bool weigh(uint r, Task t, uint tile, bool masked, uint kept) {
   if (masked)
     [[unroll]] for (uint n = 0u; n < VECS; ++n)
       values[n] = mix(values[n], vec4(0.0), notEqual((uvec4(hidden) >> (n * 4u)) & uvec4(1u, 2u, 4u, 8u), uvec4(0u)));
-  if (ROW_LANES > 1u) subgroup_sync();  // weights replace logits that other lanes of the row read
+  if (ROW_LANES > 1u) subgroup_sync();  // weights overwrite logits that other lanes of the row read
   float sum = 0.0;
   uvec4 eight[TERMS];
   [[unroll]] for (uint n = 0u; n < VECS; ++n) {
@@ -452,7 +451,7 @@ bool weigh(uint r, Task t, uint tile, bool masked, uint kept) {
   return shrinks;
 }
 
-// Multiplies the sums of each row by the factor that put_scale left.
+// Multiplies the sums of each row by the factor that put_scale stored.
 void scale_sums() {
   coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> scale;
   [[unroll]] for (uint i = 0u; i < FM; ++i) {
@@ -480,7 +479,7 @@ void mix_values() {
   }
 }
 
-// Adds `infinity` to each sum whose query has a weight for a value that separate made 1.
+// Adds `infinity` to each sum whose query has a weight for a value that `separate` set to 1.
 void add_infinities(float infinity) {
   uint mine = wave_column() * NS / 4u;
   coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left;
@@ -504,22 +503,21 @@ void add_infinities(float infinity) {
     }
     subgroup_sync();
     coopMatLoad(found, sh_rows, place, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
-    // Picks a sum by constant indices: sums that are indexed at run time would leave the registers.
+    // Selects a sum by constant indices: an array that is indexed at run time would not stay in registers.
     [[unroll]] for (uint sum = 0u; sum < FM * FN; ++sum)
       if (sum == n) sums[sum] = sums[sum] + found;
     subgroup_sync();
   }
 }
 
-// Whether a workgroup has work: those past the end have no keys, and store nothing. They do not return early, since drivers for CPUs
-// run the rest without an invocation at work, and lavapipe crashed at its reads.
+// Whether a workgroup has work: those past the end have no keys, and store nothing. They do not return early, since drivers for CPUs then
+// execute the rest without an active invocation, and lavapipe crashed at its reads.
 bool is_work(Task t) { return t.split < t.splits; }
 
 // The logit of row r that has a weight of 1.
 float largest_of(uint r) { return is_unscaled() ? shift[r] * SCALE : shift[r]; }
 
-// Finishes row r after the last key: stores the log-sum-exp, or what attention_combine.comp reads, and puts the factor
-// of its sums.
+// Finishes row r after the last key: stores the log-sum-exp, or the data for attention_combine.comp, and the factor of its sums.
 void finish(uint r, Task t) {
   uint query = t.first_query + row_of(r);
   float factor = has(HEED_ATTENTION_DROPOUT) ? KEEP_SCALE / ONE : 1.0 / ONE;
@@ -531,7 +529,7 @@ void finish(uint r, Task t) {
       partial_result[at + 1u] = total[r];
     }
   } else {
-    factor = total[r] == 0.0 ? 0.0 : factor / total[r];  // 0 only without a visible key: one logit has added 1
+    factor = total[r] == 0.0 ? 0.0 : factor / total[r];  // 0 only without a visible key, since one logit adds 1
     if (has(HEED_ATTENTION_LOG_SUM_EXP) && stores) store_log_sum_exp(t.bh * p.s_q + query, largest_of(r), total[r]);
   }
   put_scale(row_of(r), factor);
@@ -540,7 +538,7 @@ void finish(uint r, Task t) {
 void store_sums(Task t) {
   uint mine = wave_column() * NS / 4u;
   [[dont_unroll]] for (uint j = 0u; j < FN; ++j) {
-    // Picks a column by constant indices, as add_infinities does.
+    // Selects a column by constant indices, like add_infinities.
     [[unroll]] for (uint n = 0u; n < FN; ++n) {
       if (n != j) continue;
       [[unroll]] for (uint i = 0u; i < FM; ++i)
@@ -549,7 +547,7 @@ void store_sums(Task t) {
     }
     subgroup_sync();
     [[dont_unroll]] for (uint e = gl_SubgroupInvocationID; e < WM * NS / 4u; e += LANES) {
-      // Rows four apart are read at a time: neighbours would lie in the same banks.
+      // Rows four apart are read simultaneously: neighbouring rows would be in the same banks.
       uint at = e / (NS / 4u), row = wave_row() + ((at & ~7u) | (at & 1u) << 2u | (at >> 1u & 3u)), four = e % (NS / 4u);
       uint query = t.first_query + row, d = (wave_column() * FN + j) * NS + four * 4u;
       if (!is_work(t) || query > t.last_query || d >= D_V) continue;
@@ -573,8 +571,7 @@ void store_sums(Task t) {
   }
 }
 
-// The padding of the next tile comes in words, of which each invocation reads one; those past the last, that again. No access is
-// behind a branch.
+// The padding of the next tile in words: each invocation reads one; past the last word, the last one again. No access is inside a branch.
 uint next_padding;
 uint padding_at(Task t, uint tile) { return p.offset[3] + t.b * p.key_padding_b + tile; }
 void read_padding(Task t, uint tile) {
@@ -582,11 +579,11 @@ void read_padding(Task t, uint tile) {
     next_padding = key_padding[min(padding_at(t, tile) / 4u + gl_LocalInvocationID.x, padding_at(t, t.end - 1u) / 4u)];
 }
 
-// Leaves a bit for each byte of an invocation's word that is not 0, for kept_by_padding behind a barrier.
+// Stores a bit for each byte of an invocation's word that is not 0, for kept_by_padding after a barrier.
 void keep_padding() {
   if (!has(HEED_SOFTMAX_KEY_PADDING)) return;
-  uint highest = ((next_padding & 0x7f7f7f7fu) + 0x7f7f7f7fu | next_padding) & 0x80808080u;  // of each such byte
-  sh_padding[gl_LocalInvocationID.x] = (highest >> 7u) * 0x10204080u >> 28u;                 // these four together
+  uint highest = ((next_padding & 0x7f7f7f7fu) + 0x7f7f7f7fu | next_padding) & 0x80808080u;  // the highest bit of each such byte
+  sh_padding[gl_LocalInvocationID.x] = (highest >> 7u) * 0x10204080u >> 28u;                 // these four bits, packed
 }
 
 // Bit j: the padding keeps key j of the tile.
@@ -597,19 +594,19 @@ uint kept_by_padding(Task t, uint tile) {
   return has(HEED_SOFTMAX_KEY_PADDING_KEEP) ? set : ~set;
 }
 
-// The tile behind one, or the last again, so that no load is behind a branch.
+// The tile after one, or the last one again, so that no load is inside a branch.
 uint tile_behind(Task t, uint tile) { return t.end - tile > BK ? tile + BK : tile; }
 
-// A tile that lies in shared memory.
+// A tile in shared memory.
 struct Kept {
-  uint bits;   // of the keys that the padding keeps
-  bool hides;  // a query may not see all of these
+  uint bits;   // keys that the padding keeps
+  bool hides;  // some query may not see all of these keys
 };
 
-// Whether a value that is infinite or NaN may meet a weight of 0, or a second term of a weight that is 0.
+// Whether an infinite or NaN value may be multiplied by a weight of 0, or by a second summand of a weight that is 0.
 bool is_watched(bool hides) { return TERMS > 1u || hides; }
 
-// Reads a tile into registers, but for keys and values that are not read ahead.
+// Loads a tile into registers, except keys and values that are not loaded ahead.
 void read_tile(Task t, uint k_base, uint v_base, uint tile) {
   uint count = min(BK, t.end - tile);
   read_padding(t, tile);
@@ -618,7 +615,7 @@ void read_tile(Task t, uint k_base, uint v_base, uint tile) {
   read_values(v_base + tile * p.v_s, p.v_s, count);
 }
 
-// Puts a tile into shared memory, for which read_tile was called.
+// Stores in shared memory a tile for which read_tile was called.
 Kept fill(Task t, uint k_base, uint v_base, uint tile) {
   uint count = min(BK, t.end - tile), in_range = first_bits(count), k_tile = k_base + tile * p.k_s, v_tile = v_base + tile * p.v_s;
   Kept kept = Kept(in_range, may_hide(t, tile, tile + count));
@@ -635,8 +632,8 @@ Kept fill(Task t, uint k_base, uint v_base, uint tile) {
   return kept;
 }
 
-// Values of a tile of which some are infinite or NaN and may have a weight of 0: adds the infinities to the sums, and makes zeros of
-// them in shared memory.
+// For a tile in which some values are infinite or NaN and may have a weight of 0: adds the infinities to the sums, and sets these values to
+// zero in shared memory.
 const uint V_WORDS = (V_PADDED * (BK / 4u) + gl_WorkGroupSize.x - 1u) / gl_WorkGroupSize.x;
 void separate() {
   uvec2 words[V_WORDS];
@@ -656,10 +653,10 @@ void separate() {
   }
 }
 
-// Waits for the weights of the subgroups that share queries, and shrinks their sums if that of a row has to. Software drivers wait for
-// a whole workgroup where a subgroup does, so that none may wait behind the branch.
+// Waits for the weights of the subgroups that share queries, and rescales their sums if needed. On software drivers a subgroup barrier
+// waits for the whole workgroup, so it must not be inside the branch.
 void shrink_sums(bool shrinks, uint turn) {
-  // Each turn has its own mark, so that nobody has to clear it. Subgroups that share queries shrink at every turn.
+  // Each turn has its own mark, so that no one has to clear it. Subgroups that share queries rescale at every turn.
   if (WAVES_N == 1u && shrinks) atomicMax(sh_shrinks[gl_SubgroupID], turn + 1u);
   [[unroll]] for (uint r = 0u; r < ROWS_EACH; ++r) put_scale(row_of(r), shrink[r]);
   sync();

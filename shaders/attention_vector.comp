@@ -1,9 +1,9 @@
-// Fused attention for few queries, as in decoding; see shared/attention.h. It takes as long as reading the keys and
-// values, so that each of them is read once for the TQ queries of a workgroup, and goes straight to registers.
+// Fused attention for few queries, as in decoding; see shared/attention.h. Its time is that of reading keys and values, so each is read
+// once for the TQ queries of a workgroup, directly into registers.
 //
-// LANES neighbours are a group, which has each GROUPS-th key of the workgroup to itself, with an online softmax of its
-// own (see attention.comp). They wait for nobody until all keys are read; then the workgroup combines what its groups
-// have, as attention_combine.comp does for workgroups.
+// LANES neighbouring invocations form a group, which processes every GROUPS-th key of the workgroup with its own online softmax (see
+// attention.comp). There is no synchronization until all keys are read; then the workgroup combines the results of its groups, as
+// attention_combine.comp does for workgroups.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -20,8 +20,8 @@ const bool WHOLE = (FLAGS & HEED_ATTENTION_VEC4) != 0u;
 const uint LOGITS = TQ * TK;
 float logits[LOGITS];
 
-// Groups exchange by shuffles where each lies in one subgroup, as a driver need not promise: where all subgroups are
-// full and no smaller than a group.
+// Groups use shuffles if each lies within one subgroup, which a driver does not guarantee: it is true if all subgroups are full and no
+// smaller than a group.
 bool in_subgroups() {
   return gl_NumSubgroups * gl_SubgroupSize == INVOCATIONS && gl_SubgroupSize % LANES == 0u;
 }
@@ -52,7 +52,7 @@ void main() {
   uint k_base = p.offset[1] + task.b * p.k_b + task.h / GROUP * p.k_h;
   uint v_base = p.offset[2] + task.b * p.v_b + task.h / GROUP * p.v_h;
 
-  // Queries past the last repeat it, and are not stored.
+  // Queries past the last one repeat it, and are not stored.
   uint query[TQ];
   Sight sight[TQ];
   vec4 q_part[TQ * K_VECS];
@@ -70,7 +70,7 @@ void main() {
   }
 
   for (uint first = task.begin; first < task.end; first += GROUPS * TK) {
-    // Loads of all keys and values at hand are under way before the first is used. Keys past the end repeat the last.
+    // All loads of the current keys and values are issued before the first is used. Keys past the end repeat the last one.
     vec4 keys[TK * K_VECS], values[TK * V_VECS];
     uint kept = 0u;
     [[unroll]] for (uint t = 0u; t < TK; ++t) {
@@ -114,7 +114,7 @@ void main() {
         if (has(HEED_ATTENTION_DROPOUT) &&
             dropout_word(task.bh * p.s_q + query[r], first + t * GROUPS + group) < DROPOUT_THRESHOLD)
           weight = 0.0;
-        // Hidden keys are left out, since 0 times an infinity or NaN in their memory would be NaN.
+        // Hidden keys are skipped, since 0 times an infinity or NaN in their memory would be NaN.
         if (may_hide() ? weight == 0.0 : !takes_part) continue;
         [[unroll]] for (uint n = 0u; n < V_VECS; ++n) sums[r * V_VECS + n] += weight * values[t * V_VECS + n];
       }
@@ -129,7 +129,7 @@ void main() {
   }
   barrier();
 
-  const uint FOURS = (D_V + 3u) / 4u;  // of a row of the output
+  const uint FOURS = (D_V + 3u) / 4u;  // groups of four elements in an output row
   for (uint e = tid; e < TQ * FOURS; e += INVOCATIONS) {
     uint r = e / FOURS, d = e % FOURS * 4u;
     uint i = task.first_query + r;

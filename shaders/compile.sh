@@ -1,12 +1,12 @@
 #!/bin/sh
-# Compiles every module of shaders/variants.txt to shaders/spirv/<name>.spv with the one pinned compiler, so that
-# the committed files can be compared byte by byte.
+# Compiles every module of shaders/variants.txt to shaders/spirv/<name>.spv with a pinned compiler, so that the committed files can be
+# compared byte by byte.
 #
 #   shaders/compile.sh            writes shaders/spirv
 #   shaders/compile.sh --check    compiles beside it and fails, listing every file that differs
 #
-# The pinned compiler is Debian 13's glslc. Elsewhere its packages are fetched once and unpacked into
-# $HEED_TOOLCHAIN (default build/shader-toolchain); nothing is installed, and later runs need no network.
+# The pinned compiler is Debian 13's glslc. On other systems its packages are downloaded once and unpacked into $HEED_TOOLCHAIN (default
+# build/shader-toolchain); nothing is installed, and later runs need no network.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -25,7 +25,7 @@ is_pinned() {
   return 1
 }
 
-# The loader is started by name: the unpacked glslc must run with its own libc, not with the system's.
+# The dynamic loader is called explicitly: the unpacked glslc must run with its own libc, not with the system's.
 unpacked_glslc() {
   loader=$(find "$toolchain/root/usr/lib" "$toolchain/root/lib64" -name 'ld-linux-*.so.*' 2>/dev/null | head -n 1)
   [ -n "$loader" ] || return 1
@@ -46,14 +46,14 @@ tool() {  # tool NAME ARGUMENT...: a program of the compiler's packages
 }
 glslc() { tool glslc "$@"; }
 
-# The compiler's own spirv-val: an older one does not know all that it makes. Nothing is checked where it is missing.
+# Uses the spirv-val of the same release: an older one does not support all of the output. If it is missing, nothing is validated.
 validate() {
   if [ -n "$glslc_loader" ] || command -v spirv-val >/dev/null; then tool spirv-val "$@"; fi
 }
 
-# The compiler knows no bf16. This makes bf16 of f16 in a module that has it in matrices alone, by numbers of
-# SPV_KHR_bfloat16, which the assembler takes as they are: 0 is the encoding of the type, and the capabilities are
-# BFloat16TypeKHR, in the place of Float16, and BFloat16CooperativeMatrixKHR.
+# The compiler does not support bf16. This turns f16 into bf16 in a module that uses f16 only in matrices, by numbers of SPV_KHR_bfloat16,
+# which the assembler accepts: 0 is the encoding of the type, and the capabilities are BFloat16TypeKHR, which replaces Float16, and
+# BFloat16CooperativeMatrixKHR.
 make_bfloat() {  # make_bfloat FILE
   tool spirv-dis --raw-id --no-indent "$1" -o "$1.f16" &&
     sed -e 's/^OpCapability Float16$/OpCapability !5116\nOpCapability !5118/' \
@@ -62,7 +62,7 @@ make_bfloat() {  # make_bfloat FILE
     tool spirv-as --target-env spv1.3 --preserve-numeric-ids "$1.bf16" -o "$1" && rm "$1.f16" "$1.bf16"
 }
 
-# A private apt: own sources, lists and cache, so that the system's package state is neither read nor changed.
+# A private apt with its own sources, lists and cache, so that the system's package state is neither read nor changed.
 fetch_toolchain() {
   command -v apt-get >/dev/null && command -v dpkg >/dev/null ||
     die "needs glslc of $pinned; put it on PATH or run on a Debian-based system"
@@ -113,14 +113,14 @@ find_compiler() {
   unpacked_glslc || die "the unpacked compiler does not start or is not $pinned"
 }
 
-# The modules that the families of variants.txt expand to, as the build expands them: name, source, defines...
+# Lists the modules of variants.txt, expanded as in the build: name, source, defines...
 list_modules() {  # list_modules FILE
   command -v cmake >/dev/null || die 'needs cmake, which expands variants.txt'
   cmake "-DHEED_VARIANTS=$root/shaders/variants.txt" "-DHEED_OUTPUT=$1" -P "$root/shaders/shaders.cmake" || exit 2
 }
 
-# The passes of `glslc -O`, of which KEEP_CALLS leaves out inlining. Where CANON counts on NoContraction, passes move and drop
-# instructions alone: copies, as of unrolled loops, lose it.
+# The passes of `glslc -O`; KEEP_CALLS omits inlining. Where CANON relies on NoContraction, only passes that move and remove instructions
+# are used: copied instructions, as in unrolled loops, lose it.
 moving_passes='--strip-debug --eliminate-local-single-block --eliminate-local-single-store --ssa-rewrite
   --eliminate-dead-code-aggressive --compact-ids'
 inlining='--wrap-opkill --eliminate-dead-branches --merge-return --inline-entry-points-exhaustive'
@@ -152,8 +152,8 @@ compile_all() {  # compile_all DIRECTORY
   done < "$1/modules.txt"
 }
 
-# Shaders of the samples and tests have one variant, kept beside the source: samples/NAME/x.comp becomes x.spv,
-# samples/NAME/shaders/x.vert becomes x.vert.spv.
+# Shaders of samples and tests have one variant, stored next to the source: samples/NAME/x.comp becomes x.spv, samples/NAME/shaders/x.vert
+# becomes x.vert.spv.
 compile_samples() {  # compile_samples DIRECTORY
   for source in "$root"/samples/*/*.comp "$root"/samples/*/shaders/*.comp "$root"/samples/*/shaders/*.vert \
                 "$root"/samples/*/shaders/*.frag "$root"/tests/*/*.comp; do
@@ -194,7 +194,7 @@ mkdir -p "$root/shaders/spirv"
 for file in "$root"/shaders/spirv/*.spv; do  # modules that no longer exist
   [ -e "$work/$(basename "$file")" ] || rm -f "$file"
 done
-for file in "$work"/*.spv; do  # keeps the time stamp of what did not change
+for file in "$work"/*.spv; do  # keeps the time stamp of unchanged files
   target=$root/shaders/spirv/$(basename "$file")
   cmp -s "$file" "$target" || cp "$file" "$target"
 done

@@ -1,4 +1,4 @@
-// out = a, or a + b of words, for types without arithmetic of floats; and copies of bits.
+// out = a, or a + b for integers; and copies of bits, for types without floating-point arithmetic.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/bits.glsl"

@@ -1,5 +1,5 @@
-// Cross-entropy of rows of logits and their labels; see shared/cross_entropy.h. Two walks over a row: the largest logit, then
-// sums relative to it. No infinity takes part in any arithmetic.
+// Cross entropy of rows of logits and their labels; see shared/cross_entropy.h. Two loops over a row: the largest logit, then sums relative
+// to it. Infinities are never used in arithmetic.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/elements.glsl"
@@ -34,8 +34,8 @@ void main() {
       forbidden = 1.0;
     } else {
       float distance = SUBTRACT_FIRST(value, largest);
-      ADD_ON_GRID(sum, EXP(distance));
-      ADD_ON_GRID(distances, ON_GRID(distance));
+      ADD_FLUSHED(sum, EXP(distance));
+      ADD_FLUSHED(distances, FLUSH_FOR_SUM(distance));
     }
   }
   sum = row_sum(sum);

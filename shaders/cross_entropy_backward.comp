@@ -1,5 +1,5 @@
-// The gradient of cross-entropy; see shared/cross_entropy_backward.h. Probabilities are not stored. No infinity takes part in
-// any arithmetic: where the loss has no gradient, since no logit of a row is finite or one is too large, all are NaN.
+// The gradient of cross entropy; see shared/cross_entropy_backward.h. Probabilities are not stored. Infinities are never used in
+// arithmetic: if the loss has no gradient, because no logit of a row is finite or one is plus infinity, all results are NaN.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/elements.glsl"
@@ -16,7 +16,7 @@ const uint INFINITY_BITS = 0x7f800000u, NAN_BITS = 0x7fc00000u;
 
 float power_of(float value, float largest) { return is_minus_infinity(value) ? 0.0 : EXP(SUBTRACT(value, largest)); }
 
-// A row: its place, its label, and the values that all elements of its gradient share.
+// A row: its offset, its label, and the values that all elements of its gradient share.
 struct Row {
   uint x, label;
   bool strange;
@@ -48,10 +48,10 @@ void main() {
   largest = row_max(largest);
   bool strange = (floatBitsToUint(largest) & 0x7fffffffu) >= INFINITY_BITS;  // infinite or NaN
 
-  // The label's share less 1 is that of all others, negated, which keeps its digits where it is small.
+  // The label's probability minus 1 is computed as the negated sum of the others, which keeps its digits if it is small.
   float others = 0.0, own = 0.0;
   for (uint i = lane(); i < n && !strange; i += lanes())
-    if (i != label) ADD_ON_GRID(others, power_of(one_x(x_row + i * p.x_stride[4]), largest));
+    if (i != label) ADD_FLUSHED(others, power_of(one_x(x_row + i * p.x_stride[4]), largest));
   others = row_sum(others);
   if (counts && !strange) own = power_of(one_x(x_row + label * p.x_stride[4]), largest);
   float total = ADD_ONCE(others, own);

@@ -1,4 +1,4 @@
-// Dropout; see shared/dropout.h. One invocation makes the four elements that share a Philox block.
+// Dropout; see shared/dropout.h. One invocation computes the four elements that share a Philox block.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/elements.glsl"
@@ -9,7 +9,7 @@
 HEED_OPERAND4(0, x)
 HEED_RESULT4(1, result)
 
-// Where an element lies in x and in the result.
+// Offsets of an element in x and in the result.
 uvec2 places(uint element) {
   uvec2 at = uvec2(p.offset[0], p.offset[1]);
   for (uint d = 5u; d-- > 5u - p.rank;) {

@@ -10,7 +10,7 @@ HEED_OPERAND4(0, a)
 HEED_OPERAND4(1, b)
 HEED_RESULT4(2, result)
 
-// Where an element lies in a, b and the result.
+// Offsets of an element in a, b and the result.
 uvec3 places_of(uint element) {
   uvec3 at = uvec3(p.offset[0], p.offset[1], p.offset[2]);
   for (uint i = 4u; i > 5u - p.rank; --i) {

@@ -1,5 +1,5 @@
-// Rows added up by their ids; see shared/embedding_backward.h. Each row of the table looks at all ids, so that the order of sums
-// is that of the ids and no two invocations write the same element. An invocation makes one element, or two that share a word.
+// Sums of rows by their ids; see shared/embedding_backward.h. Each row of the table checks all ids, so that sums follow the order of ids
+// and no two invocations write the same element. An invocation computes one element, or two that share a word.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/elements.glsl"

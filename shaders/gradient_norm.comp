@@ -1,4 +1,4 @@
-// Sums of squares of a gradient; see shared/gradient_norm.h. A workgroup makes one sum.
+// Sums of squares of a gradient; see shared/gradient_norm.h. A workgroup computes one sum.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/rows.glsl"
@@ -18,7 +18,7 @@ void main() {
     if ((floatBitsToUint(value) & 0x7fffffffu) >= 0x7f800000u)
       strange = 1.0;
     else
-      ADD_ON_GRID(sum, MULTIPLY_COARSE(COARSE(value), COARSE(value)));
+      ADD_FLUSHED(sum, MULTIPLY_FLUSHED(FLUSH_FOR_PRODUCT(value), FLUSH_FOR_PRODUCT(value)));
   }
   sum = row_sum(sum);
   strange = row_max(strange);

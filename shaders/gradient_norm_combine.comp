@@ -1,4 +1,4 @@
-// What a step does with its gradients; see shared/gradient_norm_combine.h. One workgroup.
+// The factors of a step from its gradients' norm; see shared/gradient_norm_combine.h. One workgroup.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/rows.glsl"
@@ -9,7 +9,7 @@ layout(set = 0, binding = 1) readonly buffer Settings { float settings[]; };
 layout(set = 0, binding = 2) buffer Step { float step_count[]; };
 layout(set = 0, binding = 3) writeonly buffer Factors { float factors[]; };
 
-// Is added to the norm, as PyTorch's clip_grad_norm_ does.
+// Added to the norm, as in PyTorch's clip_grad_norm_.
 const float LEAST_NORM = 1e-6;
 
 bool is_strange(float value) { return (floatBitsToUint(value) & 0x7fffffffu) >= 0x7f800000u; }
@@ -22,7 +22,7 @@ void main() {
     if (is_strange(value))
       strange = 1.0;
     else
-      ADD_ON_GRID(sum, value);
+      ADD_FLUSHED(sum, value);
   }
   sum = row_sum(sum);
   strange = row_max(strange);

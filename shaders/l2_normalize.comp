@@ -1,4 +1,4 @@
-// Division of each row by its length; see shared/l2_normalize.h.
+// Divides each row by its length; see shared/l2_normalize.h.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/elements.glsl"
@@ -26,7 +26,7 @@ void main() {
       if (group_start(g) < n) held[g] = load_x(x_row, p.x_stride[4], group_start(g), n);
   }
 
-  uvec4 largest = uvec4(floatBitsToUint(p.eps));  // eps counts, so that scaled it stays within f32 too
+  uvec4 largest = uvec4(floatBitsToUint(p.eps));  // includes eps, so that scaled eps stays within f32's range, too
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i < n) largest = larger_magnitudes(largest, group_of(x_row, g, i, n));
@@ -37,12 +37,12 @@ void main() {
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= n) continue;
-    vec4 values = COARSE(MULTIPLY_FIRST(group_of(x_row, g, i, n), scale));
-    ADD_ON_GRID(squares, MULTIPLY_COARSE(values, values));
+    vec4 values = FLUSH_FOR_PRODUCT(MULTIPLY_FIRST(group_of(x_row, g, i, n), scale));
+    ADD_FLUSHED(squares, MULTIPLY_FLUSHED(values, values));
   }
 #ifdef CANON
   float sum = sum_of_row(squares), inverse = reciprocal_root(sum), eps = times(p.eps, scale);
-  // The factor is the inverse of the length, or of eps where that is larger.
+  // The inverse of the length, or of eps if that is larger.
   float factor = times(sum, inverse) < eps ? reciprocal(eps) : inverse;
 #else
   float length = ROOT(sum_of_row(squares)), eps = p.eps * scale;

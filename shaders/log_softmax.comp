@@ -1,5 +1,5 @@
-// Logarithms of a softmax; see shared/log_softmax.h. Three walks over a row: the largest logit, the sum relative to it, the
-// results. No infinity takes part in any arithmetic.
+// The logarithm of softmax; see shared/log_softmax.h. Three loops over a row: the largest logit, the sum relative to it, the results.
+// Infinities are never used in arithmetic.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/elements.glsl"
@@ -37,7 +37,7 @@ void main() {
   float sum = 0.0;
   for (uint i = lane(); i < n && !strange; i += lanes()) {
     float value = one_x(x_row + i * p.x_stride[4]);
-    if (!is_minus_infinity(value)) ADD_ON_GRID(sum, EXP(SUBTRACT_FIRST(value, largest)));
+    if (!is_minus_infinity(value)) ADD_FLUSHED(sum, EXP(SUBTRACT_FIRST(value, largest)));
   }
   float log_sum = LOG(row_sum(sum));
 

@@ -1,5 +1,5 @@
-// Tiled matrix product with epilogue; see shared/matmul.h. One workgroup makes one BM x BN tile of one batch: blocks of
-// BK k of A and B go through shared memory, and each invocation sums TM x TN elements in registers.
+// Tiled matmul with epilogue; see shared/matmul.h. One workgroup computes one BM x BN tile of one batch: blocks of BK k of A and B pass
+// through shared memory, and each invocation sums TM x TN elements in registers.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -16,23 +16,23 @@ const bool B_K_FAST = true;
 const bool B_TURNED = false;
 #else
 const bool B_K_FAST = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
-const bool B_TURNED = B_FOURS && !B_K_FAST;  // read in pairs along n, stored in fours along k
+const bool B_TURNED = B_FOURS && !B_K_FAST;  // read in pairs along n, stored in groups of four along k
 #endif
 
-// A block comes in loads of four elements along k, or, if B_TURNED, of four k of two neighbouring columns in four
-// reads. The loads of an invocation lie INVOCATIONS apart.
+// A block is read in loads of four elements along k, or, if B_TURNED, of four k of two neighbouring columns in four reads. The loads of an
+// invocation are INVOCATIONS apart.
 const uint INVOCATIONS = BM / TM * (BN / TN);
 const uint B_COLUMNS = B_TURNED ? 2u : 1u;
 const uint B_READS = B_TURNED ? 4u : 1u;  // reads of one load
 const uint A_LOADS = (BM * QUADS + INVOCATIONS - 1u) / INVOCATIONS;
 const uint B_LOADS = (BN / B_COLUMNS * QUADS + INVOCATIONS - 1u) / INVOCATIONS;
 
-// Operands are kept as they lie in memory, four elements or two at a time, until they are stored: widening them at once
+// Operands stay in their storage format, four or two elements per load, until they are stored in shared memory: converting them at once
 // would wait for the reads.
 uvec4 padded(uint bits) { return uvec4(bits, 0u, 0u, 0u); }
 uvec4 padded(uvec2 bits) { return uvec4(bits, 0u, 0u); }
 
-// Elements that were read one by one are widened already.
+// Elements that were read one by one are already converted.
 vec4 widen_a(uvec4 bits) {
   vec4 wide = uintBitsToFloat(bits), narrow = widen(bits.xy, A_IS_BFLOAT);
   return A_WIDE || !A_FOURS ? wide : narrow;
@@ -48,23 +48,22 @@ vec4 widen_b(uvec4 bits) {
 }
 #endif
 
-// No load is behind a branch, where a compiler would wait for each: addresses are clamped, and what lies outside of the operands
-// becomes 0 when it is stored. Blocks of A and B are both 0 past the end of k, so that an infinity of one never meets the padding
-// of the other.
+// No load is inside a branch, where a compiler would wait for each: addresses are clamped, and elements outside the operands become 0 when
+// they are stored. Blocks of A and B are both 0 past the end of k, so that an infinity in one is never multiplied by padding of the other.
 vec4 masked(vec4 x, bool in_row, uint k) {
   uvec4 inside = uvec4(lessThan(uvec4(k, k + 1u, k + 2u, k + 3u), uvec4(p.k))) & (0u - uint(in_row));
   return uintBitsToFloat(floatBitsToUint(x) & (0u - inside));
 }
 
-// Where a load lies in its block: row of A or column of B, and k / 4. Neighbouring invocations take neighbouring
-// memory: along k where that is contiguous, else across rows. The loads of an invocation lie whole rows, or whole fours
-// of k, apart, since INVOCATIONS is a multiple of both.
+// The position of a load in its block: row of A or column of B, and k / 4. Neighbouring invocations read neighbouring memory: along k if
+// that is contiguous, else across rows. The loads of an invocation are whole rows, or whole groups of four k, apart, since INVOCATIONS is a
+// multiple of both.
 struct Place {
   uint row, quad;
 };
 Place first_place(uint across, bool k_fast) {
   uint i = gl_LocalInvocationID.x, row = i / QUADS;
-  // Eight invocations store at a time: two rows of four quads.
+  // Eight invocations store simultaneously: two rows of four groups.
   if (k_fast) return Place(QUADS == 4u ? spread(row) : row, i % QUADS);
   return Place(i % across, i / across);
 }
@@ -79,7 +78,7 @@ Place place_of_b(uint load) {
   if (B_K_FAST) return Place(first_b.row + load * (INVOCATIONS / QUADS), first_b.quad);
   return Place(first_b.row * B_COLUMNS, first_b.quad + load * (INVOCATIONS / (BN / B_COLUMNS)));
 }
-// Only some invocations may have a last load.
+// The last load exists only for some invocations.
 bool has_load_of_a(uint load) {
   return BM * QUADS % INVOCATIONS == 0u || gl_LocalInvocationID.x + load * INVOCATIONS < BM * QUADS;
 }
@@ -99,7 +98,7 @@ uvec4 read_a(Tile tile, uint load, uint k0) {
 }
 
 #ifdef BLOCKS
-// Where a load lies in the quantized weight: a block, and the first of the load's elements in it.
+// The position of a load in the quantized weight: a block, and the load's first element in it.
 uvec2 block_of_load(Tile tile, Place place, uint k0) {
   uint at = tile.b + min(tile.n + place.row, p.n - 1u) * p.b_n + min(k0 + 4u * place.quad, p.k - 4u);
   return uvec2(at / BLOCK, at % BLOCK);
@@ -109,7 +108,7 @@ Words read_b(Tile tile, uint load, uint k0) {
   return read_four(BLOCK_TYPE, blocks_of_b(), from.x, from.y);
 }
 #else
-// `read` is the number of the read within the load.
+// `read` is the index of the read within the load.
 uvec4 read_b(Tile tile, uint load, uint read, uint k0) {
   Place place = place_of_b(load);
   uint k = k0 + 4u * place.quad + read, last = p.k - 1u, n = tile.n + place.row;
@@ -127,7 +126,7 @@ uvec4 read_b(Tile tile, uint load, uint read, uint k0) {
 }
 #endif
 
-// The loads of the next block by this invocation.
+// This invocation's loads of the next block.
 uvec4 next_a[A_LOADS];
 #ifdef BLOCKS
 Words next_b[B_LOADS];
@@ -144,12 +143,12 @@ void read_blocks(Tile tile, uint k0) {
 #endif
 }
 
-// Stores what read_blocks has read at k0.
+// Stores the loads of read_blocks at k0.
 void store_blocks(Tile tile, uint k0) {
   [[unroll]] for (uint i = 0u; i < A_LOADS; ++i) {
     Place to = place_of_a(i);
     if (has_load_of_a(i))
-      sh_a[to.row * ROW + to.quad] = COARSE(masked(widen_a(next_a[i]), tile.m + to.row < p.m, k0 + 4u * to.quad));
+      sh_a[to.row * ROW + to.quad] = FLUSH_FOR_PRODUCT(masked(widen_a(next_a[i]), tile.m + to.row < p.m, k0 + 4u * to.quad));
   }
   [[unroll]] for (uint i = 0u; i < B_LOADS; ++i) {
     Place to = place_of_b(i);
@@ -159,16 +158,16 @@ void store_blocks(Tile tile, uint k0) {
 #ifdef BLOCKS
     uvec2 from = block_of_load(tile, to, k0);
     vec4 quad = widen_read_four(BLOCK_TYPE, next_b[i], from.x, from.y);
-    sh_b[to.row * ROW + to.quad] = COARSE(masked(quad, in_row, k));
+    sh_b[to.row * ROW + to.quad] = FLUSH_FOR_PRODUCT(masked(quad, in_row, k));
 #else
     if (!B_TURNED) {
-      sh_b[to.row * ROW + to.quad] = COARSE(masked(widen_b(next_b[i]), in_row, k));
+      sh_b[to.row * ROW + to.quad] = FLUSH_FOR_PRODUCT(masked(widen_b(next_b[i]), in_row, k));
       continue;
     }
     mat4x2 pairs;
     [[unroll]] for (uint j = 0u; j < 4u; ++j) pairs[j] = widen_pair_of_b(next_b[i * B_READS + j]);
     mat2x4 columns = transpose(pairs);
-    [[unroll]] for (uint j = 0u; j < 2u; ++j) sh_b[(to.row + j) * ROW + to.quad] = COARSE(masked(columns[j], in_row, k));
+    [[unroll]] for (uint j = 0u; j < 2u; ++j) sh_b[(to.row + j) * ROW + to.quad] = FLUSH_FOR_PRODUCT(masked(columns[j], in_row, k));
 #endif
   }
 }
@@ -183,7 +182,7 @@ void multiply_blocks(uint row, uint column) {
       vec4 a_quad = sh_a[(row + i * ROWS_APART) * ROW + quad];
       [[unroll]] for (uint j = 0u; j < TN; ++j)
 #ifdef CANON
-        // Sums run in the order of k, whatever the tile.
+        // Sums run in the order of k, for any tile.
         [[unroll]] for (uint c = 0u; c < 4u; ++c) {
           float product = product_of(a_quad[c], b_quads[j][c]);
           if (has(HEED_MATMUL_SKIPS_ZEROS) && a_quad[c] == 0.0) product = 0.0;
@@ -204,9 +203,9 @@ void main() {
   uint row = gl_LocalInvocationID.x / COLUMNS_APART;
   [[unroll]] for (uint i = 0u; i < TM * TN; ++i) sums[i] = 0.0;
 
-  // Each block comes into registers while the one before is multiplied, and waits there until all are done with shared
-  // memory, since the smallest devices have room for one block only. The last block is read twice, so that loads and products
-  // have no branch between them.
+  // Each block is loaded into registers while the one before is multiplied, and is stored after all have finished with shared memory, since
+  // the smallest devices have room for only one block. The last block is read twice, so that there is no branch between loads and
+  // multiplications.
   if (p.k > 0u) read_blocks(tile, 0u);
   for (uint k0 = 0u; k0 < p.k; k0 += BK) {
     barrier();

@@ -1,6 +1,6 @@
-// Product of f32 rows by quantized weights on matrix units for bytes (VK_KHR_cooperative_matrix, shaderInt8), with epilogue; see
-// shared/matmul.h. One workgroup makes one BM x BN tile of one batch, each of its subgroups WM x WN of that, in fragments of
-// MS x NS x KS, a size that the device lists. Sums are whole numbers within a span of shared/matmul_spans.glsl, and f32 across spans.
+// Matmul of f32 rows by quantized weights on matrix units for bytes (VK_KHR_cooperative_matrix, shaderInt8), with epilogue; see
+// shared/matmul.h. One workgroup computes one BM x BN tile of one batch, each of its subgroups WM x WN of that, in fragments of MS x NS x
+// KS, a size that the device supports. Sums are integers within a span of shared/matmul_spans.glsl, and f32 across spans.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -21,7 +21,7 @@
 #define INVOCATIONS gl_WorkGroupSize.x
 #include "shared/matmul_spans.glsl"
 
-// Neighbours store spans of the same row: each other one begins with its second vector, which lies in other banks.
+// Neighbouring invocations store spans of the same row. Every other one begins with its second vector, which is in other banks.
 void keep_span_of_b(Place to, uvec4 words[2], vec2 scales) {
   bool turned = to.span % 2u == 1u;
   uint at = to.row * ROW + 4u * to.span, first = turned ? 1u : 0u;
@@ -33,7 +33,7 @@ void keep_span_of_b(Place to, uvec4 words[2], vec2 scales) {
   if (has_scale_of_half() || has_offsets()) sh_b_seconds[to.span * B_NUMBERS + to.row] = scales.y;
 }
 
-// Four neighbours of a subgroup load a span of A, eight elements each, and find its largest together.
+// Four neighbouring invocations of a subgroup load a span of A, eight elements each, and find its largest magnitude together.
 const bool A_FOURS = (FLAGS & HEED_MATMUL_A_VEC4) != 0u;
 const uint SHARERS = 4u;
 const uint A_OCTETS = BM * SPANS * SHARERS;
@@ -78,7 +78,7 @@ void store_a() {
     } else {
       low = high = vec4(0.0);
     }
-    float sum = dot(low + high, vec4(1.0));  // of whole numbers, hence exact
+    float sum = dot(low + high, vec4(1.0));  // a sum of integers, hence exact
     if (has_offsets())
       [[unroll]] for (uint step = 1u; step < SHARERS; step *= 2u) sum += subgroupShuffleXor(sum, step);
     if (!has_octet(load)) continue;
@@ -93,13 +93,13 @@ void store_a() {
 
 #define FRAGMENT coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>
 
-// A fragment gets one number for each of its rows, or for each of its columns: a stride of 0 repeats them.
+// A fragment with one number for each of its rows, or for each of its columns: a stride of 0 repeats them.
 #define HEED_ROWS_OF(fragment, numbers, at) coopMatLoad(fragment, numbers, at, 0u, gl_CooperativeMatrixLayoutColumnMajor)
 #define HEED_COLUMNS_OF(fragment, numbers, at) coopMatLoad(fragment, numbers, at, 0u, gl_CooperativeMatrixLayoutRowMajor)
 
-// The product of a scale of A and one of B could leave the range of f32, so that one of B is multiplied by a sum first.
+// The product of a scale of A and one of B could overflow f32, so a sum is multiplied by B's scale first.
 void multiply_spans(uint wave_m, uint wave_n) {
-  const uint STEPS = SPAN / KS;  // products of a span
+  const uint STEPS = SPAN / KS;  // matrix instructions of a span
   coopmat<int8_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[STEPS];
   coopmat<int8_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right[STEPS * FN];
   FRAGMENT b_scales[FN], b_seconds[FN], a_scales, a_sums;
@@ -124,7 +124,7 @@ void multiply_spans(uint wave_m, uint wave_n) {
             coopmat<int, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0);
         FRAGMENT sum;
         if (has_scale_of_half()) {
-          // Only sizes with two products of a span or more come here.
+          // Only sizes with two or more instructions per span reach this point.
           sum = FRAGMENT(0.0);
           [[unroll]] for (uint step = 0u; step < STEPS; ++step) {
             whole = coopMatMulAdd(left[step], right[j * STEPS + step], whole);
@@ -155,7 +155,7 @@ void main() {
 
   [[unroll]] for (uint i = 0u; i < FM * FN; ++i) sums[i] = FRAGMENT(0.0);
   for (uint k0 = 0u;; k0 += BK) {
-    read_a(tile, k0);  // past the end this reads nothing
+    read_a(tile, k0);  // reads nothing past the end
     read_b(tile, k0);
     if (k0 > 0u) multiply_spans(wave_m, wave_n);
     if (k0 >= p.k) break;

@@ -1,6 +1,6 @@
-// Product of f32 rows by quantized weights through dot products of bytes (SPV_KHR_integer_dot_product), with epilogue; see
-// shared/matmul.h. One workgroup makes one BM x BN tile of one batch, each invocation TM x TN elements of it. Sums are whole
-// numbers within a span of shared/matmul_spans.glsl, and f32 across spans.
+// Matmul of f32 rows by quantized weights with dot products of bytes (SPV_KHR_integer_dot_product), with epilogue; see shared/matmul.h. One
+// workgroup computes one BM x BN tile of one batch, each invocation TM x TN elements of it. Sums are integers within a span of
+// shared/matmul_spans.glsl, and f32 across spans.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -21,12 +21,12 @@ void keep_span_of_b(Place to, uvec4 words[2], vec2 scales) {
 }
 
 const bool A_FOURS = (FLAGS & HEED_MATMUL_A_VEC4) != 0u;
-const uint QUADS = SPAN / 4u;  // fours of a span
+const uint QUADS = SPAN / 4u;  // groups of four in a span
 const uint A_LOADS = (BM * SPANS + INVOCATIONS - 1u) / INVOCATIONS;
 
 vec4 next_a[A_LOADS * QUADS];
 
-// An invocation loads whole spans of A, too.
+// An invocation also loads whole spans of A.
 void read_a(Tile tile, uint k0) {
   [[unroll]] for (uint load = 0u; load < A_LOADS; ++load) {
     Place place = place_of(load);
@@ -70,7 +70,7 @@ int add_dot(int sum, uvec4 a_bytes, uvec4 b_bytes) {
   return sum;
 }
 
-// The product of a scale of A and one of B could leave the range of f32, so that one of B is multiplied by a sum first.
+// The product of a scale of A and one of B could overflow f32, so a sum is multiplied by B's scale first.
 void multiply_spans(uint row, uint column) {
   for (uint span = 0u; span < SPANS; ++span) {
     uvec4 b_low[TN], b_high[TN];
@@ -105,7 +105,7 @@ void main() {
   [[unroll]] for (uint i = 0u; i < TM * TN; ++i) sums[i] = 0.0;
 
   for (uint k0 = 0u;; k0 += SPANS * SPAN) {
-    read_a(tile, k0);  // past the end this reads nothing
+    read_a(tile, k0);  // reads nothing past the end
     read_b(tile, k0);
     if (k0 > 0u) multiply_spans(row, column);
     if (k0 >= p.k) break;

@@ -1,7 +1,7 @@
-// Matrix product on matrix units (VK_KHR_cooperative_matrix), with epilogue; see shared/matmul.h. One workgroup makes
-// one BM x BN tile of one batch, each of its subgroups WM x WN of that, in fragments of MS x NS x KS, a size that the
-// device lists. Blocks of A and B go through shared memory, so that strides, offsets and edges may be any. Elements of f32
-// and quantized weights go there as one or two terms of f16 (shared/matmul_terms.glsl).
+// Matmul on matrix units (VK_KHR_cooperative_matrix), with epilogue; see shared/matmul.h. One workgroup computes one BM x BN tile of one
+// batch, each of its subgroups WM x WN of that, in fragments of MS x NS x KS, a size that the device supports. Blocks of A and B pass
+// through shared memory, so any strides, offsets and edges are possible. f32 elements and quantized weights are stored there as one or two
+// f16 summands (shared/matmul_terms.glsl).
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -38,19 +38,19 @@ vec4 four_unscaled(vec4 sums) { return vec4(unscaled(sums.x), unscaled(sums.y), 
 #endif
 #include "shared/matmul_fragments.glsl"
 
-// A block comes in octets, 8 elements along its fast axis; those of one invocation lie a workgroup apart.
+// A block is loaded in octets, 8 elements along its contiguous axis; those of one invocation are a workgroup apart.
 const uint A_OCTETS = A_SLOW * A_FAST / 8u;
 const uint B_OCTETS = B_SLOW * B_FAST / 8u;
 const uint A_LOADS = (A_OCTETS + gl_WorkGroupSize.x - 1u) / gl_WorkGroupSize.x;
 const uint B_LOADS = (B_OCTETS + gl_WorkGroupSize.x - 1u) / gl_WorkGroupSize.x;
 
-// Where a block lies in memory: `slow` and `fast` count from its corner, up to the edges of the matrix.
+// The location of a block in memory: `slow` and `fast` are numbers of rows and elements from its corner to the edges of the matrix.
 struct Block {
   uint at, slow_stride, fast_stride, slow_end, fast_end;
-  bool aligned;  // an octet is one uvec4, and either inside the matrix or outside
+  bool aligned;  // an octet is one uvec4, and either completely inside or outside the matrix
 };
 
-// Whether that is known of all octets, so that no load waits for a branch. Loads of f32 ask for fours (matmul_terms.glsl).
+// Whether alignment is known for all octets, so that no load depends on a branch. Loads of f32 need groups of four (matmul_terms.glsl).
 #if A_BITS == 16
 const bool ALIGNED = (FLAGS & HEED_MATMUL_A_VEC4) != 0u;
 #else
@@ -74,18 +74,18 @@ Block block_of_b(Tile tile, uint k0) {
   return block_of(at, p.b_k, p.b_n, depth, columns);
 }
 
-// The row of octet i of a block. Eight invocations store at a time: two rows of four octets.
+// The row of octet i of a block. Eight invocations store simultaneously: two rows of four octets.
 uint row_of(uint i, uint octets) { return octets == 4u ? spread(i / octets) : i / octets; }
 
 #if A_BITS == 32
 #include "shared/matmul_terms.glsl"
 #else
-// Operands as they lie in memory: what follows moves 16 bits, be they f16 or bf16.
+// Operands as stored: the code below moves 16 bits, f16 or bf16.
 layout(set = 0, binding = 0) readonly buffer ABits { uint16_t a_bits[]; };
 layout(set = 0, binding = 1) readonly buffer BBits { uint16_t b_bits[]; };
 
-// `carry` puts a block into shared memory octet by octet, from clamped addresses: no load waits for a branch. Blocks of A and B are both
-// 0 past the end of k, so that an infinity of one never meets the padding of the other.
+// `carry` copies a block to shared memory octet by octet, from clamped addresses: no load depends on a branch. Blocks of A and B are both 0
+// past the end of k, so that an infinity in one is never multiplied by padding of the other.
 #define HEED_CARRY(carry, scalars, vectors, target, OCTETS, FAST, ROW)                                   \
   void carry(Block s) {                                                                                  \
     for (uint i = gl_LocalInvocationID.x; i < OCTETS; i += gl_WorkGroupSize.x) {                         \
@@ -106,8 +106,8 @@ layout(set = 0, binding = 1) readonly buffer BBits { uint16_t b_bits[]; };
 HEED_CARRY(carry_a, a_bits, a16, sh_a, A_OCTETS, A_FAST, A_ROW)
 HEED_CARRY(carry_b, b_bits, b16, sh_b, B_OCTETS, B_FAST, B_ROW)
 
-// Of an invocation's octet `load`: its row, of so many octets, and its first element in that. Its rows are a constant apart where a
-// workgroup has whole eights of rows at a time, which is what row_of shuffles.
+// For an invocation's octet `load`: its row, which has this many octets, and its first element in the row. The rows are a constant apart if
+// a workgroup has whole groups of eight rows at a time, which row_of permutes.
 uint row_at(uint load, uint octets) {
   if (gl_WorkGroupSize.x % (8u * octets) == 0u)
     return row_of(gl_LocalInvocationID.x, octets) + load * (gl_WorkGroupSize.x / octets);
@@ -117,10 +117,10 @@ uint column_at(uint load, uint octets) {
   uint first = gl_WorkGroupSize.x % octets == 0u ? 0u : load * gl_WorkGroupSize.x;
   return (gl_LocalInvocationID.x + first) % octets * 8u;
 }
-// Where all octets are aligned, those of an invocation have fixed places, a step of k apart from block to block: `begin` finds them
-// for the first block, `ask` reads those of a block into registers, and `fill` puts them into shared memory. Rows and columns past
-// the edge of a matrix are read elsewhere in it, since what they make is not stored. What lies past the end of k becomes
-// zeros, in the one block that may reach there: ask_part and fill_part are for that.
+// If all octets are aligned, those of an invocation have fixed offsets, which advance by a step of k from block to block. `begin` computes
+// them for the first block, `ask` loads those of a block into registers, and `fill` stores them in shared memory. For rows and columns past
+// the edge of a matrix another address is read, since their results are not stored. Elements past the end of k become zeros, only in the
+// block that may reach there: for that block use ask_part and fill_part.
 #define HEED_STREAM(begin, ask, fill, depth, next, places, vectors, target, K_FAST, K_STRIDE, LOADS, OCTETS, SLOW, FAST, ROW, VECTORS) \
   uvec4 next[LOADS];                                                                                                  \
   uint places[LOADS];                                                                                                  \
@@ -158,7 +158,7 @@ HEED_STREAM(begin_a, ask_a, fill_a, depth_in_a, next_a, places_a, a16, sh_a, A_K
 HEED_STREAM(begin_b, ask_b, fill_b, depth_in_b, next_b, places_b, b16, sh_b, B_K_FAST, (B_K_FAST ? 1u : p.b_k), B_LOADS, B_OCTETS,
             B_SLOW, B_FAST, B_ROW, B_VECTORS)
 
-// compile.sh makes bf16 of the float16_t in here, the only ones, where operands are that.
+// compile.sh turns the float16_t in this function, the only ones in the module, into bf16 if operands are bf16.
 void multiply_blocks(uint wave_m, uint wave_n, uint stage) {
   coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[FM];
   coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right;
@@ -178,9 +178,9 @@ void multiply_blocks(uint wave_m, uint wave_n, uint stage) {
   }
 }
 
-// The last block, which may be short, is multiplied first, and ahead of the loop: the loop has whole blocks alone, and its sums are
-// what matrix units have made, which NVK keeps where they need them. Its last turn reads a block again, so that no branch parts
-// loads from products. With two buffers a block is stored where nobody reads any more.
+// The last block, which may be partial, is multiplied first, before the loop: the loop has only whole blocks, and its sums come directly
+// from matrix units, so that NVK keeps them in registers. Its last iteration reads a block again, so that no branch separates loads from
+// multiplications. With two buffers a block is stored where no invocation is still reading.
 void multiply_aligned(Tile tile, uint wave_m, uint wave_n) {
   if (p.k == 0u) return;
   Block from_a = block_of_a(tile, 0u), from_b = block_of_b(tile, 0u);
@@ -239,8 +239,8 @@ void main() {
 #else
   forget_largest(0u);
   barrier();
-  // A block comes into registers while the one before is multiplied, and waits there until all are done with shared memory. The last
-  // is multiplied behind the loop, so that loads and products of a step have no branch between them.
+  // A block is loaded into registers while the one before is multiplied, and is stored after all have finished with shared memory. The last
+  // one is multiplied after the loop, so that there is no branch between the loads and multiplications of a step.
   Block from_a = block_of_a(tile, 0u), from_b = block_of_b(tile, 0u);
   if (p.k > 0u) {
     read_a(from_a);

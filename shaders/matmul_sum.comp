@@ -1,5 +1,5 @@
-// The second dispatch of a product whose k was cut: adds the sums of the splits in order, then runs the epilogue. An
-// invocation makes one element, which is a tile here. p.k is the number of splits, and p.a_k their distance.
+// The second dispatch of a matmul with split k: adds the sums of the splits in order, then applies the epilogue. An invocation computes one
+// element, which is a tile here. p.k is the number of splits, and p.a_k their distance.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/matmul.glsl"

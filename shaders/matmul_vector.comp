@@ -1,6 +1,5 @@
-// Product of few rows and a matrix, as in decoding; see shared/matmul.h. It takes as long as reading the matrix, so
-// that every element of B is read once, 16 bytes at a time, and goes straight to registers. One workgroup makes a tile
-// of BM rows and BN columns with all its invocations side by side along k:
+// Matmul of few rows, as in decoding; see shared/matmul.h. Its time is that of reading B, so every element of B is read once, 16 bytes at
+// once, directly into registers. One workgroup computes a tile of BM rows and BN columns, and its invocations divide k:
 //
 //   B lies along k (weights of linear layers): neighbours read neighbouring k of BN columns;
 //   B is quantized: the same, with eight elements of a column to an invocation, or 32, which are 16 bytes of four bits;
@@ -12,7 +11,7 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "shared/matmul.glsl"
 
-// Workgroups have this size.
+// The size of workgroups.
 #ifdef SUBGROUPS
 const uint INVOCATIONS = gl_WorkGroupSize.x;
 #else
@@ -29,7 +28,7 @@ const bool ALONG_K = true;
 #else
 const bool ALONG_K = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
 #endif
-const uint COLUMNS = ALONG_K ? BN : WIDTH;  // of one invocation
+const uint COLUMNS = ALONG_K ? BN : WIDTH;  // number of columns per invocation
 
 const uint COUNT = BM * COLUMNS;
 float sums[COUNT];
@@ -37,7 +36,7 @@ float sums[COUNT];
 uint invocation() { return gl_LocalInvocationID.x; }
 #include "shared/add_sums.glsl"
 
-// Rows and columns past the end repeat the last ones, and are not stored.
+// Rows and columns past the end repeat the last one, and are not stored.
 uint row_at(Tile t, uint i) { return t.a + min(t.m + i, p.m - 1u) * p.a_m; }
 uint column_at(Tile t, uint j) { return t.b + min(t.n + j, p.n - 1u) * p.b_n; }
 
@@ -47,7 +46,7 @@ vec4 four_of_a(uint at, uint k, bool fours) {
   return vec4(one_a(at + k * p.a_k), one_a(at + (k + 1u) * p.a_k), one_a(at + (k + 2u) * p.a_k), one_a(at + (k + 3u) * p.a_k));
 }
 
-// Each invocation reads RUN eights of COLUMNS columns at a time. A run of four lies in one block.
+// Each invocation reads RUN eights (shared/blocks.glsl) of COLUMNS columns at a time. A run of four lies in one block.
 void sum_blocks(Tile t) {
   const uint EIGHTS = BLOCK / 8u;
   bool fours = p.a_k == 1u && ((t.a | (p.m > 1u ? p.a_m : 0u)) & 3u) == 0u;
@@ -74,7 +73,7 @@ void sum_blocks(Tile t) {
   }
 }
 #else
-// The first FOURS count.
+// Eight elements, of which the first FOURS groups of four are used.
 struct Wide {
   vec4 fours[2];
 };
@@ -147,7 +146,7 @@ void add_along_k(Tile t) {
 #ifndef BLOCKS
 const uint LANES = BN / WIDTH;  // along n
 const uint STEPS = INVOCATIONS / LANES;
-const uint AT_ONCE = 4;  // reads that are under way together
+const uint AT_ONCE = 4;  // reads in flight
 
 // WIDTH columns from n on, of row k of B.
 Wide read_columns(Tile t, uint k, uint n, bool is_wide) {

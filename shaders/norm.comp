@@ -1,4 +1,4 @@
-// Layer normalization, and root-mean-square normalization with HEED_NORM_ROOT; see shared/norm.h.
+// Layer normalization, or root-mean-square normalization with HEED_NORM_ROOT; see shared/norm.h.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/norm.glsl"
@@ -6,22 +6,22 @@
 
 const bool ROOT = (FLAGS & HEED_NORM_ROOT) != 0u;
 
-// Makes elements past the end of the row 0 again, after a difference has been taken.
+// Sets elements past the end of the row to 0 again, after a difference was computed.
 vec4 masked(vec4 x, uint i, uint n) {
   [[unroll]] for (uint c = 1u; c < 4u; ++c)
     if (!in_row(i, c, n)) x[c] = 0.0;
   return x;
 }
 
-// What a row's results are made of. RMSNorm takes no mean away.
+// The numbers that normalize a row. RMSNorm does not subtract a mean.
 struct Norm {
   float mean, scale;
-  float left_over;  // what rounding has left in the mean, times the scale
+  float left_over;  // rounding error of the mean, times the scale
   float inverse;    // 1 / deviation, or 1 / root
 };
 
-// The mean, then the variance with a correction (Chan, Golub, LeVeque 1983): the mean is summed from values less the row's first
-// one, and its rounding error is found together with the variance. Rows of mean 10,000 and deviation 1 lose nothing.
+// The mean, then the variance with a correction (Chan, Golub, LeVeque 1983): the mean is summed from differences to the row's first value,
+// and its rounding error is found together with the variance. Rows of mean 10,000 and deviation 1 lose no digits.
 Norm norm_around_mean(Row row, uint groups) {
   float shift = 0.0;
   if (row.n > 0u) {
@@ -29,12 +29,12 @@ Norm norm_around_mean(Row row, uint groups) {
     if ((FLAGS & HEED_NORM_RESIDUAL) != 0u) ADD_TO(shift, one_residual(row.residual));
   }
   vec4 sum = vec4(0.0);
-  uvec4 largest = uvec4(NEAR_ROOT_BITS(p.eps));  // eps counts, so that scaled it stays within f32 too
+  uvec4 largest = uvec4(NEAR_ROOT_BITS(p.eps));  // includes eps, so that scaled eps stays within f32's range, too
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= row.n) continue;
     vec4 difference = masked(SUBTRACT_FIRST(group_of(row, g, i), shift), i, row.n);
-    ADD_ON_GRID(sum, ON_GRID(difference));
+    ADD_FLUSHED(sum, FLUSH_FOR_SUM(difference));
     largest = larger_magnitudes(largest, difference);
   }
   float scale = row_scale(largest);
@@ -45,8 +45,8 @@ Norm norm_around_mean(Row row, uint groups) {
     uint i = group_start(g);
     if (i >= row.n) continue;
     vec4 deviation = masked(MULTIPLY_FIRST(SUBTRACT_FIRST(group_of(row, g, i), mean), scale), i, row.n);
-    ADD_ON_GRID(deviations, ON_GRID(deviation));
-    ADD_ON_GRID(squares, MULTIPLY_COARSE(COARSE(deviation), COARSE(deviation)));
+    ADD_FLUSHED(deviations, FLUSH_FOR_SUM(deviation));
+    ADD_FLUSHED(squares, MULTIPLY_FLUSHED(FLUSH_FOR_PRODUCT(deviation), FLUSH_FOR_PRODUCT(deviation)));
   }
   float left_over = DIVIDE_BY_COUNT(sum_of_row(deviations), p.n);
   float variance =
@@ -55,9 +55,9 @@ Norm norm_around_mean(Row row, uint groups) {
   return Norm(mean, scale, left_over, inverse);
 }
 
-// No mean and no beta.
+// RMSNorm: no mean and no beta.
 Norm norm_by_root(Row row, uint groups) {
-  uvec4 largest = uvec4(NEAR_ROOT_BITS(p.eps));  // eps counts, so that scaled it stays within f32 too
+  uvec4 largest = uvec4(NEAR_ROOT_BITS(p.eps));  // includes eps, so that scaled eps stays within f32's range, too
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i < row.n) largest = larger_magnitudes(largest, group_of(row, g, i));
@@ -68,8 +68,8 @@ Norm norm_by_root(Row row, uint groups) {
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= row.n) continue;
-    vec4 values = COARSE(MULTIPLY_FIRST(group_of(row, g, i), scale));
-    ADD_ON_GRID(squares, MULTIPLY_COARSE(values, values));
+    vec4 values = FLUSH_FOR_PRODUCT(MULTIPLY_FIRST(group_of(row, g, i), scale));
+    ADD_FLUSHED(squares, MULTIPLY_FLUSHED(values, values));
   }
   float inverse = INVERSE_ROOT(
       ADD(DIVIDE_BY_COUNT(sum_of_row(squares), p.n), scaled_twice(p.eps, scale)));

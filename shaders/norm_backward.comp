@@ -1,5 +1,5 @@
-// The gradients of layernorm, rmsnorm and l2_normalize; see shared/norm_backward.h. Rows are normalized as in the shaders of
-// these, which say why.
+// The gradients of layernorm, rmsnorm and l2_normalize; see shared/norm_backward.h. Rows are normalized as in the forward shaders, which
+// explain it.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/elements.glsl"
@@ -18,7 +18,7 @@ const bool CENTERED = KIND == HEED_NORM_BACKWARD_LAYER;
 
 #define LEAST_BITS(eps) (KIND == HEED_NORM_BACKWARD_L2 ? floatBitsToUint(eps) : NEAR_ROOT_BITS(eps))
 
-// The factor of rows that are divided by their own length, or by eps where that is larger.
+// The factor of rows that are divided by their length, or by eps if that is larger.
 float factor_of_length(float squares, float eps, out bool divides) {
 #ifdef CANON
   float inverse = reciprocal_root(squares);
@@ -32,7 +32,7 @@ float factor_of_length(float squares, float eps, out bool divides) {
 #endif
 }
 
-// Where a row starts in each operand, and what is known of it in the end.
+// The offsets of a row in each operand, and the numbers computed for it.
 struct Row {
   uint x, upstream, residual;
   float mean, scale, left_over, inverse, gradients, share;
@@ -62,7 +62,7 @@ void main() {
   uint largest = LEAST_BITS(p.eps);
   for (uint i = lane(); i < n; i += lanes()) {
     float difference = SUBTRACT_FIRST(one_x(x_row + i * p.x_stride[4]), shift);
-    ADD_ON_GRID(sum, ON_GRID(difference));
+    ADD_FLUSHED(sum, FLUSH_FOR_SUM(difference));
     largest = max(largest, floatBitsToUint(difference) & 0x7fffffffu);
   }
   float scale = row_scale(uvec4(largest));
@@ -71,12 +71,12 @@ void main() {
   float deviations = 0.0, squares = 0.0;
   for (uint i = lane(); i < n; i += lanes()) {
     float deviation = MULTIPLY_FIRST(SUBTRACT_FIRST(one_x(x_row + i * p.x_stride[4]), mean), scale);
-    ADD_ON_GRID(deviations, ON_GRID(deviation));
-    ADD_ON_GRID(squares, MULTIPLY_COARSE(COARSE(deviation), COARSE(deviation)));
+    ADD_FLUSHED(deviations, FLUSH_FOR_SUM(deviation));
+    ADD_FLUSHED(squares, MULTIPLY_FLUSHED(FLUSH_FOR_PRODUCT(deviation), FLUSH_FOR_PRODUCT(deviation)));
   }
   squares = row_sum(squares);
   float left_over = CENTERED ? DIVIDE(row_sum(deviations), count) : 0.0, inverse = 0.0;
-  bool divides = true;  // by the row's own length
+  bool divides = true;  // whether the row is divided by its own length
   if (KIND == HEED_NORM_BACKWARD_L2) {
     inverse = factor_of_length(squares, MULTIPLY(p.eps, scale), divides);
   } else {
@@ -90,8 +90,8 @@ void main() {
     if (GAMMA) MULTIPLY_BY(gradient, one_gamma(p.offset[2] + i * p.gamma_stride));
     float deviation = MULTIPLY_FIRST(SUBTRACT_FIRST(one_x(x_row + i * p.x_stride[4]), mean), scale);
     float normal = MULTIPLY(SUBTRACT(deviation, left_over), inverse);
-    ADD_ON_GRID(gradients, ON_GRID(gradient));
-    ADD_ON_GRID(products, MULTIPLY_COARSE(COARSE(gradient), COARSE(normal)));
+    ADD_FLUSHED(gradients, FLUSH_FOR_SUM(gradient));
+    ADD_FLUSHED(products, MULTIPLY_FLUSHED(FLUSH_FOR_PRODUCT(gradient), FLUSH_FOR_PRODUCT(normal)));
   }
   products = row_sum(products);
   gradients = CENTERED ? DIVIDE(row_sum(gradients), count) : 0.0;

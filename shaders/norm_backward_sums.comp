@@ -1,4 +1,5 @@
-// See shared/norm_backward_sums.h. Local x counts columns, local y the invocations that go over the rows of one of them.
+// Sums over the rows of a norm's gradients; see shared/norm_backward_sums.h. Local x numbers columns, local y the invocations that share
+// the rows of one column.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/elements.glsl"
@@ -20,7 +21,7 @@ float column_sum(float value) {
   sh_row[slot] = value;
   for (uint height = gl_WorkGroupSize.y / 2u; height > 0u; height /= 2u) {
     barrier();
-    if (gl_LocalInvocationID.y < height) ADD_ON_GRID(sh_row[slot], sh_row[slot + height * width]);
+    if (gl_LocalInvocationID.y < height) ADD_FLUSHED(sh_row[slot], sh_row[slot + height * width]);
   }
   return sh_row[slot];
 }
@@ -30,20 +31,20 @@ void main() {
   uint count = column < p.n ? p.rows : 0u;
   float products = 0.0, gradients = 0.0, results = 0.0;
   for (uint row = gl_LocalInvocationID.y; row < count; row += gl_WorkGroupSize.y) {
-    // Rows mostly follow each other evenly.
+    // Rows usually have a constant distance.
     uvec4 at = p.dim[1] * p.dim[2] == 1u ? uvec4(0u, 0u, 0u, row) : UNRAVEL(row, p.dim);
     float gradient = 0.0;
     if (GAMMA || BETA)
       gradient = one_upstream(p.offset[1] + DOT4(at, p.upstream_stride) + column * p.upstream_stride[4]);
     if (GAMMA) {
-      vec4 norm = rows[p.offset[3] + row];  // mean, scale, what the mean left over, and the factor
+      vec4 norm = rows[p.offset[3] + row];  // mean, scale, rounding error of the mean, and the factor
       float value = one_x(p.offset[0] + DOT4(at, p.x_stride) + column * p.x_stride[4]);
       float deviation = MULTIPLY(SUBTRACT_FIRST(value, norm.x), norm.y);
       float normal = MULTIPLY_FIRST(SUBTRACT(deviation, norm.z), norm.w);
-      ADD_ON_GRID(products, MULTIPLY_COARSE(COARSE(gradient), COARSE(normal)));
+      ADD_FLUSHED(products, MULTIPLY_FLUSHED(FLUSH_FOR_PRODUCT(gradient), FLUSH_FOR_PRODUCT(normal)));
     }
-    ADD_ON_GRID(gradients, ON_GRID(gradient));
-    if (SUMS) ADD_ON_GRID(results, ON_GRID(one_made(p.offset[2] + row * p.n + column)));
+    ADD_FLUSHED(gradients, FLUSH_FOR_SUM(gradient));
+    if (SUMS) ADD_FLUSHED(results, FLUSH_FOR_SUM(one_made(p.offset[2] + row * p.n + column)));
   }
   if (GAMMA) products = column_sum(products);
   if (BETA) gradients = column_sum(gradients);

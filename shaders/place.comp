@@ -1,4 +1,4 @@
-// Rows to or from places that differ from row to row; see shared/place.h. Bits move.
+// Scatters or gathers rows at positions that differ from row to row; see shared/place.h. Copies bits.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/bits.glsl"
@@ -10,7 +10,7 @@ layout(set = 0, binding = 1) readonly buffer Places { int places[]; };
 HEED_MOVED_BITS(2, result)
 layout(set = 0, binding = 3) buffer Faults { uint faults; };
 
-// The first elements of a row: where it is read, where it is written, and its places.
+// Offsets of a row's first element: in the source, in the destination, and in the positions.
 struct Row {
   uint from, to, places;
 };

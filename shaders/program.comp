@@ -1,5 +1,5 @@
-// A program of elementwise functions, whose steps are specialization constants: the driver folds all others away. Values are f32,
-// or whole numbers, in registers. Memory is read and written as words, so that one module serves all types.
+// A program of elementwise functions, whose steps are specialization constants, so that the driver removes all other code. Values are f32,
+// or integers, in registers. Memory is accessed as words, so that one module serves all types.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -15,7 +15,7 @@ uint bytes_of(uint type) {
   return type == HEED_TYPE_U8 ? 1u : type == HEED_TYPE_F16 || type == HEED_TYPE_BF16 ? 2u : 4u;
 }
 
-// Element `at` of the word that holds it, as a step takes it.
+// The value of element `at` in the word that contains it, in the form that a step uses.
 uint value_of(uint word, uint at, uint type) {
   uint half_word = word >> 16u * (at & 1u) & 0xffffu, byte_of_word = word >> 8u * (at & 3u) & 255u;
   uint from_half = floatBitsToUint(HALVES(half_word).x), from_bfloat = half_word << 16;
@@ -53,7 +53,7 @@ layout(set = 0, binding = 6) writeonly buffer result_Fours { uvec4 result_fours[
 
 const uint FIRST_STRIDE = RANK - 1u, FIRST_NUMBER = FIRST_STRIDE + RANK * (INPUTS + 1u);
 
-// Where an element lies in the inputs and in the result, whose place is the last.
+// Offsets of an element in the inputs and in the result, which is the last.
 void find_places(uint element, out uint at[7]) {
   [[unroll]] for (uint v = 0u; v < 7u; ++v) at[v] = p.offset[v];
   for (uint d = RANK; d-- > 0u;) {
@@ -68,7 +68,7 @@ void find_places(uint element, out uint at[7]) {
   }
 }
 
-// The values of one element: its inputs, then what each step makes.
+// The values of one element: inputs, then results of steps.
 uint values_of_element[HEED_PROGRAM_FIRST_NUMBER];
 
 uint operand_of(uint step, uint shift) {
@@ -82,7 +82,8 @@ uint step_of(uint i) {
   return (i & 3u) == 0u ? four.x : (i & 3u) == 1u ? four.y : (i & 3u) == 2u ? four.z : four.w;
 }
 
-// A driver unrolls this after it has inlined apply once: calls for 16 steps would be inlined 16 times, for a program of one, too.
+// A driver unrolls this loop after it has inlined apply once: separate calls for 16 steps would be inlined 16 times, even for a program of
+// one step.
 void take_steps() {
   [[unroll]] for (uint i = 0u; i < STEPS; ++i) {
     uint step = step_of(i);
@@ -90,7 +91,7 @@ void take_steps() {
   }
 }
 
-// The bits of the result's element, those of a float rounded to its type.
+// The bits of the result's element; a float is rounded to its type.
 uint as_stored(uint value) {
   float x = uintBitsToFloat(value);
 #ifdef CANON
@@ -151,7 +152,7 @@ void main() {
     if (INPUTS > 5u) x5 = four_5(at[5]);
   } else {
     for (uint c = 0u; c < 4u; ++c) {
-      // Behind the end the last element is read again.
+      // Past the end the last element is read again.
       find_places(min(first + c, p.elements - 1u), at);
       places[c] = at[6];
       if (INPUTS > 0u) x0[c] = one_0(at[0]);

@@ -1,6 +1,6 @@
-// Projections of few rows, as in a step of decoding; see shared/projection.h. It takes as long as reading the weights: every
-// element of them is read once, 16 bytes at a time. One workgroup makes COLUMNS columns of all rows with its invocations side
-// by side along k. Of a gated pair half of them are of each weight; where heads turn, they are whole pairs.
+// Projections of few rows, as in a decoding step; see shared/projection.h. The time is that of reading the weights: every element is read
+// once, 16 bytes at once. One workgroup computes COLUMNS columns of all rows, and its invocations divide k. For a gated pair half of the
+// columns belong to each weight; with rotary they are whole pairs.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -23,10 +23,12 @@ layout(set = 0, binding = 7) buffer Faults { uint faults; };
 
 bool has(uint flag) { return (FLAGS & flag) != 0u; }
 const bool NORM = (FLAGS & HEED_PROJECTION_NORM) != 0u;
-const bool MEAN = (FLAGS & HEED_PROJECTION_MEAN) != 0u;  // LayerNorm, whose sums are there before the products
+const bool MEAN = (FLAGS & HEED_PROJECTION_MEAN) != 0u;  // LayerNorm, whose mean and deviation are computed before the
+                                                         // matmuls
 const bool ROOT = NORM && !MEAN;
 const bool GATED = (FLAGS & HEED_PROJECTION_GATED) != 0u;
-const bool PLACES = (FLAGS & 7u * HEED_PROJECTION_PLACED) != 0u;  // some result does, which compilers cannot tell by parts
+const bool PLACES = (FLAGS & 7u * HEED_PROJECTION_PLACED) != 0u;  // whether any result is placed, tested at once so that compilers can fold
+                                                                  // it
 
 #ifdef SUBGROUPS
 const uint INVOCATIONS = gl_WorkGroupSize.x;
@@ -41,7 +43,7 @@ const uint COUNT = BM * (COLUMNS + (ROOT ? 1u : 0u));  // the sums of squares co
 float sums[COUNT];
 #include "shared/add_sums.glsl"
 
-// The first FOURS count.
+// Eight elements, of which the first FOURS groups of four are used.
 struct Wide {
   vec4 fours[2];
 };
@@ -75,7 +77,7 @@ Wide wide_weight(uint at) {
 }
 #endif
 
-// COLUMNS columns of one result, or half as many of each of a gated pair.
+// COLUMNS columns of one result, or half as many of each result of a gated pair.
 struct Tile {
   uint part, at;
 };
@@ -88,7 +90,8 @@ Tile tile_of(uint index) {
 
 bool turns(uint part) { return has(HEED_PROJECTION_TURNED << part); }
 
-// The column of a tile's sum c, in the weight part_of gives. A pair's elements are HALF sums apart if they lie PAIRS apart.
+// The column of a tile's sum c, in the weight that part_of returns. The elements of a rotary pair are HALF sums apart if they are PAIRS
+// apart.
 uint column_of(Tile t, uint c) {
   if (GATED) return t.at * HALF + c % HALF;
   if (!turns(t.part) || !has(HEED_PROJECTION_HALVES)) return t.at * COLUMNS + c;
@@ -104,17 +107,17 @@ uint row_at(uint i) {
   return p.offset[0] + row / p.tokens * p.x_b + row % p.tokens * p.x_s;
 }
 
-// What a row's norm needs. Of RMSNorm the power of two alone, for rows whose squares would leave the range of f32; the results need
-// it, too. Of LayerNorm, as in norm.comp: the mean, that power, what rounding has left in the mean, and 1 / deviation.
+// The numbers of a row's norm. RMSNorm: only the power of two for rows whose squares would overflow or underflow f32, which the results
+// need, too. LayerNorm, as in norm.comp: the mean, that power, the rounding error of the mean, and 1 / deviation.
 vec4 norms[BM];
 shared float sh_scales[BM];
 
 struct Walk {
   vec4 sum, squares;
-  uvec4 largest;  // bits of magnitudes, of differences that are not scaled
+  uvec4 largest;  // bits of the largest magnitudes of unscaled differences
 };
 
-// This invocation's share of (x - shift) * scale of row i.
+// This invocation's partial sums of (x - shift) * scale over row i.
 Walk walk_row(uint i, float shift, float scale) {
   Walk walk = Walk(vec4(0.0), vec4(0.0), uvec4(NEAR_ROOT_BITS(EPS)));
   for (uint k = lane() * WIDTH; k < K; k += INVOCATIONS * WIDTH) {
@@ -150,7 +153,7 @@ void measure_rows() {
   }
 }
 
-// Elements of row i by its norm, of which the results get the root, from sums of squares that are added here.
+// Normalized elements of row i. With RMSNorm their squares are added up here, and results are multiplied by the inverse root at the end.
 vec4 normalized(vec4 x, uint i) {
   vec4 norm = norms[i];
   if (MEAN) return MULTIPLY_FIRST(SUBTRACT_FIRST(x, norm.x) * norm.y - norm.z, norm.w);
@@ -181,13 +184,13 @@ layout(set = 0, binding = 1) readonly buffer Vectors8 { uvec2 vectors8[]; };
 HEED_FOUR(four_of_x, x16, x8)
 HEED_FOUR(four_of_vector, w16, vectors8)
 
-// Weights begin at multiples of 16 bytes, which p.weight counts.
+// Weights begin at multiples of 16 bytes, the unit of p.weight.
 Blocks blocks_of(uint part) {
   return Blocks(p.weight[part] * 4u, part == 0u ? COUNT_0 : part == 1u ? COUNT_1 : COUNT_2);
 }
 uint first_block_of(uint part) { return part == 0u ? FIRST_0 : part == 1u ? FIRST_1 : FIRST_2; }
 
-// Each invocation reads RUN eights of each column at a time. A run of four lies in one block.
+// Each invocation reads RUN eights (shared/blocks.glsl) of each column at a time. A run of four lies in one block.
 void sum_blocks(Tile t, uint type) {
   uint elements = block_elements(type), eights = elements / 8u;
   for (uint eight = lane() * RUN; eight * 8u < K; eight += INVOCATIONS * RUN) {
@@ -218,7 +221,7 @@ void sum_blocks(Tile t, uint type) {
   }
 }
 
-// Weights of a pass may be of several types, but for a gated pair.
+// Weights of a pass may differ in type, except in a gated pair.
 void sum(Tile t) {
   if (t.part == 0u || (TYPE_1 == TYPE_0 && TYPE_2 == TYPE_0)) sum_blocks(t, TYPE_0);
   else if (t.part == 1u || TYPE_2 == TYPE_1) sum_blocks(t, TYPE_1);
@@ -247,7 +250,7 @@ void sum(Tile t) {
 }
 #endif
 
-// What the product gives for row i and sum c, before it turns or meets its gate.
+// The matmul's result for row i and sum c, before rotary or gate.
 float product(Tile t, uint i, uint c) {
   float value = total(i * COLUMNS + c);
   if (ROOT)
@@ -262,7 +265,7 @@ int position_of(uint b, uint s) {
   return positions[p.offset[2] + b * p.position_b + s * p.position_s];
 }
 
-// Of the pair that sum c belongs to, its own element turned.
+// The element of sum c after rotating its pair.
 float turned(Tile t, uint i, uint c, uint b, uint s) {
   uint column = column_of(t, c) % HEAD;
   float own = product(t, i, c);
@@ -274,7 +277,7 @@ float turned(Tile t, uint i, uint c, uint b, uint s) {
   return (c & apart) == 0u ? own * cos_sin.x - other * cos_sin.y : own * cos_sin.x + other * cos_sin.y;
 }
 
-// Results may have two bytes beside rows of f32. They are few: each is written by itself.
+// Results may have two bytes with rows of f32. They are few, so each is written separately.
 #define HEED_STORE(words, at, value)                                                                           \
   {                                                                                                            \
     if (OUT_WIDE && !has(HEED_PROJECTION_NARROWED << part)) words[at] = floatBitsToUint(value);                \

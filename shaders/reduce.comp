@@ -1,5 +1,5 @@
-// Reductions over one axis, and running sums along it; see shared/reduce.h. Local x counts elements of out, local y the
-// invocations that share one of them.
+// Reductions over one axis, and cumulative sums along it; see shared/reduce.h. Local x numbers elements of out, local y the invocations
+// that share one of them.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/elements.glsl"
@@ -25,26 +25,26 @@ bool is_kept(uint mask_row, uint i) {
   return nonzero == ((FLAGS & HEED_REDUCE_MASK_KEEP) != 0u);
 }
 
-// The power of two that brings the largest magnitude near 1, as bits of its exponent.
+// The power of two that scales the largest magnitude near 1, as the bits of its exponent.
 uint exponent_of(float largest) { return clamp(floatBitsToUint(largest) >> 23 & 255u, 1u, 253u); }
 
-// What an element adds: a power relative to the largest element, which no infinity takes part in, or a square of a scaled element. Or
-// what counts in the search for the largest.
+// The summand for an element: a power relative to the largest element (never of an infinity), or the square of a scaled element; or its
+// value for the search of the largest.
 float part_of(float value, bool searches, float largest) {
   if (POWERS && is_minus_infinity(value)) return searches ? LOWEST : 0.0;
   if (searches) return SQUARES ? abs(value) : value;
   if (POWERS) return EXP(SUBTRACT_FIRST(value, largest));
   if (SQUARES) {
-    float scaled = COARSE(MULTIPLY_FIRST(value, uintBitsToFloat((254u - exponent_of(largest)) << 23)));
-    return MULTIPLY_COARSE(scaled, scaled);
+    float scaled = FLUSH_FOR_PRODUCT(MULTIPLY_FIRST(value, uintBitsToFloat((254u - exponent_of(largest)) << 23)));
+    return MULTIPLY_FLUSHED(scaled, scaled);
   }
-  return FACTORS ? value : ON_GRID(value);
+  return FACTORS ? value : FLUSH_FOR_SUM(value);
 }
 
 float joined(float a, float b, bool searches) {
   if (searches) return max_with_nan(a, b);
   if (FACTORS) return MULTIPLY(a, b);
-  ADD_ON_GRID(a, b);
+  ADD_FLUSHED(a, b);
   return a;
 }
 
@@ -61,7 +61,7 @@ float finished(float sum, uint count, float largest) {
   return sum;
 }
 
-// Two walks along the axis, of which the first, for the largest element, is left out where it does not count.
+// Two loops along the axis; the first one, for the largest element, is skipped if it is not needed.
 void reduce(uint n, uint x_row, uint mask_row, uint out_at) {
   uint slot = slot_of();
   float largest = 0.0;
@@ -102,28 +102,28 @@ void reduce(uint n, uint x_row, uint mask_row, uint out_at) {
   }
 }
 
-// As many elements at a time as an element of out has invocations: each adds the sum of its neighbours 1, 2, 4 and so on before it,
-// then all elements before these.
+// Processes as many elements at a time as an element of out has invocations: each adds the sum of the neighbour 1, 2, 4 and so on before
+// it, then the sum of all earlier elements.
 void sum_up(uint n, uint x_row, uint out_row) {
   uint slot = slot_of(), width = gl_WorkGroupSize.x, last = (gl_WorkGroupSize.y - 1u) * width + gl_LocalInvocationID.x;
   float before = 0.0;
   for (uint first = 0u; first < p.n; first += gl_WorkGroupSize.y) {
     uint i = first + gl_LocalInvocationID.y;
     uint at = (FLAGS & HEED_CUMSUM_REVERSE) != 0u ? n - 1u - i : i;
-    float sum = i < n ? ON_GRID(one_x(x_row + at * p.x_n)) : 0.0;
+    float sum = i < n ? FLUSH_FOR_SUM(one_x(x_row + at * p.x_n)) : 0.0;
     sh_row[slot] = sum;
     for (uint distance = width; distance < width * gl_WorkGroupSize.y; distance *= 2u) {
       barrier();
       float neighbour = slot >= distance ? sh_row[slot - distance] : 0.0;
       barrier();
-      ADD_ON_GRID(sum, neighbour);
+      ADD_FLUSHED(sum, neighbour);
       sh_row[slot] = sum;
     }
     barrier();
     if ((FLAGS & HEED_CUMSUM_EXCLUSIVE) != 0u) sum = slot >= width ? sh_row[slot - width] : 0.0;
-    ADD_ON_GRID(sum, before);
+    ADD_FLUSHED(sum, before);
     if (i < n) put_result(out_row + at * p.out_n, sum);
-    ADD_ON_GRID(before, sh_row[last]);
+    ADD_FLUSHED(before, sh_row[last]);
     barrier();
   }
 }

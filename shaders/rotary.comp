@@ -17,7 +17,7 @@ layout(set = 0, binding = 4) buffer Faults { uint faults; };
 // A pair's turns per position, as a fraction of 2^64: the high word first.
 uvec2 turns_of(uint pair) { return uvec2(table[p.offset[2] + 2u * pair], table[p.offset[2] + 2u * pair + 1u]); }
 
-// Pair i of the row that starts at `from`, turned. Its position, or its cosines, are at `place`.
+// Pair i of the row that starts at `from`, rotated. Its position, or the offset of its cosines, is `place`.
 vec2 turned(uint from, uint i, int position, uint place) {
   uint first = HALVES ? i : 2u * i, second = HALVES ? i + p.pairs : 2u * i + 1u;
   float a = one_x(from + first * p.x_stride[4]), b = one_x(from + second * p.x_stride[4]);
@@ -49,7 +49,7 @@ void main() {
     }
     to += uint(position) * p.apart;
   }
-  // Pairs whose elements lie side by side are a word by themselves.
+  // If the elements of a pair are adjacent, the pair is a word by itself.
   const uint PAIRS_EACH = HALVES ? EACH : 1u;
   for (uint i = lane() * PAIRS_EACH; i < p.pairs; i += lanes() * PAIRS_EACH) {
     bool both = PAIRS_EACH == 2u && i + 1u < p.pairs;

@@ -1,6 +1,6 @@
-// Draws a token for each row of logits; see shared/sample.h. A workgroup has a row. It finds a place in the order of tokens
-// digit by digit, most significant first: a walk over the row sums up, for each value of the digit, the tokens that have
-// the digits found so far. The sums are of whole numbers, so that neither their order nor the number of lanes counts.
+// Draws a token for each row of logits; see shared/sample.h. A workgroup processes a row. It finds a position in the order of tokens digit
+// by digit, most significant first: a loop over the row adds up, for each value of the digit, the tokens with the digits found so far. The
+// sums are integers, so that neither their order nor the number of lanes matters.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/elements.glsl"
@@ -20,34 +20,34 @@ layout(set = 0, binding = 7) writeonly buffer Out { int result[]; };
 
 const uint DIGIT = HEED_SAMPLE_DIGIT, BINS = 1u << DIGIT;
 const uint GROUP = 16u, GROUPS = BINS / GROUP;
-const uint SEEN_WORDS = 1024u, SEGMENT = 32u * SEEN_WORDS;  // tokens that a walk marks at once
+const uint SEEN_WORDS = 1024u, SEGMENT = 32u * SEEN_WORDS;  // tokens that a loop marks at once
 shared uint sh_low[BINS], sh_high[BINS];
 shared uvec2 sh_groups[GROUPS];
 shared uint sh_seen[SEEN_WORDS];
 
-// A token in the order. With the index NONE it stands for the last of its key.
+// A token in the order of tokens. The index NONE stands for the last token of its key.
 struct Place {
   uint key, index;
 };
 const uint NONE = 0xffffffffu;
 
-// The row of this workgroup: where it starts in each operand, and its settings.
+// The row of this workgroup: its offset in each operand, and its settings.
 uint x_at, bias_at, settings_at;
 uint previous_at, previous_count;
 uint largest;  // key
-uint least;    // weight of tokens that may be drawn
-Place last;    // the last place that top-k and top-p have left so far
+uint least;    // least weight of tokens that may be drawn
+Place last;    // the last token that top-k and top-p have kept so far
 float rate, reach, penalty, inverse;
 
-// A walk looks for the largest key, or sums up the tokens by a digit: of the complement of their key (BY_KEY), or, among
-// tokens of one key, of their index (BY_INDEX).
+// A loop over the row looks for the largest key, or sums tokens by a digit: of the complement of their key (BY_KEY), or, among tokens of
+// one key, of their index (BY_INDEX).
 const uint LARGEST = 0u, BY_KEY = 1u, BY_INDEX = 2u;
 uint walk_kind;
-bool weighted;            // sums are of weights, otherwise of tokens
+bool weighted;            // sums weights, otherwise counts tokens
 uint left;                // bits below the digit
 uint width;               // bits of the digit
-uint found, found_key;    // the digits above it; the key, where tokens of one key are told apart
-uint held_bin;            // sums of a lane that are not yet in shared memory: neighbours mostly have the same digit
+uint found, found_key;    // the digits above it; the key, when tokens of one key are distinguished
+uint held_bin;            // a lane's sums that are not yet in shared memory; neighbours usually have the same digit
 uvec2 held;
 uint best_key, best_index;
 
@@ -100,7 +100,7 @@ void walk() {
   held = uvec2(0u);
   held_bin = 0u;
   uint step = PREVIOUS ? SEGMENT : p.n;
-  // The first walk looks for the largest key. Where a row has one segment, its marks stay for the walks behind.
+  // The first loop looks for the largest key. If a row has one segment, its marks stay valid for later loops.
   bool marks = PREVIOUS && (p.n > SEGMENT || walk_kind == LARGEST);
   for (uint begin = 0u; begin < p.n; begin += step) {
     barrier();
@@ -121,7 +121,7 @@ void walk() {
   flush();
 }
 
-// The largest key and, of its tokens, the first. The bins are free for them.
+// The largest key and the first of its tokens. The bins are free to be used for them.
 Place find_largest() {
   walk_kind = LARGEST;
   best_key = 0u;
@@ -137,7 +137,7 @@ Place find_largest() {
   return place;
 }
 
-// Sums up the bins; returns the sum of all.
+// Computes prefix sums of the bins; returns the total.
 uvec2 sum_bins() {
   barrier();
   for (uint group = lane(); group < GROUPS; group += lanes()) {
@@ -151,7 +151,7 @@ uvec2 sum_bins() {
   return all;
 }
 
-// The first bin with which the sum of bins is more than `target`, which becomes what is left of it; `amount`: the bin.
+// The first bin at which the cumulative sum exceeds `target`; `target` becomes the remainder within it, `amount` the bin's value.
 uint pick_bin(inout uvec2 target, out uvec2 amount) {
   uint group = 0u;
   for (; group + 1u < GROUPS && !is_less(target, sh_groups[group]); ++group)
@@ -169,9 +169,9 @@ uint pick_bin(inout uvec2 target, out uvec2 amount) {
 const uint TOP_K = 0u, TOP_P = 1u, DRAW = 2u;
 const uvec2 SKIPPED = uvec2(0xffffffffu);
 
-// Finds the first place, in order, at which the sum of what is left passes a target: a number of tokens (TOP_K) or a share of
-// all weight (TOP_P, DRAW). Gives `last` if the sum never does. Where only the key of the place counts, its index is NONE, or that
-// of `last` if they have the same key.
+// Finds the first token, in order, at which the cumulative sum of the remaining tokens exceeds a target: a number of tokens (TOP_K) or a
+// share of all weight (TOP_P, DRAW). Returns `last` if it never does. If only the key matters, the index is NONE, or that of `last` if they
+// have the same key.
 Place find(uint what, uvec2 share) {
   weighted = what != TOP_K;
   uvec2 target = share;
@@ -184,7 +184,7 @@ Place find(uint what, uvec2 share) {
       left -= width;
       walk();
       uvec2 all = sum_bins(), amount;
-      if (left + width == 32u) {  // the sum is that of all, since no digit was found yet
+      if (left + width == 32u) {  // the total over all tokens, since no digit was found yet
         if (what == TOP_P) target = less_than_share(all, share.x);
         if (what == DRAW) target = share_of(all, share);
         if (!is_less(target, all)) return last;
@@ -229,8 +229,8 @@ uvec2 random_share(uint row) {
   return philox4x32_10(uvec4(step, SEEDS ? 0u : row, 0u, 1u), uvec2(seed, p.stream)).yx;
 }
 
-// The share that find is given for a step: a number of tokens (TOP_K) or a part of the weights. SKIPPED: the options do not
-// ask for the step. The draw is never skipped.
+// The share for a step: a number of tokens (TOP_K) or a part of the weights. SKIPPED if the options do not need the step; the draw is never
+// skipped.
 uvec2 share_for(uint what, uint row) {
   uint top_k = setting(HEED_SAMPLE_TOP_K), top_p = setting(HEED_SAMPLE_TOP_P);
   if (what == TOP_K) return top_k > 0u && top_k < p.n ? uvec2(top_k - 1u, 0u) : SKIPPED;

@@ -1,14 +1,14 @@
-# heed_embed_shaders(target): embeds the committed SPIR-V of every module of variants.txt in `target`, each module packed by
-# gzip. Needs nothing but CMake.
+# heed_embed_shaders(target): embeds the committed SPIR-V of every module of variants.txt in `target`, each compressed by gzip. Needs
+# nothing but CMake.
 #
-# At configure time variants.txt becomes generated/kernel_ids.inc (HEED_KERNEL(MatmulF32) ...), the enumerators of
-# KernelId, and generated/kernel_params.inc includes the headers that have push constants; at build time the .spv files
-# become generated/kernel_table.cpp, again whenever one of them changes.
+# At configure time variants.txt becomes generated/kernel_ids.inc (HEED_KERNEL(MatmulF32) ...), the enumerators of KernelId, and
+# generated/kernel_params.inc includes the headers that have push constants. At build time the .spv files become generated/kernel_table.cpp,
+# which is updated whenever one of them changes.
 
 cmake_minimum_required(VERSION 3.21)  # for a run by `cmake -P`
 set(HEED_SHADERS_DIR ${CMAKE_CURRENT_LIST_DIR})
 
-# The number by which a shader knows an element type: shared/elements.glsl. Copies know types by their bytes alone.
+# The numbers of element types in shaders: shared/elements.glsl. Shaders that copy bits distinguish types only by their size.
 set(HEED_TYPE_f32 0)
 set(HEED_TYPE_i32 0)
 set(HEED_TYPE_f16 1)
@@ -29,8 +29,7 @@ function(heed_enumerator name result)
   set(${result} ${enumerator} PARENT_SCOPE)
 endfunction()
 
-# The value of constant TYPES: the type that is read, that of results, and that of weights, of which `narrow` tells that they
-# have two bytes.
+# The value of constant TYPES: the types of the input, of results, and of weights; `narrow` means weights of two bytes.
 function(heed_types type result)
   string(REPLACE "_" ";" words "${type}")
   list(GET words 0 from)
@@ -144,7 +143,7 @@ function(heed_read_variants file kernels modules)
         if(forms MATCHES "canon:([0-9]+)")
           set(canon_bindings ${CMAKE_MATCH_1})
         endif()
-        # Twins write words, and so are one for results of two and of four bytes.
+        # Canon twins write words, so one serves results of two and of four bytes.
         set(canon_module ${module})
         if("TWO_BYTES" IN_LIST defines)
           string(REPLACE "_*" "" canon_module ${pattern})
@@ -161,7 +160,7 @@ function(heed_read_variants file kernels modules)
   set(${modules} "${all_modules}" PARENT_SCOPE)
 endfunction()
 
-# Writes "module source define define" for each module: what shaders/compile.sh compiles.
+# Writes "module source define define" for each module, as input of shaders/compile.sh.
 function(heed_list_modules variants output)
   heed_read_variants(${variants} kernels modules)
   string(REPLACE ";" "\n" text "${modules}")
@@ -193,11 +192,11 @@ namespace {
     string(SUBSTRING ${digest} 0 16 digest)
     file(ARCHIVE_CREATE OUTPUT ${packed} PATHS ${file} FORMAT raw COMPRESSION GZip COMPRESSION_LEVEL 9)
     file(READ ${packed} hex HEX)
-    # Bytes 4 to 7 are the time of packing, which builds are not to tell.
+    # Bytes 4 to 7 are the compression time, which is cleared for reproducible builds.
     string(SUBSTRING ${hex} 0 8 head)
     string(SUBSTRING ${hex} 16 -1 hex)
     string(PREPEND hex ${head}00000000)
-    # Four bytes to a match take half the time of one.
+    # Matching four bytes at once takes half the time.
     string(LENGTH ${hex} length)
     math(EXPR by_fours "${length} / 8 * 8")
     string(SUBSTRING ${hex} ${by_fours} -1 last)
@@ -281,7 +280,7 @@ function(heed_embed_shaders target)
     COMMENT "Embedding shaders"
     VERBATIM)
   target_sources(${target} PRIVATE ${generated}/kernel_table.cpp)
-  # For every target of this directory: who sees kernels/kernel_table.hpp needs its enumerators.
+  # For every target of this directory, since users of kernels/kernel_table.hpp need its enumerators.
   include_directories(${generated})
 endfunction()
 

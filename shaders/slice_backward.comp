@@ -1,5 +1,5 @@
-// A slice put back among zeros; see shared/slice_backward.h. The remainders of an element's place by the strides, from the
-// largest to the smallest, are its index in x, or are outside of x.
+// Scatters a slice into zeros; see shared/slice_backward.h. Dividing an element's offset by the strides, from the largest to the smallest,
+// gives its index in x, or shows that it is outside of x.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/bits.glsl"
@@ -9,7 +9,7 @@
 HEED_BITS(0, x)
 HEED_MOVED_BITS(1, result)
 
-// The bits of an element of the whole.
+// The bits of an element of the result.
 uint bits_of(uint element) {
   if (element < p.place) return 0u;
   uint rest = element - p.place, at = p.offset[0];

@@ -1,6 +1,6 @@
-// Masked softmax over rows of any length; see shared/softmax.h. Three walks over the row: maximum, sum, weights. Hidden
-// keys are left out by predicate; no infinity takes part in any arithmetic. A row that is held is read once: it keeps
-// logits, then weights, and -inf for keys that take no part.
+// Masked softmax over rows of any length; see shared/softmax.h. Three loops over the row: maximum, sum, weights. Hidden keys are excluded
+// by predicate; infinities are never used in arithmetic. A row that is held in registers is read once: it holds logits, then weights, and
+// -inf for excluded keys.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/elements.glsl"
@@ -27,13 +27,13 @@ HEED_STORE_GROUP(result)
 const float LOWEST = -3.402823466e38;
 
 struct Row {
-  uint x, key_padding, mask, bias;  // where the row starts in each operand
-  uint keys;                        // all but those behind its length
-  uint visible;                     // keys that causality leaves: 0..keys
+  uint x, key_padding, mask, bias;  // offsets of the row in each operand
+  uint keys;                        // number of keys up to the row's length
+  uint visible;                     // number of leading keys that causality allows: 0..keys
   uint passed;                      // how many of these are before the window
 };
 
-// Sets which keys query `query` of batch d0 may see by their place.
+// Computes which keys query `query` of batch d0 may see, by its position.
 void place(inout Row row, uint d0, uint query) {
   row.keys = p.dim[3];
   if ((FLAGS & HEED_SOFTMAX_LENGTHS) != 0u) row.keys = as_many_keys(lengths[p.offset[4] + d0], p.dim[3]);
@@ -57,8 +57,8 @@ bool is_masked(Row row, uint j) {
   return false;
 }
 
-// The logits of keys j .. j + 3. A key that takes no part has -inf: it is masked, or x, the bias or their sum is -inf,
-// as some callers write their masks. The lowest finite value is a logit like any other.
+// The logits of keys j .. j + 3. An excluded key has -inf: it is masked, or x, the bias or their sum is -inf, as some callers write masks.
+// The lowest finite value is an ordinary logit.
 vec4 logits_at(Row row, uint j, uint n) {
   vec4 logits = load_x(row.x, p.x_stride[3], j, n);
   vec4 added = vec4(0.0);
@@ -106,7 +106,7 @@ void main() {
   row.bias = p.offset[3] + d0 * p.bias_stride[0] + d1 * p.bias_stride[1] + query * p.bias_stride[2];
   row.keys = row.visible = row.passed = 0u;
   if (in_range) place(row, d0, query);
-  // Keys from `walked` on are not visited: they have no weight and get no fill.
+  // Keys from `walked` on are not visited: they have no weight, and masked_fill does not apply to them.
   uint walked = (FLAGS & HEED_SOFTMAX_FILL) != 0u ? row.keys : row.visible;
 
   uint groups = group_count(n);
@@ -143,7 +143,7 @@ void main() {
   sum = row_sum(sum);
 #endif
 
-  // The largest visible key adds 1: a sum of 0 is a row without any.
+  // The largest visible key adds 1, so a sum of 0 means that no key is visible.
 #ifdef CANON
   float inverse = reciprocal(sum);
   if ((FLAGS & HEED_SOFTMAX_LOG_SUM_EXP) != 0u && in_range && lane() == 0u) {
@@ -160,7 +160,7 @@ void main() {
     vec4 weights = vec4(0.0);
     if (sum != 0.0 && j < walked) {
       weights = HELD > 0u ? held[g] : weights_of(logits_at(row, j, n), largest);
-      // Hidden keys stay 0 beside a NaN, which makes the sum one.
+      // In a row whose sum is NaN, hidden keys still get 0.
       [[unroll]] for (uint c = 0u; c < 4u; ++c)
         weights[c] = floatBitsToUint(weights[c]) == 0u ? 0.0 : MULTIPLY(weights[c], inverse);
     }

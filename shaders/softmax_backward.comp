@@ -1,4 +1,4 @@
-// The gradient of softmax; see shared/softmax_backward.h. Where a weight is 0 its gradient may be anything.
+// The gradient of softmax; see shared/softmax_backward.h. If a weight is 0 its gradient is not used, and may be NaN.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/elements.glsl"
@@ -10,13 +10,13 @@ HEED_OPERAND(1, upstream)
 HEED_OPERAND(2, visible)
 HEED_RESULT(3, result)
 
-// Where a row starts in each operand.
+// Offsets of a row in each operand.
 struct Row {
   uint weights, upstream, visible;
 };
 
 float gradient(Row row, uint i, float sum) {
-  float weight = COARSE(one_weights(row.weights + i * p.weights_stride[4]));
+  float weight = FLUSH_FOR_PRODUCT(one_weights(row.weights + i * p.weights_stride[4]));
   bool passes = weight != 0.0;
   if (VISIBLE) passes = passes && one_visible(row.visible + i * p.visible_stride[4]) != 0.0;
   if (!passes) return 0.0;
@@ -32,9 +32,9 @@ void main() {
 
   float sum = 0.0;
   for (uint i = lane(); i < n; i += lanes()) {
-    float weight = COARSE(one_weights(row.weights + i * p.weights_stride[4]));
+    float weight = FLUSH_FOR_PRODUCT(one_weights(row.weights + i * p.weights_stride[4]));
     if (weight != 0.0)
-      ADD_ON_GRID(sum, MULTIPLY_COARSE(weight, COARSE(one_upstream(row.upstream + i * p.upstream_stride[4]))));
+      ADD_FLUSHED(sum, MULTIPLY_FLUSHED(weight, FLUSH_FOR_PRODUCT(one_upstream(row.upstream + i * p.upstream_stride[4]))));
   }
   sum = row_sum(sum);
   uint to = p.offset[3] + index * p.n;

@@ -15,7 +15,7 @@ layout(set = 0, binding = 5) buffer Second { float second[]; };
 float setting(uint word) { return FLUSHED(settings[p.offset[2] + word]); }
 
 #ifndef CANON
-// 1 - e^x for x < 0, by a series where the difference would round away.
+// 1 - e^x for x < 0, by a series where the difference would lose all digits.
 float one_less_power(float x) {
   if (x < -0.5) return 1.0 - exp(x);
   float series = 1.0;

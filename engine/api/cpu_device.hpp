@@ -6,9 +6,9 @@
 namespace heed {
 
 bool has_cpu_device();
-// Unsupported, with a line in the options' log, where this build has none.
+// Unsupported, with a message in the options' log, if the build lacks the CPU device.
 Status open_cpu_device(const DeviceOptions& options, Device* device);
-// Adds what the CPU device says of itself; nothing where this build has none.
+// Adds the description of the CPU device, if the build has it.
 void list_cpu_device(const DeviceOptions& options, std::vector<DeviceInfo>* devices);
 
 }  // namespace heed

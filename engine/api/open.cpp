@@ -1,4 +1,4 @@
-// Device::open and Device::list choose among all devices of the machine.
+// Device::open and Device::list, which select among all devices of the machine.
 #include <algorithm>
 #include <cctype>
 #include <optional>
@@ -48,7 +48,7 @@ Status open_at(const DeviceOptions& options, const std::vector<DeviceInfo>& devi
   Status status = vulkan::open_device(options, static_cast<uint32_t>(index), &impl);
   if (status != Status::Ok) return status;
   Device opened(std::move(impl));
-  // After an earlier self-test in which nothing failed, this one would say nothing new.
+  // Skips this test if an earlier self-test found no failure.
   const bool known_good = opened.impl()->tested() == detail::DeviceImpl::Tested::Passed;
   if (options.self_test && !known_good) status = test_layer(opened, options.log);
   if (status == Status::Ok) *device = std::move(opened);
@@ -58,7 +58,7 @@ Status open_at(const DeviceOptions& options, const std::vector<DeviceInfo>& devi
 #endif
 }
 
-// The lowest rank is best. A software driver is slower than the CPU device, so it is never chosen unasked.
+// The lowest rank is best. A software driver is slower than the CPU device, so it is never the default.
 int rank(DeviceKind kind) {
   switch (kind) {
     case DeviceKind::DiscreteGpu: return 0;

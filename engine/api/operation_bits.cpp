@@ -16,12 +16,12 @@ struct Known {
   std::string_view operation;
   uint64_t bits;
 };
-// `heed bits` prints these. They change where a rule of tests/reproducible/README.md or a probe does.
+// Output of `heed bits`. It changes if a rule of tests/reproducible/README.md or a probe changes.
 constexpr Known kKnown[] = {
 #include "api/known_bits.inc"
 };
 
-// Fills floats with values of all magnitudes: normal, subnormal and beside the least normal number.
+// Fills floats with values of all magnitudes: normal, subnormal and close to the least normal number.
 void fill_wild(std::vector<probes::Operand>* operands, bool strange) {
   uint32_t state = 12345;
   for (probes::Operand& operand : *operands) {
@@ -59,7 +59,7 @@ Status add_probe(Device& device, const Probe& probe, Fingerprint* fingerprint) {
   return status;
 }
 
-// Whether the device stores what the probe makes: some have no 16-bit storage.
+// Whether the device can store the probe's types: some have no 16-bit storage.
 bool can_store(const Device& device, const Probe& probe) {
   const Graph graph = probes::graph_of(probe, DType::F32);
   const auto& outputs = graph.data().outputs;

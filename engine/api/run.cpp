@@ -1,4 +1,4 @@
-// Plan::run and Plan::start: one run at a time of a plan and of a State, waited for now or later.
+// Plan::run and Plan::start: one run at a time of a plan and of a State.
 #include "base/logging.hpp"
 #include "base/thread.hpp"
 #include "graph/schedule/backend.hpp"
@@ -15,7 +15,7 @@ class RunImpl {
         plan_claim_(&plan_->running),
         state_claim_(plan_claim_.is_mine() && plan_->state_bytes() > 0 && state_ != nullptr ? &state_->running
                                                                                             : nullptr) {}
-  ~RunImpl() { (void)wait(); }  // the log has told what failed
+  ~RunImpl() { (void)wait(); }  // the log has reported a failure
   RunImpl(const RunImpl&) = delete;
   RunImpl& operator=(const RunImpl&) = delete;
 
@@ -33,7 +33,8 @@ class RunImpl {
   }
   Status start(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents, const RunOptions& options) {
     plan_->unused.tell("start", plan_->host_log());
-    buffers_.assign(buffers.begin(), buffers.end());  // the host's list may end with the call; names are not read later
+    buffers_.assign(buffers.begin(), buffers.end());  // the host's list may be gone after the call; names are not read
+                                                      // later
     const Status status = plan_->start(buffers_, extents, options);
     is_going_ = status == Status::Ok;
     process_ = process_id();
@@ -41,7 +42,7 @@ class RunImpl {
   }
   bool is_done() {
     if (is_going_ && !is_of_parent() && !plan_->ended()) return false;
-    (void)wait();  // gives the plan and the State back
+    (void)wait();  // releases the plan and the State
     return true;
   }
   Status wait() {
@@ -65,7 +66,7 @@ class RunImpl {
   std::vector<HostBuffer> buffers_;
   bool is_going_ = false;
   Status status_ = Status::Ok;
-  int64_t process_ = 0;  // that started the run
+  int64_t process_ = 0;  // the process that started the run
 };
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-// The self-test runs each probe on the device and on the CPU, and compares.
+// The self-test runs each probe on the device and on the CPU, and compares the results.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -20,11 +20,10 @@ using Clock = std::chrono::steady_clock;
 using probes::Operand, probes::fill_all, probes::graph_of, probes::operands_of, probes::run_probe_plan,
     probes::upload_weights;
 
-// The difference that is allowed: probes sum at most 300 products of values below 1, in any order, and GPUs compute exp and
-// erf in their own ways.
+// The allowed difference: probes sum at most 300 products of values below 1, in any order, and GPUs compute exp and erf differently.
 double allowed(DType type, double value) {
   if (type == DType::F16) return 4e-3 + 4e-3 * std::fabs(value);
-  if (type == DType::BF16) return 3.2e-2 + 3.2e-2 * std::fabs(value);  // 2^-8 relative where f16 has 2^-11
+  if (type == DType::BF16) return 3.2e-2 + 3.2e-2 * std::fabs(value);  // precision of 2^-8 instead of f16's 2^-11
   return type == DType::F32 ? 1e-4 + 1e-4 * std::fabs(value) : 0.0;
 }
 
@@ -44,7 +43,7 @@ std::vector<std::string> kernels_of(const Plan& plan, std::string_view op = {}) 
   return names;
 }
 
-// The largest difference, divided by the one that is allowed: wrong if above 1.
+// The largest difference divided by the allowed one: wrong if above 1.
 double worst_of(const Probe& probe, const std::vector<Operand>& got, const std::vector<Operand>& want) {
   double worst = 0;
   for (size_t o = 0; o < want.size(); ++o)
@@ -56,7 +55,7 @@ double worst_of(const Probe& probe, const std::vector<Operand>& got, const std::
       if (!(ratio <= worst)) worst = std::isnan(ratio) ? HUGE_VAL : ratio;
     }
   for (size_t o = 0; probe.reproducible && o < want.size(); ++o)
-    if (got[o].data != want[o].data) worst = HUGE_VAL;  // zeros may differ in sign, and NaN in any bit
+    if (got[o].data != want[o].data) worst = HUGE_VAL;  // not even signs of zeros or bits of NaN may differ
   return worst;
 }
 
@@ -72,7 +71,7 @@ class Tester {
     if (opened != Status::Ok) return opened;
     for (const Probe& probe : self_test_probes())
       for (const DType storage : {DType::F32, DType::F16, DType::BF16}) {
-        if (probe.reproducible && refuses_bits_) continue;  // one message tells why
+        if (probe.reproducible && refuses_bits_) continue;  // one message is enough
         if (storage != DType::F32 && (probe.of->one_type || !device_.impl()->supports(storage))) continue;
         const Status status = run_until_settled(probe, storage);
         if (status != Status::Ok) return status;
@@ -80,7 +79,7 @@ class Tester {
     return Status::Ok;
   }
 
-  // Takes kernels that failed out of use, and writes the report.
+  // Disables kernels that failed, and writes the report.
   void finish(Clock::time_point start) {
     device_.impl()->disable_kernels(failed());
     for (const KernelTest& test : report_.kernels)
@@ -126,7 +125,7 @@ class Tester {
     });
   }
 
-  // Without a kernel that failed, another one takes its place, which must be tested then.
+  // If a kernel failed, another one replaces it, which must be tested then.
   Status run_until_settled(const Probe& probe, DType storage) {
     for (size_t known = failed().size();; known = failed().size()) {
       const Status status = run_probe(probe, storage);
@@ -135,7 +134,7 @@ class Tester {
     }
   }
 
-  // Ok even if the device is wrong, which the report says. Any other status: the test cannot go on.
+  // Returns Ok even if results are wrong, which the report records. Other statuses mean that the test cannot go on.
   Status run_probe(const Probe& probe, DType storage) {
     const Graph graph = graph_of(probe, storage);
     if (!usable(graph)) return Status::Ok;
@@ -150,16 +149,16 @@ class Tester {
     if (status != Status::Ok)
       return fail(log_, status, format("self-test: the CPU cannot compile the probe of %s", probe.of->op));
     options.pipelines = PipelineCreation::Deferred;
-    options.round_rows = probe.of->plans == CasePlans::Rounded;  // which the reference does not
+    options.round_rows = probe.of->plans == CasePlans::Rounded;  // the reference does not round rows
     status = upload_weights(device_, graph.data(), &weights);
     if (status == Status::Ok) status = device_.compile(graph, weights, &plan, options);
-    // All kernels of this pass have failed already, or the device cannot do the operation, or promises no bits.
+    // All kernels of this pass have failed already, or the device does not support the operation or reproducible plans.
     refuses_bits_ = refuses_bits_ || (probe.reproducible && status == Status::Unsupported && !has_failed_canon());
     if (status == Status::Unsupported) return Status::Ok;
     if (status != Status::Ok) return status;
     plan.impl()->spoil_before_runs();
-    // Kernels of bf16 differ from those of f16 in loads and stores, and in the type of matrices, so that one probe of each
-    // kernel is enough.
+    // Kernels of bf16 differ from those of f16 only in loads and stores, and in the type of matrices, so one probe of each kernel is
+    // enough.
     if (storage == DType::BF16 && all_passed(plan)) return Status::Ok;
     for (uint32_t i = 0; i < plan.pipeline_count(); ++i) {
       status = plan.prepare(i);
@@ -171,7 +170,7 @@ class Tester {
     for (const ProbeSize& size : self_test_sizes()) {
       status = compare(probe, graph, plan, reference, size);
       if (status != Status::Ok) return status;
-      if (device_.impl() != plan_device_) break;  // the device was opened again, and the plan is of the lost one
+      if (device_.impl() != plan_device_) break;  // the device was reopened, and the plan belongs to the lost one
     }
     return Status::Ok;
   }
@@ -215,7 +214,7 @@ class Tester {
       }
   }
 
-  // Suspects kernels of the operation itself, if it has a pass of its own. Earlier probes have tested the others.
+  // Suspects the kernels of the tested operation, if it has a pass. Earlier probes have tested the others.
   static std::vector<std::string> culprits(const Probe& probe, const Plan& plan) {
     const std::vector<std::string> own = kernels_of(plan, probe.of->op);
     return suspects_among(own.empty() ? kernels_of(plan) : own);
@@ -230,7 +229,7 @@ class Tester {
       }
   }
 
-  // Blames kernels that did not end well. Ok if the test can go on.
+  // Records kernels that failed or hung. Returns Ok if the test can go on.
   Status give_up(const std::vector<std::string>& names, SelfTestVerdict verdict, const std::string& detail,
                  Status status) {
     blame(names, verdict, detail, 0);

@@ -27,7 +27,7 @@ double Operand::value(size_t i) const {
 
 namespace {
 
-// Blocks of any bits, whose scales and offsets are powers of two that make values in [-1, 2).
+// Blocks of random bits, whose scales and offsets are powers of two with values in [-1, 2).
 void fill_blocks(Operand* operand, uint32_t state) {
   const DType type = operand->dtype;
   const auto half_of = [](int power) { return static_cast<uint16_t>((15 + power) << 10); };
@@ -75,7 +75,7 @@ std::vector<Operand> operands_of(const detail::GraphData& graph, const std::vect
     for (int i = 0; i < info.rank; ++i)
       elements *= static_cast<size_t>(graph.sizes.evaluate(info.dims[static_cast<size_t>(i)], extents));
     Operand& operand = result.emplace_back(Operand{named.name, info.dtype, {}, named.tensor});
-    // An output that nobody writes must not look right: with all bits set, values are NaN, -1 and 255.
+    // An output that no kernel writes must not look right: with all bits set, values are NaN, -1 and 255.
     operand.data.assign(bytes_of(info.dtype, elements), std::byte{0xff});
   }
   std::sort(result.begin(), result.end(), [](const Operand& a, const Operand& b) { return a.name < b.name; });

@@ -1,4 +1,4 @@
-// Operands: the arrays that a probe reads and writes at one run.
+// Operands: the buffers that a probe reads and writes in one run.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,16 @@ struct Operand {
   std::string name;
   DType dtype = DType::F32;
   std::vector<std::byte> data;
-  uint32_t tensor = 0;  // of the graph
+  uint32_t tensor = 0;  // a tensor of the graph
 
   size_t count() const { return data.size() / size_of(dtype); }
   double value(size_t i) const;
 };
 
-// All graphs have both extents, whether they use them or not.
+// The probe's graph. All graphs have both extents, whether they use them or not.
 Graph graph_of(const Probe& probe, DType storage);
-// The tensors of a list at these sizes, with all bits set, in the order of their names. Compilers differ in which of a call's
-// arguments they make first, and so in the order in which a graph names its tensors, but fill_all must fill them alike.
+// The tensors of a list at these sizes, filled with ones, sorted by name. Sorting makes fill_all independent of the order in which a graph
+// declares its tensors, which depends on the compiler's order of evaluating arguments.
 std::vector<Operand> operands_of(const detail::GraphData& graph, const std::vector<detail::NamedTensor>& list,
                                  const ProbeSize& size);
 void fill_all(std::vector<Operand>* operands);

@@ -1,4 +1,4 @@
-// The calls of State: each checks that the handle holds something, and that nobody else uses it.
+// The calls of State: each checks that the handle is not empty, and that the State is not in use.
 #include <heed/state.hpp>
 
 #include "base/logging.hpp"
@@ -7,7 +7,7 @@
 namespace heed {
 namespace {
 
-// Calls body(state) unless the State is in use.
+// Calls body(state), or fails if the State is in use.
 template <class Body>
 Status use(const std::shared_ptr<detail::StateImpl>& impl, const char* call, const Body& body) {
   if (impl == nullptr) return refuse(format("%s: the State is empty", call).c_str());
@@ -18,7 +18,7 @@ Status use(const std::shared_ptr<detail::StateImpl>& impl, const char* call, con
               format("%s: the State is in use already: on another thread, or by a started run that is not done", call));
 }
 
-// Whether what one State holds can be copied to the other.
+// Whether one State can be copied to the other.
 Status match_both(const detail::StateImpl& from, const detail::StateImpl& to, const char* call) {
   if (from.home() == to.home()) return detail::match_layouts(*to.layout, *from.layout, call, to.log());
   return fail(to.log(), Status::InvalidArgument, std::string(call) + ": the States belong to different devices");

@@ -1,4 +1,4 @@
-// Only Vulkan devices are tuned: the CPU device has one kernel for products, and one for attentions.
+// Only Vulkan devices are tuned: the CPU device has one kernel for matmuls, and one for attention.
 #include <heed/tuning.hpp>
 
 #include "base/logging.hpp"

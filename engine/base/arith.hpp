@@ -7,7 +7,7 @@ namespace heed {
 
 template <class T>
 constexpr T ceil_div(T a, T b) {
-  return static_cast<T>(a / b + (a % b != 0));  // a + b could wrap
+  return static_cast<T>(a / b + (a % b != 0));  // a + b could overflow
 }
 
 template <class T>
@@ -15,9 +15,10 @@ constexpr T align_up(T a, T alignment) {
   return ceil_div(a, alignment) * alignment;
 }
 
-// Product and sum that do not wrap: an overflow gives false, and the largest value.
+// Product and sum with overflow check: an overflow returns false, and gives the largest value.
 inline bool checked_mul(int64_t a, int64_t b, int64_t* product) {
-  constexpr int64_t kSmall = int64_t{1} << 31;  // two values below this need no slow division to tell that they fit
+  constexpr int64_t kSmall = int64_t{1} << 31;  // the product of two values below this fits without a slow division to
+                                                // check it
   const bool fits = (a < kSmall && b < kSmall) || b == 0 || a <= INT64_MAX / b;
   *product = fits ? a * b : INT64_MAX;
   return fits;

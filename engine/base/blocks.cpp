@@ -7,7 +7,7 @@ namespace {
 
 float f16_at(const uint8_t* bytes) { return half_to_float(static_cast<uint16_t>(bytes[0] | bytes[1] << 8)); }
 
-// 32 numbers of 4 bits: the lower halves of 16 bytes, then the upper ones.
+// The i-th of 32 numbers of 4 bits: the lower halves of 16 bytes, then the upper ones.
 int nibble(const uint8_t* bytes, int i) { return i < 16 ? bytes[i] & 15 : bytes[i - 16] >> 4; }
 int bit(const uint8_t* bytes, int i) { return bytes[i / 8] >> (i % 8) & 1; }
 
@@ -38,8 +38,8 @@ void widen_q5_1(const uint8_t* block, float* values) {
     values[i] = scale * static_cast<float>(nibble(block + 8, i) | bit(block + 4, i) << 4) + offset;
 }
 
-// Each 32 bytes of `low` hold the lower four bits of 32 elements, and above them those of the next 32. Bit i / 32 of
-// fifths[i % 32] belongs to element i.
+// Each 32 bytes of `low` hold the lower four bits of 32 elements in their lower halves, and of the next 32 in their upper halves. Bit i /
+// 32 of fifths[i % 32] belongs to element i.
 void widen_pairs(const uint8_t* block, const uint8_t* fifths, const uint8_t* low, float* values) {
   const float scale = f16_at(block), offset = f16_at(block + 2);
   for (int i = 0; i < 256; ++i) {
@@ -54,8 +54,8 @@ void widen_pairs(const uint8_t* block, const uint8_t* fifths, const uint8_t* low
 void widen_q4_k(const uint8_t* block, float* values) { widen_pairs(block, nullptr, block + 16, values); }
 void widen_q5_k(const uint8_t* block, float* values) { widen_pairs(block, block + 16, block + 48, values); }
 
-// Each 64 bytes of `low` hold the lower four bits of 64 elements, and above them those of the next 64; each 32 bytes of `high`
-// two bits each of 4 times 32 elements.
+// Each 64 bytes of `low` hold the lower four bits of 64 elements in their lower halves, and of the next 64 in their upper halves; each 32
+// bytes of `high` hold two bits for each of 4 x 32 elements.
 void widen_q6_k(const uint8_t* block, float* values) {
   const uint8_t *low = block, *high = block + 128, *scales = block + 192;
   const float scale = f16_at(block + 208);

@@ -15,7 +15,7 @@
 //                                                        d * s * (q - 32)
 //   clang-format on
 //
-// Every product here is exact in f32, so that the one sum of a value rounds it once, with or without fused multiply-adds.
+// Every product is exact in f32, so that each value is rounded once, by its sum, with or without fused multiply-adds.
 #pragma once
 
 #include <cstddef>
@@ -25,12 +25,11 @@
 
 namespace heed {
 
-// Writes the values of `count` blocks of a quantized type, bit for bit those of gguf.quants.dequantize. `blocks` may have any
-// alignment.
+// Dequantizes `count` blocks, bit for bit like gguf.quants.dequantize. `blocks` may have any alignment.
 void widen_blocks(DType type, const std::byte* blocks, int64_t count, float* values);
 
-// Pair i < 8 of the 12 bytes that Q4_K and Q5_K hold them in: bits 0 to 5 of pairs 0 to 3 lie in one byte each, and its two upper
-// bits are the upper ones of pairs 4 to 7, whose lower four bits share a byte.
+// Pair i < 8 of the packed 6-bit scales and minimums in the 12 bytes of Q4_K and Q5_K. Bits 0 to 5 of pairs 0 to 3 are in one byte each;
+// the two upper bits of these bytes are the upper ones of pairs 4 to 7, whose lower four bits share a byte.
 struct SixBitPair {
   uint8_t scale, offset;
 };

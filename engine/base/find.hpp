@@ -1,4 +1,4 @@
-// Finding things by name.
+// Lookup by name.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace heed {
 
-// The element of this name, of a list sorted by names that differ; null if there is none.
+// The element with this name in a list sorted by unique names; null if there is none.
 template <class T>
 const T* find_by_name(std::span<const T> sorted, std::string_view name) {
   const auto found = std::lower_bound(sorted.begin(), sorted.end(), name,

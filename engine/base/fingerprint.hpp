@@ -1,5 +1,5 @@
-// A fingerprint of 64 bits: tells values apart, and is no protection against malice. Words are mixed in their order
-// (multiply and fold, as in wyhash), where FNV-1a would take bytes one by one.
+// A 64-bit fingerprint that distinguishes values, but does not protect against malice. Mixes whole words (multiply and fold, as in wyhash),
+// unlike FNV-1a, which reads single bytes.
 #pragma once
 
 #include <cstddef>

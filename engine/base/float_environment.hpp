@@ -1,4 +1,4 @@
-// The floating-point environment of a thread: how it rounds, whether it flushes subnormals to zero, what traps.
+// The floating-point environment of a thread: rounding, flushing of subnormals, traps.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@
 
 namespace heed {
 
-// While one lives, this thread rounds to nearest, keeps subnormals and does not trap, as at a program's start. The
-// destructor restores the settings and flags that the host had on this thread.
+// During its lifetime, this thread rounds to nearest, keeps subnormals and does not trap, as at a program's start. The destructor restores
+// the host's settings and flags.
 class UsualFloats {
  public:
 #if defined(__SSE__) || defined(_M_X64)
@@ -25,10 +25,10 @@ class UsualFloats {
  private:
   static constexpr uint32_t kFlags = 0x3f, kUsual = 0x1f80;
 
-  // Callers look first whether anything changes, which costs less than writing and is rare. The register holds flags, too;
-  // setting a flag together with its trap does not trap.
+  // Callers first check whether anything changes, which is rare; reading costs less than writing. The register holds flags, too; setting a
+  // flag together with its trap does not trap.
   static void set(uint32_t control) {
-    // The fences keep reads and writes of memory on their side of the change.
+    // The fences keep the compiler from moving memory accesses across the change.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     _mm_setcsr(control);
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -45,7 +45,7 @@ class UsualFloats {
  private:
   uint64_t control_, flags_;
 #else
-  UsualFloats() {}  // not defaulted, since compilers warn of unused variables of trivial types
+  UsualFloats() {}  // not defaulted, since compilers warn about unused variables of trivial types
   ~UsualFloats() {}
 #endif
   UsualFloats(const UsualFloats&) = delete;

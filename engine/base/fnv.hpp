@@ -1,4 +1,4 @@
-// FNV-1a, 64 bits: finds damage and tells things apart, but is no protection against malice.
+// FNV-1a, 64 bits: detects damage and distinguishes values, but does not protect against malice.
 #pragma once
 
 #include <cstddef>

@@ -45,8 +45,7 @@ inline uint16_t float_to_bfloat(float value) {
   return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
-// Converts `count` elements between floating-point storage types (F32, F16, BF16), or copies them if the types are the same.
-// Both sides may have any alignment.
+// Converts `count` elements between F32, F16 and BF16, or copies them if the types are equal. Both sides may have any alignment.
 void convert_floats(const void* from, DType from_type, void* to, DType to_type, size_t count);
 
 }  // namespace heed

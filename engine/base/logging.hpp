@@ -18,18 +18,17 @@ std::string shape_text(std::span<const int64_t> shape);
 
 void log(const Log& log, LogLevel level, const std::string& message);
 
-// A thread's last message. Plain memory, since a library runs no code at a thread's exit that its host did not ask for.
+// A thread's last message. Plain memory without a destructor, so that the library runs no code at a thread's exit.
 struct LastMessage {
   char text[4096] = "";
-  // Keeps as much of it as there is room for, and no part of a character of UTF-8.
+  // Stores the message, truncated to the available room at a whole UTF-8 character.
   void keep(std::string_view message);
 };
 
-// Logs `message` as an error, keeps it as the thread's last message and returns `status`, so that a failure is one line at its
-// place.
+// Logs `message` as an error, stores it as the thread's last message and returns `status`, so that a failure is one line at its place.
 Status fail(const Log& log, Status status, const std::string& message);
 
-// InvalidArgument for a call that knows no log yet, since its handle is empty or what it should fill is null.
+// InvalidArgument for a call that has no log yet, since its handle is empty or an output pointer is null.
 Status refuse(const char* message);
 
 }  // namespace heed

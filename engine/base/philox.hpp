@@ -1,5 +1,5 @@
-// Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
-// shaders/shared/philox.glsl is the same function; the dropout rule below is the contract of both.
+// Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011). shaders/shared/philox.glsl has the
+// same function; the dropout rule below applies to both.
 #pragma once
 
 #include <array>
@@ -29,7 +29,8 @@ struct DropoutWords {
 };
 inline DropoutWords dropout_words(float p) {
   const UsualFloats floats;
-  const volatile double given = p;  // volatile keeps the arithmetic between the ends of `floats`
+  const volatile double given = p;  // volatile keeps the compiler from moving the arithmetic out of the scope of
+                                    // `floats`
   const volatile uint32_t threshold = static_cast<uint32_t>(given * 4294967296.0 + 0.5);
   const volatile float keep_scale = static_cast<float>(1.0 / (1.0 - given));
   return {threshold, keep_scale};

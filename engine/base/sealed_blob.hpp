@@ -9,14 +9,14 @@
 
 namespace heed {
 
-// `magic`: 8 characters. `count`: how many entries the caller appends.
+// `magic` has 8 characters. `count` is the number of entries that the caller appends.
 class BlobWriter {
  public:
   BlobWriter(std::string_view magic, uint64_t key, uint64_t count);
   // Makes room for so many bytes and the seal; false where the host has no such memory.
   bool reserve(uint64_t bytes);
   void append(const void* data, size_t bytes);
-  // Appends bytes that the caller fills in before the next call, and leaves room for the seal.
+  // Appends bytes that the caller fills in before the next call. Reserves room for the checksum.
   std::byte* extend(size_t bytes);
   std::vector<std::byte> seal();  // no append afterwards
 
@@ -31,7 +31,7 @@ class BlobReader {
   BlobReader(std::span<const std::byte> blob, std::string_view magic, uint64_t key);
   State state() const { return state_; }
   uint64_t count() const { return count_; }
-  // Takes bytes off the front; false if there are too few.
+  // Reads bytes from the front; false if there are too few.
   bool take(void* target, size_t bytes);
   void skip(size_t bytes) { data_ = data_.subspan(bytes); }  // at most rest().size()
   std::span<const std::byte> rest() const { return data_; }

@@ -55,16 +55,16 @@ struct Member {
   bool row_major = false;
 };
 
-// The facts that are known about one result id.
+// What is known about one result id.
 struct Id {
   uint32_t binding = UINT32_MAX, set = UINT32_MAX;
-  uint32_t pointee = 0;                        // of a pointer type
-  uint32_t members = 0, readonly_members = 0;  // of a struct type
-  uint64_t bytes = 0;                          // of a type; at most UINT32_MAX
-  uint32_t element = 0, count = 0;             // of a vector, a matrix (of its columns) or an array
-  uint32_t array_stride = 0;                   // of an array
+  uint32_t pointee = 0;                        // the type that a pointer type points to
+  uint32_t members = 0, readonly_members = 0;  // number of a struct type's members, and of those that are read-only
+  uint64_t bytes = 0;                          // size of a type; at most UINT32_MAX
+  uint32_t element = 0, count = 0;             // element type and count of a vector, a matrix (columns) or an array
+  uint32_t array_stride = 0;                   // bytes between elements of an array
   bool matrix = false;
-  uint32_t spec_id = UINT32_MAX, value = 0;  // of a 32-bit constant
+  uint32_t spec_id = UINT32_MAX, value = 0;  // id for specialization and value of a 32-bit constant
   bool buffer_block = false, readonly = false, workgroup_size = false;
 };
 
@@ -79,7 +79,7 @@ class Reader {
       return words_[0] == 0x03022307 ? "the SPIR-V has the other byte order" : "this is no SPIR-V";
     if (words_[1] > kVersion13)
       return format("SPIR-V %u.%u; 1.3 is the newest that Vulkan 1.1 takes", words_[1] >> 16, words_[1] >> 8 & 255u);
-    // Ids are below the bound; a damaged one must not ask for gigabytes.
+    // Ids are below the bound; a damaged bound must not allocate gigabytes.
     if (words_[3] > words_.size() * 4 + 1024) return "the SPIR-V is damaged: more ids than words";
     ids_.resize(words_[3]);
     info_ = info;
@@ -93,7 +93,7 @@ class Reader {
     if (open_functions_ != 0) return "the SPIR-V is damaged: it ends within a function";
     if (entry_ == 0) return "the SPIR-V has no compute entry point '" + std::string(entry_point_) + "'";
     for (const auto& [id, storage_class, type] : variables_) add_variable(ids_[id], storage_class, type);
-    // A constant that is WorkgroupSize counts more than the entry point's own size.
+    // A constant decorated with WorkgroupSize overrides the entry point's size.
     for (size_t axis = 0; axis < 3 && !has_workgroup_size_; ++axis)
       if (size_ids_[axis] != 0) info->local_size[axis] = ids_[size_ids_[axis]].value;
     return "";
@@ -106,7 +106,7 @@ class Reader {
 
   bool known(uint32_t id) const { return id < ids_.size(); }
 
-  // False if the instruction is too short or names an id that cannot exist.
+  // Returns false if the instruction is too short or has an id beyond the bound.
   bool take(uint32_t opcode, std::span<const uint32_t> o) {
     const auto needs = [&](size_t count, std::initializer_list<size_t> ids) {
       return o.size() >= count &&
@@ -185,7 +185,7 @@ class Reader {
 
   static uint64_t most(uint64_t bytes) { return std::min<uint64_t>(bytes, UINT32_MAX); }
 
-  // Decorations come before types, and a type comes before those made of it.
+  // Decorations come before types, and a type comes after its member types.
   bool take_struct(std::span<const uint32_t> o) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i + 1 < o.size(); ++i) {
@@ -198,9 +198,9 @@ class Reader {
     return true;
   }
 
-  // The bytes of a member, up to the last one that is read.
+  // The bytes of a member, up to its last used byte.
   uint64_t bytes_of(uint32_t type, const Member& member, int depth) const {
-    constexpr int kDeepest = 16;  // in a damaged file, arrays of arrays may have no end
+    constexpr int kDeepest = 16;  // in a damaged file, arrays of arrays may be nested without end
     const Id& id = ids_[type];
     if (depth == kDeepest) return UINT32_MAX;
     if (id.matrix) {
@@ -267,7 +267,7 @@ class Reader {
         storage_class == kClassStorageBuffer || (storage_class == kClassUniform && block.buffer_block);
     binding.readonly = variable.readonly || (block.members > 0 && block.readonly_members >= block.members);
     if (info_->bindings.emplace(variable.binding, binding).second) return;
-    // The module sees the same buffer as two types. It is writable if one of them is.
+    // Two variables with the same binding: it is writable if one of them is.
     SpirvInfo::Binding& known = info_->bindings[variable.binding];
     known.readonly = known.readonly && binding.readonly;
     known.storage_buffer = known.storage_buffer && binding.storage_buffer;
@@ -278,7 +278,8 @@ class Reader {
   std::span<const uint32_t> constants_;
   SpirvInfo* info_ = nullptr;
   uint32_t entry_ = 0;
-  std::array<uint32_t, 3> size_ids_{};  // constants that are the entry point's size, if it has it from constants
+  std::array<uint32_t, 3> size_ids_{};  // ids of the constants that define the entry point's size, if LocalSizeId is
+                                        // used
   bool has_workgroup_size_ = false;
   int64_t open_functions_ = 0;
   std::vector<Id> ids_;

@@ -12,10 +12,10 @@
 
 namespace heed {
 
-// Differs in a forked process, which has none of the threads of the one before it.
+// Changes after a fork, since the child process has no threads of its parent.
 inline int64_t process_id() {
 #if defined(_WIN32)
-  return 0;  // there is no fork
+  return 0;  // the platform has no fork
 #else
   return getpid();
 #endif
@@ -28,7 +28,7 @@ class Thread {
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;
 
-  // May be called once. `entry` may end before start returns. False if the system gives no thread.
+  // May be called once. `entry` may end before start returns. Returns false if the system cannot create a thread.
   bool start(void (*entry)(void* argument), void* argument) {
     entry_ = entry;
     argument_ = argument;

@@ -1,4 +1,4 @@
-// Memory for as many values as a caller or a file asks for, which may be more than there is.
+// Allocation of as many values as a caller or a file requests, which may exceed the memory.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace heed {
 
-// Whether the host has memory for so many values. Containers cannot say so without exceptions: the memory is asked for by a call that
-// can, and given back for a container to take.
+// Whether memory for so many values is available. Containers cannot report that without exceptions, so a nothrow allocation tests it first
+// and frees the memory for the container.
 template <class T>
 bool has_memory(uint64_t count) {
   if (count > static_cast<uint64_t>(std::numeric_limits<ptrdiff_t>::max()) / sizeof(T)) return false;
@@ -19,7 +19,7 @@ bool has_memory(uint64_t count) {
   return memory != nullptr;
 }
 
-// Resizes; false, with nothing changed, where the host has no such memory.
+// Resizes a vector; returns false, without a change, if the memory is not available.
 template <class T>
 bool try_resize(std::vector<T>* values, uint64_t count) {
   if (count > values->capacity()) {

@@ -1,5 +1,5 @@
-// Rows of f32 by which a run tells an optimizer's passes the numbers of a step, and by which these tell each other.
-// shaders/shared/update_words.h has the same rows for GLSL.
+// Rows of f32 that pass the numbers of a step to an optimizer's passes, and from one pass to the next. shaders/shared/update_words.h has
+// the same rows for GLSL.
 #pragma once
 
 namespace heed {
@@ -12,24 +12,24 @@ namespace heed {
 // Without a moment m is g.
 struct UpdateSettings {
   float rate, decay;
-  float first, first_rest;  // a factor, and 1 minus it, which f32 would round away
+  float first, first_rest;  // a factor, and 1 minus it, computed in double since f32 would lose digits
   float second, second_rest;
   float eps;
   float log_first, log_second;  // natural logarithms of the factors
-  // These count in row 0, for all rows. `gradient` multiplies the gradients. Where their norm is then above `most_norm`, they are
-  // scaled down to it; 0: they are not. `applies` is 0 where the run takes no step. `loss_scale` multiplies the loss.
+  // Read from row 0 for all rows. `gradient` multiplies the gradients. If their norm then exceeds `most_norm`, they are clipped to it; 0:
+  // no clipping. `applies` is 0 if the run takes no step. `loss_scale` multiplies the loss.
   float gradient, most_norm, applies, loss_scale;
   float unused[3];
 };
 
 struct UpdateFactors {
-  float gradient;  // what the gradients are multiplied by
-  float taken;     // 1: there is a step; 0: none was asked for; -1: none, since the norm is infinite or NaN
-  float norm;      // of the gradients, before they are scaled down
-  float step;      // steps taken, this one included
+  float gradient;  // factor of the gradients
+  float taken;     // 1: the step is taken; 0: `applies` was 0; -1: skipped, since the norm is infinite or NaN
+  float norm;      // norm of all gradients, before clipping
+  float step;      // steps taken, including this one
 };
 
-// Squares of so many neighbours are summed up together.
+// Squares are summed in blocks of this many neighbours.
 inline constexpr int kSquaresBlock = 4096;
 
 }  // namespace heed

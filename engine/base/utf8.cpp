@@ -5,8 +5,8 @@
 namespace heed {
 namespace {
 
-// How many bytes must follow the lead byte of a sequence, and the range of the second byte, which keeps out long forms,
-// surrogates and values above U+10FFFF.
+// The number of bytes that follow a lead byte, and the range of the second byte, which excludes overlong forms, surrogates and values above
+// U+10FFFF.
 struct Lead {
   int follow = -1;
   unsigned char low = 0x80, high = 0xBF;
@@ -54,7 +54,7 @@ bool is_utf8(std::string_view text) {
 size_t whole_characters(std::string_view text) {
   for (size_t back = 1; back <= std::min<size_t>(text.size(), 3); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
-    if ((byte & 0xC0) == 0x80) continue;  // the lead byte is further in front
+    if ((byte & 0xC0) == 0x80) continue;  // a continuation byte: the lead byte is before it
     const Lead lead = lead_of(byte);
     if (lead.follow < static_cast<int>(back)) break;
     if (back > 1) {

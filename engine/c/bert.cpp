@@ -1,4 +1,4 @@
-// BERT's family.
+// BERT-family encoders.
 #include <heed/bert.hpp>
 
 #include "c/checkpoint.hpp"

@@ -7,7 +7,7 @@
 namespace heed::c {
 namespace {
 
-// Apart from C++'s, which calls that succeed may change.
+// Separate from the C++ message, which successful calls may change.
 thread_local constinit LastMessage last;
 thread_local constinit Call* current = nullptr;
 

@@ -1,5 +1,4 @@
-// Every function of the C interface begins and ends with these: they keep messages, check what it is given, and turn handles into
-// objects.
+// The frame of every function of the C interface: stores messages, checks arguments, and looks handles up.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +23,7 @@
 
 namespace heed::c {
 
-// Keeps the host's log and functions, which a device or file was made with, as long as anything that came of it may call them.
+// Keeps the log and callbacks that a host gave for a device or file, as long as objects made from it may call them.
 struct Host {
   explicit Host(const heed_log* given);
   Log log();
@@ -34,13 +33,13 @@ struct Host {
   heed_queue_access queue = {};
   heed_parallel_for threads = {};
   std::mutex mutex;
-  std::string elsewhere;  // the last error that was told on no thread that was in a call
+  std::string elsewhere;  // the last error that was logged on a thread outside of calls
 };
 
 inline heed_dtype to_c(DType dtype) { return static_cast<heed_dtype>(dtype); }
 inline heed_status to_c(Status status) { return static_cast<heed_status>(status); }
 
-// One call of the interface. The first failure stays, and its message becomes the thread's last one.
+// One call of the interface. The first failure is kept, and its message becomes the thread's last one.
 class Call {
  public:
   explicit Call(const char* function, heed::Graph* graph = nullptr);
@@ -50,28 +49,28 @@ class Call {
 
   bool failed() const { return status_ != HEED_OK; }
   heed_status status() const { return status_; }
-  // Keeps the failure, "heed_plan_run: " + message. A graph that is being built keeps it, too.
+  // Records the failure with the message "heed_plan_run: " + message, also in a graph that is being built.
   heed_status fail(heed_status status, const std::string& message);
-  // Takes over what the engine returned. Its message is the error that was logged during the call, or elsewhere for `host`.
+  // Records the status that the engine returned. The message is the error that was logged during the call, or on another thread for `host`.
   heed_status end(Status status, Host* host = nullptr);
-  // Returns a failure of an earlier call, with its message as it is.
+  // Records a failure of an earlier call, with its message unchanged.
   heed_status repeat(Status status, std::string_view message);
-  // Lets nothing fail from now on, since an earlier call has.
+  // Makes the call fail silently, since an earlier call has failed.
   void stop(Status status) { status_ = to_c(status); }
   void fails_into(heed::Graph* graph) { graph_ = graph; }
 
-  // Whether a pointer that must be given is; the call fails if not.
+  // Checks that a required pointer is not null; otherwise the call fails.
   bool has(const void* pointer, const char* what);
-  // IndexOutOfRange if it is not below count.
+  // Fails with IndexOutOfRange if index >= count.
   bool has_index(size_t index, size_t count);
   // Whether the engine logged an error during the call.
   bool has_logged() const { return !logged_.empty(); }
-  // Whether an array is there if it has elements.
+  // Checks that an array is given if it has elements.
   bool has_array(const void* pointer, size_t count, const char* what);
-  // A text that must be given, and one that may be NULL.
+  // A required text, and an optional one that may be NULL.
   std::string_view text(const char* text, const char* what);
   std::string_view text_or(const char* text, std::string_view otherwise = {}) const;
-  // Whether an enumerator is one of 0 .. last.
+  // Checks that an enumerator is one of 0 .. last.
   template <class T>
   T one_of(int32_t value, T last, const char* what) {
     if (value >= 0 && value <= static_cast<int32_t>(last)) return static_cast<T>(value);
@@ -80,14 +79,14 @@ class Call {
   }
   DType dtype(heed_dtype dtype, DType otherwise = DType::F32);
   std::optional<DType> dtype_if(heed_dtype dtype);
-  // A word of 32 bits; below 0: none.
+  // A word of 32 bits, or none if the value is negative.
   std::optional<uint32_t> word_if(int64_t value, const char* what);
   template <class T>
   std::span<const T> array(const T* values, size_t count, const char* what) {
     return has_array(values, count, what) ? std::span(values, count) : std::span<const T>();
   }
 
-  // Called by Host: an error was logged on this thread.
+  // Called by Host when an error was logged on this thread.
   static bool take_message(const char* message);
 
  private:
@@ -104,10 +103,10 @@ const char* last_message();
 
 // --- Structs with a size ---------------------------------------------------------------------------------------
 
-// Fails the call unless the `size` member of the struct is `known`, its size in bytes. Messages call the struct `what`.
+// Fails the call unless the `size` member of the struct is `known`, its size in bytes. `what` is the struct's name in messages.
 bool check_struct(Call& call, const void* given, size_t known, const char* what);
 
-// A caller's struct, whose defaults are zeros; these for NULL.
+// A caller's struct whose defaults are zeros, which NULL gives.
 template <class T>
 class Given {
  public:
@@ -142,7 +141,7 @@ class Wanted {
   T* wanted_ = nullptr;
 };
 
-// The log of a struct of options, which may be NULL or of another size.
+// The log in a struct of options, which may be NULL or have another size.
 template <class T>
 const heed_log* log_of(const T* options) {
   return options != nullptr && options->size == sizeof(T) ? options->log : nullptr;
@@ -150,7 +149,7 @@ const heed_log* log_of(const T* options) {
 
 // --- Handles ---------------------------------------------------------------------------------------------------
 
-// For objects that serve one call at a time: false if another call has it.
+// For objects that serve one call at a time: false if another call uses the object.
 class Turn {
  public:
   bool take() { return !taken_.exchange(true, std::memory_order_acquire); }
@@ -160,15 +159,15 @@ class Turn {
   std::atomic<bool> taken_{false};
 };
 
-// Ties each kind of handle to its object: `using Handle = heed_plan; static constexpr Kind kKind`. Objects that serve one
-// call at a time have take_turn() and give_turn().
+// Maps each kind of handle to its object: `using Handle = heed_plan; static constexpr Kind kKind`. Objects that serve one call at a time
+// have take_turn() and give_turn().
 template <class T>
 concept TakesTurns = requires(T& object) {
   object.take_turn();
   object.give_turn();
 };
 
-// The object of a handle, for the length of a call. The call fails if there is none.
+// The object of a handle for the duration of a call. The call fails if there is none.
 template <class T>
 class Pin {
  public:
@@ -204,7 +203,7 @@ class Pin {
   Slot* slot_ = nullptr;
 };
 
-// Makes a handle of an object if the call has not failed, else writes NULL.
+// Makes a handle for an object if the call has not failed, else writes NULL.
 template <class T>
 heed_status give(Call& call, std::unique_ptr<T> object, typename T::Handle** handle) {
   if (handle == nullptr) return call.status();
@@ -217,7 +216,7 @@ heed_status give(Call& call, std::unique_ptr<T> object, typename T::Handle** han
   return HEED_OK;
 }
 
-// Whether there is a place for a handle; writes NULL to it, so that a failure leaves that.
+// Checks the pointer that receives a handle, and writes NULL to it for the case of a failure.
 template <class Handle>
 bool has_place(Call& call, Handle** handle, const char* what) {
   if (!call.has(handle, what)) return false;
@@ -235,9 +234,9 @@ heed_status destroy(const char* function, typename T::Handle* handle) {
   return HEED_OK;
 }
 
-// --- Arrays of the caller's, and blobs -------------------------------------------------------------------------
+// --- The caller's arrays, and blobs --------------------------------------------------------------------------------
 
-// Fills an array of the caller's: *count becomes how many there are.
+// Fills an array of the caller's; *count becomes the number of elements.
 template <class T>
 heed_status fill(Call& call, std::span<const T> values, T* array, size_t capacity, size_t* count) {
   if (!call.has(count, "count")) return call.status();
@@ -252,7 +251,7 @@ heed_status fill(Call& call, std::span<const T> values, T* array, size_t capacit
 struct Blob {
   using Handle = heed_blob;
   static constexpr Kind kKind = Kind::Blob;
-  std::vector<std::byte> bytes;  // one more than `size`: a 0
+  std::vector<std::byte> bytes;  // `size` bytes and a final 0
   size_t size = 0;
 };
 heed_status give_blob(Call& call, std::vector<std::byte> bytes, heed_blob** blob);

@@ -38,7 +38,7 @@ int32_t kind_of(Gguf::ValueType type) {
 
 bool begins_as_gguf(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return false;  // pipes would be waited for
+  if (!std::filesystem::is_regular_file(path, error)) return false;  // opening a pipe would block
   std::FILE* file = std::fopen(path.c_str(), "rb");
   if (file == nullptr) return false;
   char begin[kGguf.size()];
@@ -60,7 +60,7 @@ Status Checkpoint::open(const std::string& path) {
   if (status != Status::Ok) return status;
   take(checkpoint.entries());
   files_ = std::move(checkpoint);
-  // A Checkpoint of several files has as many maps of metadata; that of one is read for itself.
+  // A Checkpoint of several files has one metadata map for each; the metadata of a single file is read separately.
   std::error_code error;
   const std::filesystem::path file(path);
   if (!std::filesystem::is_regular_file(file, error) || file.extension() == ".json") return Status::Ok;
@@ -124,7 +124,7 @@ void Checkpoint::take(const Gguf::Field& field) {
   if (meta.c.kind == HEED_META_INTEGER) {
     const std::optional<int64_t> integer = value.integer();
     meta.c.integer = integer.value_or(0);
-    if (!integer) meta.c.kind = HEED_META_NUMBER;  // above what 63 bits hold
+    if (!integer) meta.c.kind = HEED_META_NUMBER;  // an integer above 63 bits
   }
   if (meta.c.kind == HEED_META_ARRAY) {
     meta.c.count = value.size();

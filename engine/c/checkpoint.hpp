@@ -1,4 +1,4 @@
-// Files with named tensors behind their handle.
+// The object behind a checkpoint handle: files with named tensors.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace heed::c {
 
-// GGUF files are known by their first bytes, whatever they are called.
+// Recognizes GGUF files by their first bytes, whatever their name.
 bool begins_as_gguf(const std::string& path);
 
 class Checkpoint {
@@ -28,29 +28,29 @@ class Checkpoint {
   Status open(const std::string& path);
   Status parse(std::span<const std::byte> bytes, std::string_view name);
 
-  // The file if it is of this kind, else null.
+  // The GGUF file; null for other kinds.
   const Gguf* gguf() const { return std::get_if<Gguf>(&files_); }
-  // The tensors of safetensors, sorted by name; none of GGUF.
+  // The tensors of safetensors, sorted by name; empty for GGUF.
   std::span<const SafeTensors::Entry> entries() const;
 
   std::vector<HostTensor> host_tensors() const;
   uint64_t bytes() const;
-  // Both by their number, in the order of their names.
+  // Both are numbered in the order of their names.
   size_t tensor_count() const { return tensors_.size(); }
   heed_file_tensor tensor(size_t index) const;
   size_t meta_count() const { return metas_.size(); }
   heed_meta meta(size_t index) const;
   std::optional<heed_file_tensor> find_tensor(std::string_view name) const;
   std::optional<heed_meta> find_meta(std::string_view name) const;
-  // The value of a key of GGUF; not there() for others.
+  // The value of a GGUF key; not there() for other files.
   Gguf::Value value(std::string_view name) const;
-  // The texts as C reads them, kept from the first call on.
+  // The texts as C strings, kept after the first call.
   const std::vector<const char*>& texts(std::string_view name, const std::vector<std::string_view>& from);
 
   std::shared_ptr<Host> host;
 
  private:
-  // One tensor or key, with the texts that files do not end with a 0.
+  // One tensor or key, with zero-terminated copies of its texts.
   struct Tensor {
     std::string name;
     const char* type;
@@ -76,7 +76,7 @@ class Checkpoint {
   std::variant<heed::Checkpoint, SafeTensors, Gguf> files_;
   std::vector<Tensor> tensors_;
   std::vector<Meta> metas_;
-  std::mutex mutex_;  // of the map
+  std::mutex mutex_;  // for the map
   std::map<std::string, Texts, std::less<>> texts_;
 };
 

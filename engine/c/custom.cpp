@@ -13,7 +13,7 @@ heed_custom_buffer read(const CustomBuffer& from) {
   return {from.data, from.bytes, from.shape.data(), from.shape.size(), to_c(from.dtype), 0};
 }
 
-// The host's function as the engine calls it; the adapter lives as long as the graph and its plans.
+// Adapts the host's function to the engine; the adapter lives as long as the graph and its plans.
 void run_adapted(void* user, const CustomCall& call) {
   const auto* adapter = static_cast<const CustomAdapter*>(user);
   std::array<heed_custom_buffer, kMaxCustomBindings> inputs{}, outputs{};
@@ -24,15 +24,15 @@ void run_adapted(void* user, const CustomCall& call) {
   adapter->run(adapter->user, &c);
 }
 
-// The graph that this thread differentiates.
+// The graph for which this thread is computing gradients.
 struct Lent {
   Graph* graph = nullptr;
   heed_graph* handle = nullptr;
 };
 thread_local constinit Lent lent;
 
-// Calls the host's function. It adds to the graph by its handle, and each of its calls takes the graph's turn, so the turn is given back
-// meanwhile.
+// Calls the host's function. It adds to the graph through the handle, and each of its calls takes the graph's turn, so the turn is given
+// back meanwhile.
 void build_adapted(void* user, heed::Graph& g, const CustomGradientCall& call) {
   const auto* adapter = static_cast<const CustomAdapter*>(user);
   Graph& graph = *lent.graph;
@@ -46,13 +46,14 @@ void build_adapted(void* user, heed::Graph& g, const CustomGradientCall& call) {
                                        call.outputs.size(), wanted.data(),      gradients.data()};
   graph.give_turn();
   adapter->gradient(adapter->user, lent.handle, &c);
-  while (!graph.take_turn()) std::this_thread::yield();  // another thread's call, which it should not make, ends soon
+  // A call by another thread, which violates the contract, ends soon.
+  while (!graph.take_turn()) std::this_thread::yield();
   for (size_t i = 0; i < call.inputs.size() && g.status() == Status::Ok; ++i)
     if (gradients[i] != 0 && !graph.find(gradients[i], &call.gradients[i]))
       g.fail(Status::InvalidArgument, format("gradient %zu of a custom pass is no tensor of its graph", i));
 }
 
-// A CustomPass, and what it points to.
+// A CustomPass, and the memory it points to.
 struct PassOfHost {
   PassOfHost(Building& on, const Given<heed_custom_pass>& given);
   std::vector<CustomWord> push;

@@ -193,7 +193,7 @@ heed_status heed_device_upload_bytes(heed_device* handle, const heed_host_tensor
   const std::vector<heed::HostTensor> all = tensors_of(call, tensors, count);
   if (!call.has(bytes, "bytes") || call.failed()) return call.status();
   *bytes = device->get().upload_bytes(all, upload.options());
-  // The engine answers 0 for tensors that cannot be uploaded, and logs why.
+  // For tensors that cannot be uploaded the engine returns 0 and logs the reason.
   const bool is_refused = *bytes == 0 && call.has_logged();
   return call.end(is_refused ? heed::Status::InvalidArgument : heed::Status::Ok);
 }

@@ -5,7 +5,7 @@
 namespace heed::c {
 namespace {
 
-// Reads the elements of an array into `values`; the call fails if the key is none, or they are of another kind.
+// Reads the elements of an array into `values`; the call fails if there is no such key, or if the elements are of another kind.
 template <class T>
 bool read_array(Call& call, const Pin<Checkpoint>& checkpoint, const char* name, std::vector<T>* values) {
   const std::string_view key = call.text(name, "name");
@@ -19,7 +19,7 @@ bool read_array(Call& call, const Pin<Checkpoint>& checkpoint, const char* name,
   return false;
 }
 
-// Writes what a checkpoint has by a name.
+// Writes the entry that a checkpoint finds by name.
 template <class Found>
 heed_status find_named(const char* function, heed_checkpoint* handle, const char* name, Found* to, const char* what,
                        std::optional<Found> (Checkpoint::*find)(std::string_view) const) {

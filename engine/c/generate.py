@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes what C, Python and the shaders have of the public C++ headers (include/heed/*.hpp), with the headers' comments.
+"""Generates the C, Python and shader versions of the public C++ headers (include/heed/*.hpp), with the headers' comments.
 
   generate.py           writes the files that changed, and says which
   generate.py --check   changes none; one line per file, and exit code 1 if one is not as this would write it
 
-generator/interface.py names what C has otherwise and what is written by hand. What the generator does not understand is an error.
+generator/interface.py lists what differs in C and what is written by hand. Code that the generator does not understand is an error.
 """
 import pathlib
 import re
@@ -51,7 +51,7 @@ def files():
 
 
 def of_elements():
-    """The names of Graph's elementwise functions: all that the header's section 'Elementwise' declares."""
+    """The names of Graph's elementwise functions: those in the header's section 'Elementwise'."""
     section = re.search(r"// --- Elementwise -.*?// --- ", (INCLUDE / "graph.hpp").read_text(), re.DOTALL)
     if section is None:
         raise Misunderstood("graph.hpp has no section 'Elementwise'")
@@ -59,7 +59,7 @@ def of_elements():
 
 
 def functions_of(folder, made):
-    """The list of all functions of C, for the tests that call each."""
+    """The list of all C functions, for the tests that call each."""
     texts = [made[path.name] if path.name in made else path.read_text() for path in sorted(folder.glob("*.h"))]
     text = re.sub(r"//[^\n]*", "", "\n".join(texts))
     names = sorted(re.findall(r"HEED_API\s[^;]*?\b(heed_\w+)\s*\(", text))

@@ -1,4 +1,4 @@
-// Graphs: handles, questions and constants. generated/operations.cpp has the operations.
+// Graphs: handles, queries and constants. generated/operations.cpp has the operations.
 #include "c/graph_object.hpp"
 #include "graph/build/build.hpp"
 #include "graph/graph_data.hpp"
@@ -16,7 +16,7 @@ std::vector<T> copied(const void* values, size_t bytes) {
   return copy;
 }
 
-// For calls that only ask: the graph of a handle, which may have a mistake, and a tensor of it.
+// For queries: the graph of a handle, which may have a mistake, and one of its tensors.
 bool has_tensor(Call& call, const Pin<Graph>& graph, heed_tensor named, Tensor* tensor) {
   if (call.failed()) return false;
   if (graph->find(named, tensor)) return true;
@@ -33,7 +33,7 @@ const std::vector<heed::detail::NamedTensor>* named_of(const Graph& graph, int32
                                       : nullptr;
 }
 
-// The extents whose values a run is given, without those that it computes.
+// The extents whose values runs give, without those that runs compute.
 std::vector<const heed::detail::ExtentInfo*> extents_of(const Graph& graph) {
   std::vector<const heed::detail::ExtentInfo*> all;
   for (const heed::detail::ExtentInfo& extent : graph.it.data().extents)
@@ -117,7 +117,7 @@ heed_status heed_graph_get_weight(heed_graph* handle, size_t index, heed_weight_
   if (!call.has_index(index, all.size())) return call.status();
   const heed::WeightInfo& weight = all[index];
   heed_weight_info found{};
-  found.name = weight.name.data();  // which ends with a zero, as it is that of the graph's string
+  found.name = weight.name.data();  // zero-terminated, since it is the graph's std::string
   found.rank = static_cast<size_t>(weight.shape.rank);
   graph->weight_shapes.resize(all.size());
   for (size_t i = 0; i < found.rank; ++i) graph->weight_shapes[index][i] = weight.shape.dims[i].value;

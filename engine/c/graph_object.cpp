@@ -9,7 +9,7 @@ namespace {
 
 uint32_t next_number() {
   static constinit std::atomic<uint32_t> made{0};
-  // 31 bits, so that the complement of a name is negative; after two thousand million graphs, numbers come again.
+  // 31 bits, so that the complement of a name is negative; numbers repeat after two thousand million graphs.
   return made.fetch_add(1, std::memory_order_relaxed) % 0x7fffffffu + 1;
 }
 
@@ -102,7 +102,7 @@ Tensor Building::tensor_if(heed_tensor named) { return named == 0 ? Tensor{} : t
 
 Dim Building::dim(heed_dim named) {
   Dim found = 1;
-  // Names are below this. Small negative numbers mean something to some operations, and others refuse them.
+  // Names of sizes are below this. Small negative numbers have a meaning for some operations; others refuse them.
   constexpr heed_dim kNames = -(int64_t{1} << 32);
   if (named < 0 && named > kNames) return named;
   if (*this && !graph_->find(named, &found)) {

@@ -13,9 +13,9 @@ constexpr uint64_t kGenerations = uint64_t{1} << kGenerationBits;
 constexpr uint64_t kClosed = uint64_t{1} << 31, kUses = kClosed - 1;
 constexpr uint32_t kChunk = 1024, kChunks = (1u << kIndexBits) / kChunk;
 
-// Slots are made in chunks that stay where they are; nothing is freed, and nothing runs at exit.
+// Slots are allocated in chunks that do not move; they are never freed, and no code runs at exit.
 constinit std::atomic<Slot*> chunks[kChunks];
-std::mutex mutex;  // of the two below; a constant, too, but for the C++ library of MinGW, which makes it at the start
+std::mutex mutex;  // for the two below; constant-initialized except with MinGW's C++ library
 constinit uint32_t slot_count = 0;
 constinit Slot* free_slots = nullptr;
 
@@ -42,7 +42,7 @@ Slot* fresh_slot() {
 
 uint64_t generation_of(uint64_t word) { return word >> 32; }
 
-// The slot that a handle names, with its generation; null if it names none.
+// The slot of a handle, and its generation; null if the handle is invalid.
 Slot* find(uintptr_t handle, Kind kind, uint64_t* generation, const char** why) {
   *why = "is NULL";
   if (handle == 0) return nullptr;
@@ -59,7 +59,7 @@ Slot* find(uintptr_t handle, Kind kind, uint64_t* generation, const char** why) 
   return &chunk[index % kChunk];
 }
 
-// Destroys the object of a closed slot that no call uses, and gives the slot to a later one.
+// Destroys the object of a closed slot that no call uses, and frees the slot.
 void clear(Slot* slot) {
   slot->drop(slot->object);
   slot->object = nullptr;
@@ -123,7 +123,7 @@ Slot* pin(uintptr_t handle, Kind kind, const char** why) {
     if (generation_of(word) != generation || (word & kClosed) != 0) return nullptr;
   } while (!slot->word.compare_exchange_weak(word, word + 1, std::memory_order_acq_rel));
   if (slot->kind == kind) return slot;
-  unpin(slot);  // the number was made up
+  unpin(slot);  // the slot's handle is of another kind, so heed did not make this one
   *why = "is no handle of heed";
   return nullptr;
 }
@@ -134,7 +134,7 @@ void unpin(Slot* slot) {
 }
 
 bool close(uintptr_t handle, Kind kind, const char** why) {
-  // The pin of this call keeps the object until the slot is marked, also beside other calls that destroy it.
+  // The pin keeps the object alive until the slot is marked, even if other calls destroy it at the same time.
   Slot* slot = pin(handle, kind, why);
   if (slot == nullptr) return false;
   const bool is_mine = (slot->word.fetch_or(kClosed, std::memory_order_acq_rel) & kClosed) == 0;

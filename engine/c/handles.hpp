@@ -1,8 +1,8 @@
-// The live handles of the C interface. A handle is a number: a kind, a place in a table, and a generation that tells an object from
-// those that had its place before, so that what a caller does with a handle can never reach memory that is not there.
+// The live handles of the C interface. A handle is a number: a kind, an index in a table, and a generation that distinguishes an object
+// from earlier ones at the same index. So a wrong handle is always detected, and never accesses freed memory.
 //
-// Looking a handle up takes no lock, since heed_plan_record takes none. While a call uses an object, the object is pinned:
-// a handle that is destroyed meanwhile leaves it to the last call.
+// Looking a handle up takes no lock, since heed_plan_record must take none. While a call uses an object, the object is pinned: if the
+// handle is destroyed meanwhile, the last call destroys the object.
 #pragma once
 
 #include <atomic>
@@ -39,9 +39,9 @@ enum class Kind : uint8_t {
 };
 const char* to_string(Kind kind);  // "device", for messages
 
-// One place in the table.
+// One entry of the table.
 struct Slot {
-  // The generation in the upper half; 1 in bit 31 once the handle is destroyed; below that how many calls use the object.
+  // The generation in the upper half; bit 31 is 1 once the handle is destroyed; the bits below count the calls that use the object.
   std::atomic<uint64_t> word{0};
   Kind kind = Kind::None;
   void* object = nullptr;
@@ -50,12 +50,12 @@ struct Slot {
   uint32_t index = 0;
 };
 
-// The handle of a new object, which `drop` destroys; 0 if the table is full.
+// Makes a handle for a new object, which `drop` destroys; 0 if the table is full.
 uintptr_t make_handle(Kind kind, void* object, void (*drop)(void* object));
-// The object's slot, pinned; null if there is no such object, and *why then says so: "is NULL", "was destroyed", ...
+// Returns the object's slot, pinned; null if there is no such object, with the reason in *why: "is NULL", "was destroyed", ...
 Slot* pin(uintptr_t handle, Kind kind, const char** why);
 void unpin(Slot* slot);
-// Destroys the handle, and the object as soon as no call uses it. False as for pin.
+// Destroys the handle, and the object as soon as no call uses it. False, with *why, if there is no such object.
 bool close(uintptr_t handle, Kind kind, const char** why);
 
 }  // namespace heed::c

@@ -15,7 +15,7 @@ struct DecoderModel {
   heed::DecoderModel it;
 };
 
-// Adds a decoder of so many layers, which `make(graph, ids, options)` does, to a graph.
+// Adds a decoder with this number of layers, made by `make(graph, ids, options)`, to a graph.
 template <class Make>
 heed_status add_decoder(Building& on, heed_tensor ids, const heed_decoder_options* options, int layers,
                         heed_decoder_result* result, heed_tensor* attention, size_t capacity, const Make& make) {
@@ -111,7 +111,7 @@ heed_status heed_decoder_model_upload(heed_decoder_model* handle, heed_device* d
   if (!has_place(call, weights, "weights")) return call.status();
   const Pin<DecoderModel> model(call, handle);
   const Pin<Device> device(call, device_handle);
-  heed::DecoderOptions wanted;  // of which an upload reads the types alone
+  heed::DecoderOptions wanted;  // an upload reads only the types
   if (options != nullptr && check_struct(call, options, sizeof(*options), "heed_decoder_options")) {
     wanted.dtype = call.dtype(options->dtype);
     wanted.weight_dtype = call.dtype_if(options->weight_dtype);

@@ -1,4 +1,4 @@
-// Decoders, BERT and language models read their options and files by these functions.
+// Functions with which decoders, BERT and language models read their options and files.
 #pragma once
 
 #include <heed/decoder.hpp>
@@ -9,7 +9,7 @@ namespace heed::c {
 
 heed_decoder_config to_c(const DecoderConfig& config);
 
-// Whether the caller has room for the attention weights of so many layers, if it asks for them. A graph is not told if not.
+// Checks that the caller has room for the attention weights of all layers, if it requests them. This is not a mistake of the graph.
 inline bool has_room(Building& on, bool is_asked, int64_t layers, const heed_tensor* attention, size_t capacity) {
   Call& call = on.call();
   if (!is_asked || layers <= 0 || !on) return !call.failed();

@@ -1,4 +1,4 @@
-// The objects behind the handles that several files use. Each keeps what the host gave for it.
+// The objects behind handles that several files use. Each keeps the callbacks and logs that the host gave for it.
 #pragma once
 
 #include <deque>
@@ -15,7 +15,7 @@
 
 namespace heed::c {
 
-// A DeviceInfo as C can read it.
+// A DeviceInfo with C strings.
 struct InfoTexts {
   explicit InfoTexts(DeviceInfo from);
   heed_device_info read() const;
@@ -28,7 +28,7 @@ struct Device {
   using Handle = heed_device;
   static constexpr Kind kKind = Kind::Device;
 
-  // A self-test may replace the device that a host lost.
+  // A copy, since a self-test may replace a lost device.
   heed::Device get() const;
   void set(heed::Device device);
   heed_device_info info();
@@ -38,7 +38,7 @@ struct Device {
  private:
   mutable std::mutex mutex_;
   heed::Device device_;
-  std::deque<InfoTexts> infos_;  // of the devices that this one was
+  std::deque<InfoTexts> infos_;  // texts of this device and of those that it replaced
 };
 
 struct Weights {
@@ -63,7 +63,7 @@ struct Plan {
   CustomAdapters customs;
   heed::Plan it;
 
-  // Both lists stay as compile made them, and are read when a call first asks for one.
+  // Both lists are read at the first call, and do not change.
   const std::vector<PassInfo>& passes();
   const std::vector<PipelineInfo>& pipeline_names();
 
@@ -92,9 +92,9 @@ struct State {
   heed::State it;
 };
 
-// Tensors of the caller's as the engine takes them; the call fails if one makes no sense.
+// Converts the caller's tensors for the engine; the call fails if one is invalid.
 std::vector<HostTensor> tensors_of(Call& call, const heed_host_tensor* tensors, size_t count);
-// The options, whose callbacks go through this object.
+// Upload options whose callbacks are forwarded by this object.
 class Upload {
  public:
   Upload(Call& call, const heed_upload_options* options);

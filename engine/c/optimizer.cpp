@@ -1,4 +1,4 @@
-// Optimizers: which weights they change, the calls on graphs, and those on states.
+// Optimizers: declared weights, calls on graphs, and calls on states.
 #include <heed/optimizer.hpp>
 
 #include "c/checkpoint.hpp"
@@ -126,7 +126,7 @@ heed_status heed_optimizer_weights(heed_optimizer* handle, heed_graph* graph, he
     if (!on) return on.end();
     for (size_t i = 0; i < names.size(); ++i) names[i] = on.graph().name(found[i]);
   }
-  on.call().fails_into(nullptr);  // an array that is too small is no mistake of the graph
+  on.call().fails_into(nullptr);  // an array that is too small is not a mistake of the graph
   return fill(on.call(), std::span<const heed_tensor>(names), weights, capacity, count);
 }
 

@@ -1,4 +1,4 @@
-// Plans: runs, what a plan needs, its passes and pipelines.
+// Plans: runs, memory needs, passes and pipelines.
 #include <heed/plan.hpp>
 
 #include "c/objects.hpp"
@@ -21,7 +21,7 @@ const std::vector<PipelineInfo>& Plan::pipeline_names() {
 
 namespace {
 
-// Turns a heed_run_info into what the engine takes; the call fails if something of it makes no sense.
+// Converts a heed_run_info for the engine; the call fails if a part of it is invalid.
 struct Arguments {
   Arguments(Call& call, const heed_run_info* info);
   std::optional<Pin<State>> state;
@@ -70,7 +70,7 @@ Arguments::Arguments(Call& call, const heed_run_info* info) {
   if (*state) options.state = (*state)->it;
 }
 
-// A number of bytes that a plan tells.
+// Returns a number of bytes of a plan.
 heed_status tell(const char* function, heed_plan* handle, uint64_t* bytes, uint64_t (heed::Plan::*ask)() const) {
   Call call(function);
   const Pin<Plan> plan(call, handle);
@@ -129,7 +129,7 @@ heed_status heed_plan_largest_extents(heed_plan* handle, heed_extent_value* exte
   const Pin<Plan> plan(call, handle);
   if (call.failed()) return call.status();
   std::vector<heed_extent_value> all;
-  // The names end with zeros, as they are those of the plan's strings.
+  // Zero-terminated, since they are the plan's strings.
   for (const heed::ExtentValue& extent : plan->it.largest_extents()) all.push_back({extent.name.data(), extent.value});
   return fill(call, std::span<const heed_extent_value>(all), extents, capacity, count);
 }

@@ -6,7 +6,7 @@
 namespace heed::c {
 namespace {
 
-// A state of a plan, made by `make`; a NULL handle after a failure.
+// Makes a state of a plan by `make`; a NULL handle after a failure.
 template <class Make>
 heed_status make_state(Call& call, heed_plan* handle, heed_state** state, const Make& make) {
   if (!has_place(call, state, "state")) return call.status();

@@ -11,7 +11,7 @@ void softmax(CaseGraph& c) {
 
 void plain_softmax(CaseGraph& c) { c.output(c.graph.softmax(c.x())); }
 
-// With every mask. Sizes: batches, heads, queries, keys.
+// All kinds of masks at once. Sizes: batches, heads, queries, keys.
 void masked_softmax(CaseGraph& c) {
   const Dim batch = c.size(0), heads = c.size(1), m = c.size(2), n = c.size(3);
   SoftmaxOptions options;
@@ -33,7 +33,7 @@ enum Part {
   kDropout = 64,
   kWindow = 128,
   kLengths = 256,
-  kNarrow = 512,  // keys and values of bf16 beside queries of f32
+  kNarrow = 512,  // keys and values of bf16 with queries of f32
   kWeights = 1024,
 };
 template <int kParts>
@@ -84,7 +84,7 @@ void narrow_attention(CaseGraph& c) {
   c.output(c.graph.attention(q, k, v).output);
 }
 
-// Several queries read one head of keys, and dropout and a bias have gradients.
+// Several query heads share a key head; with dropout and a bias that has a gradient.
 void grouped_backward(CaseGraph& c) {
   Graph& g = c.graph;
   const Dim m = c.size(0), n = c.size(1);
@@ -98,7 +98,7 @@ void grouped_backward(CaseGraph& c) {
   c.differentiate(y, c.input("dy", g.shape(y)), {{"dq", q}, {"dk", k}, {"dv", v}, {"dbias", options.bias}});
 }
 
-// Without masks the kernel of the queries makes the rows, too.
+// Without masks the kernel for queries also computes the two numbers of each row.
 void grouped_backward_without_masks(CaseGraph& c) {
   Graph& g = c.graph;
   const Dim m = c.size(0), n = c.size(1);
@@ -115,7 +115,7 @@ void backward(CaseGraph& c) {
   c.differentiate(y, c.input("dy", {batch, heads, m, d}), {{"dq", q}, {"dk", k}, {"dv", v}});
 }
 
-// clang-format off: it would give each field a line.
+// clang-format off: it would put each field on a line of its own.
 constexpr OpCase kAttentionCases[] = {
     {.op = "softmax", .build = plain_softmax, .plans = kBoth, .self_test = {{kM, kN}}, .floor = {{2, 1000000}}},
     {.op = "softmax", .build = masked_softmax, .label = "masked", .plans = kBoth, .self_test = {{2, 3, kM, kN}},
@@ -123,15 +123,15 @@ constexpr OpCase kAttentionCases[] = {
     {.op = "softmax", .build = softmax<Causal::None>, .compilers = {{512, 24}, {512, 200}, {512, 768}, {512, 4096}},
      .bench = {{1, 12, 512, 512}}},
     {.op = "softmax", .build = softmax<Causal::TopLeft>, .label = "causal", .bench = {{1, 12, 512, 512}}},
-    // One lane holds the elements of a query whose head has 24; lanes share a query whose head has 96.
+    // One lane holds the elements of a query for heads of 24; several lanes share a query for heads of 96.
     {.op = "attention", .build = attention<kPadding>, .label = "padding", .plans = kBoth,
      .self_test = {{kM, kN, 24, 2, 2}}, .compilers = {{512, 512, 64, 12, 1}}},
     {.op = "attention", .build = attention<kPadding>, .self_test = {{kM, kN, 96, 2, 2}}},
     {.op = "attention", .build = masked_attention, .plans = kBoth, .self_test = {{kM}}},
     {.op = "log_sum_exp", .build = log_sum_exp, .plans = CasePlans::Reproducible, .self_test = {{kM, kN}}},
     {.op = "attention", .build = narrow_attention, .one_type = true, .self_test = {{kM, kN}}},
-    // GPUs split this many keys; the last, whatever their cores and their kernel for few queries. Earlier cases have fewer, so that a
-    // wrong second dispatch is told apart.
+    // GPUs split this many keys; the last size on every device, whatever its cores and its kernel for few queries. Earlier cases have fewer
+    // keys, so that an error of the second dispatch is distinguishable.
     {.op = "attention", .build = attention<0>, .self_test = {{3, 600, 8, 2, 1}, {18, 600, 8, 2, 1}, {1, 2100, 64, 1, 1}},
      .compilers = {{512, 512, 16, 12, 1}, {512, 512, 40, 12, 1}, {512, 512, 64, 12, 1}, {512, 512, 80, 12, 1},
                    {512, 512, 128, 12, 1}, {512, 512, 256, 12, 1}, {1, 4096, 64, 12, 1}, {1, 4096, 128, 12, 1}},
@@ -154,7 +154,7 @@ constexpr OpCase kAttentionCases[] = {
     {.op = "attention_backward", .build = grouped_backward_without_masks, .plans = kBoth, .self_test = {{kM, kN}}},
     {.op = "attention_backward", .build = backward, .compilers = {{512, 512, 64, 8, 1}},
      .floor = {{2000, 70, 64, 5, 3}}},
-    // Other widths in one type: they take compilers long.
+    // Other head widths in one type only, since they take compilers long.
     {.op = "attention_backward", .build = backward, .one_type = true,
      .compilers = {{512, 512, 128, 8, 1}, {512, 512, 256, 8, 1}}},
 };

@@ -95,16 +95,16 @@ void rotary(CaseGraph& c) {
   c.output("z", c.graph.rotary(x, {.pairs = RotaryPairs::Adjacent, .width = 40, .positions = positions}));
 }
 
-// Heads of 64 in rows of all heads' channels.
+// Heads of width 64 within rows of all heads' channels.
 void rotary_heads(CaseGraph& c) {
   const Tensor heads = c.graph.reshape(c.x(), {c.size(0), c.size(1).value / 64, 64});
   c.output(c.graph.rotary(c.graph.transpose(heads, 0, 1), {.first = c.graph.position("first", 1023)}));
 }
 
-// Each batch from a place of its own. Sizes: batches, rows, channels.
+// Each batch begins at its own position. Sizes: batches, rows, channels.
 void rotary_batches(CaseGraph& c) { c.output(c.graph.rotary(c.x(), {.positions = c.ids("p", {c.size(0), 1}, 100)})); }
 
-// By cosines and sines that are given, of halves and of neighbours. Sizes: rows, channels.
+// With given cosines and sines, of halves and of neighbours. Sizes: rows, channels.
 void rotary_by_tables(CaseGraph& c) {
   Graph& g = c.graph;
   const int64_t n = c.size(1).value, half = n / 2;
@@ -122,8 +122,8 @@ void rotary_by_tables(CaseGraph& c) {
 
 void positional_encoding(CaseGraph& c) { c.output(c.graph.positional_encoding(c.x())); }
 
-// Rows that a tensor names.
-template <DType kType>  // F32: as the case
+// Rows gathered by indices from a tensor.
+template <DType kType>  // type of x; F32 stands for the type of the case
 void take(CaseGraph& c) {
   const Tensor x = c.input("x", {2, 7, c.size(1)}, kType == DType::F32 ? c.type : kType);
   c.output(c.graph.take(x, 1, c.ids("at", {c.size(0)}, 7)));
@@ -136,7 +136,7 @@ void append(CaseGraph& c) {
   static_cast<void>(c.graph.append(state, x, 1, c.ids("at", {c.size(0)}, 9)));
 }
 
-// Functions of one number, and of two that are above 0.
+// Functions of one number, and of two positive numbers.
 void functions(CaseGraph& c) {
   Graph& g = c.graph;
   const Tensor x = c.x(), positive = g.add(g.abs(x), g.number(0.5));
@@ -157,7 +157,7 @@ void choices(CaseGraph& c) {
   c.output("v", g.cast(g.scale(x, 100.0f), DType::U8));
 }
 
-// The gate of a recurrent cell or of WaveNet, of halves of rows.
+// The gate of a recurrent cell or of WaveNet, on halves of rows.
 void gates(CaseGraph& c) {
   const Tensor x = c.input("x", {c.size(0), c.size(1)});
   const Dim n = c.size(2);
@@ -171,7 +171,7 @@ void bounded_sum(CaseGraph& c) {
   c.output("y", c.graph.clamp(c.graph.add(c.graph.scale(x, 0.5f), y), -1.0f, 1.0f));
 }
 
-// clang-format off: it would give each field a line.
+// clang-format off: it would put each field on a line of its own.
 constexpr OpCase kElementCases[] = {
     {.op = "elementwise", .build = add, .label = "add", .plans = kBoth, .self_test = {{kM, kN}},
      .compilers = {{512, 768}}},

@@ -19,7 +19,7 @@ void of_gelu(CaseGraph& c) {
   c.differentiate(y, up(c, y), {{"y", x}});
 }
 
-// A row that was added to all rows.
+// The gradient of a row that was added to all rows.
 void of_row(CaseGraph& c) {
   const Tensor x = c.x(), row = c.row("b", x), y = c.graph.add(x, row);
   c.differentiate(y, up(c, y), {{"y", row}});
@@ -31,7 +31,7 @@ void of_broadcasts(CaseGraph& c) {
   c.differentiate(y, up(c, y), {{"y", column}, {"z", row}});
 }
 
-// The product stores what its activation is given, and another is multiplied by the derivative there.
+// The matmul stores the input of its activation; another matmul is multiplied by the derivative there.
 void of_linear(CaseGraph& c) {
   const Tensor x = c.input("x", {2, c.size(0), 24}), w = c.input("w", {20, 24}), v = c.input("v", {16, 20});
   const Tensor h = c.graph.activation(c.graph.linear(x, w, c.input("b", {20})), Activation::GeluErf);
@@ -39,14 +39,14 @@ void of_linear(CaseGraph& c) {
   c.differentiate(y, up(c, y), {{"dx", x}, {"dw", w}, {"dv", v}});
 }
 
-// The same with the activation in front of a product. Sizes: rows, columns and depth.
+// The same with the activation before a matmul. Sizes: rows, columns and depth.
 void of_slopes(CaseGraph& c) {
   const Tensor x = c.x(), w = c.weight("w", {c.size(1), c.size(1)});
   const Tensor y = c.graph.linear(c.graph.activation(x, Activation::GeluErf), w);
   c.differentiate(y, up(c, y), {{"y", x}});
 }
 
-// A matmul that keeps its result before the activation, which a gradient reads.
+// A matmul that stores its result before the activation, for the gradient.
 void kept(CaseGraph& c) {
   const Tensor x = c.x(), y = c.graph.linear(x, c.weight("w", {c.size(1), c.size(1)}), c.row("b", x));
   c.output("before", y);
@@ -58,7 +58,7 @@ void of_softmax(CaseGraph& c) {
   c.differentiate(y, up(c, y), {{"y", x}});
 }
 
-// Some keys are hidden, and their logits count in the sums.
+// Some keys are hidden by masked_fill, so their logits count in the sums.
 void of_masked_softmax(CaseGraph& c) {
   const Tensor x = c.x(), mask = c.bytes("mask", c.shape());
   const Tensor y = c.graph.softmax(x, {.scale = 3.0f, .mask = keep(mask), .masked_fill = -1.0f});
@@ -68,7 +68,7 @@ void of_masked_softmax(CaseGraph& c) {
 void of_reductions(CaseGraph& c) {
   Graph& g = c.graph;
   const Tensor x = c.x();
-  // One after the other: the order of nodes, in which gradients are added up, would be the compiler's where calls are arguments.
+  // Separate statements: gradients are added up in the order of nodes, and C++ does not order the arguments of a call.
   const Tensor length = g.reduce(x, Reduction::L2, {1}), powers = g.reduce(x, Reduction::LogSumExp, {1});
   const Tensor largest = g.reduce(x, Reduction::Max, {1}), product = g.reduce(x, Reduction::Product, {1});
   const Tensor y = g.add(g.add(powers, length), g.add(product, largest));
@@ -85,7 +85,7 @@ void of_norms(CaseGraph& c) {
   const Tensor x = c.x(), gamma = c.row("gamma", x), beta = c.row("beta", x);
   const Tensor layer = g.layernorm(x, gamma, beta, 1e-2f), rms = g.rmsnorm(x, gamma, 1e-2f);
   const Tensor y = g.add(g.add(layer, rms), g.l2_normalize(x));
-  // Apart, since the gradients of norms and weights together have kernels of their own.
+  // Separate, since computing gradients of norms and of their weights together uses other kernels.
   const Tensor upstream = up(c, y);
   for (const auto& [name, of] : {std::pair{"y", x}, {"dgamma", gamma}, {"dbeta", beta}})
     c.differentiate(y, upstream, {{name, of}});
@@ -120,13 +120,13 @@ void of_slices(CaseGraph& c) {
   c.differentiate(y, up(c, y), {{"y", x}});
 }
 
-// Sizes: rows, columns, columns of the slice, which begins at the third.
+// Sizes: rows, columns, columns of the slice, which begins at the third column.
 void of_slice(CaseGraph& c) {
   const Tensor x = c.input("x", {c.size(0), c.size(1)}), y = c.graph.slice(x, 1, 3, c.size(2));
   c.differentiate(y, up(c, y), {{"y", x}});
 }
 
-// clang-format off: it would give each field a line.
+// clang-format off: it would put each field on a line of its own.
 constexpr OpCase kGradientCases[] = {
     {.op = "elementwise", .build = of_activations, .label = "gradient", .plans = kBoth, .self_test = {{kM, kN}}},
     {.op = "elementwise", .build = of_gelu, .label = "gradient of gelu", .compilers = {{512, 768}}},

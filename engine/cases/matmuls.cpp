@@ -1,4 +1,4 @@
-// Matrix products. Sizes: rows, columns, depth, batches; of a weight [columns, depth] with linear.
+// Matmuls. Sizes: rows, columns, depth, batches; linear has a weight [columns, depth].
 #include "cases/op_case.hpp"
 
 namespace heed {
@@ -16,7 +16,7 @@ void matmul_batches(CaseGraph& c) {
   c.output(c.graph.matmul(a, b, {.transpose_b = true, .scale = 0.2f}));
 }
 
-// With what is fused into the store.
+// What the epilogue does before the store.
 enum Epilogue { kAddsBias = 1, kGelu = 2, kDropsOut = 4, kResidual = 8 };
 template <int kParts>
 void linear(CaseGraph& c) {
@@ -30,7 +30,7 @@ void linear(CaseGraph& c) {
   c.output(y);
 }
 
-// x of f32 times a weight of fewer bits.
+// x of f32 times a weight with fewer bits.
 template <DType kWeight>
 void linear_by(CaseGraph& c) {
   const Tensor x = c.input("x", {c.size(0), c.size(2)}, DType::F32);
@@ -45,7 +45,7 @@ void linear_batches(CaseGraph& c) {
   c.output(g.add(g.activation(y, Activation::GeluTanh), c.input("r", {2, m, 48})));
 }
 
-// Multiplies few rows, by weights that lie along k, then by weights that lie along n.
+// Few rows times weights that are contiguous along k, then along n.
 template <DType kWeight>  // F32: as the case
 void few_rows(CaseGraph& c) {
   const DType type = kWeight == DType::F32 ? c.type : kWeight;
@@ -60,12 +60,12 @@ void deep(CaseGraph& c) {
   c.output(c.graph.matmul(x, c.input("w", {24, 1100}), {.transpose_b = true, .scale = 0.1f}));
 }
 
-// The weights have two bytes, beside activations of f32.
+// Weights of two bytes with activations of f32.
 void narrow_weights(CaseGraph& c) {
   c.output(c.graph.matmul(c.input("a", {c.size(0), 37}, DType::F32), c.input("b", {37, c.size(1)}, DType::BF16)));
 }
 
-// Types that together take every way in shaders/shared/blocks.glsl.
+// Types that together cover every branch in shaders/shared/blocks.glsl.
 void quantized_weights(CaseGraph& c) {
   const Tensor x = c.input("x", {c.size(0), 256});
   for (const DType type : {DType::Q8_0, DType::Q5_1, DType::Q4_K, DType::Q6_K}) {
@@ -74,14 +74,14 @@ void quantized_weights(CaseGraph& c) {
   }
 }
 
-// One type alone: kernels on matrix units take long to compile, and read blocks as all others do.
+// One type only: kernels on matrix units take long to compile, and read blocks like all others.
 template <int kPercent>
 void weights_in_fives(CaseGraph& c) {
   const Tensor x = c.input("x", {c.size(0), 256}), w = c.weight("w", {37, 256}, DType::Q5_1);
   c.output(c.graph.matmul(x, w, {.transpose_b = true, .scale = 0.01f * kPercent}));
 }
 
-// Reads of 16 bytes, and sums that are split.
+// With reads of 16 bytes, and split sums.
 void deep_quantized_weights(CaseGraph& c) {
   const Tensor x = c.input("x", {c.size(0), 4352});
   for (const DType type : {DType::Q5_0, DType::Q5_K}) {
@@ -90,7 +90,7 @@ void deep_quantized_weights(CaseGraph& c) {
   }
 }
 
-// clang-format off: it would give each field a line.
+// clang-format off: it would put each field on a line of its own.
 constexpr OpCase kMatmulCases[] = {
     {.op = "matmul", .build = matmul<false>, .plans = kBoth, .self_test = {{kM, kN, 37}},
      .compilers = {{1, 512, 4096, 4}, {512, 512, 64, 4}},

@@ -1,4 +1,4 @@
-// Few rows whose products, with the norm before them and the rotation, gate or cache behind them, are one pass on GPUs.
+// Few rows whose matmuls, with the norm before them and the rotary, gate or cache after them, are one pass on GPUs.
 #include "cases/op_case.hpp"
 
 namespace heed {
@@ -8,7 +8,7 @@ Tensor heads_of(Graph& g, Tensor rows, Dim batch, Dim tokens, int64_t heads, int
   return g.transpose(g.reshape(rows, {batch, tokens, heads, channels}), 1, 2);
 }
 
-// Queries and keys that turn, and values. F32: weights of the type of the case.
+// Queries and keys with rotary, and values. F32: weights have the type of the case.
 template <DType kWeights>
 void few(CaseGraph& c) {
   Graph& g = c.graph;
@@ -35,7 +35,7 @@ void few_by_quantized_weights(CaseGraph& c) {
     c.output(to_string(type), g.linear(rows, c.weight(to_string(type), {8, 256}, type)));
 }
 
-// Keys and values of two bytes beside rows of f32, each row at a place of its own.
+// Keys and values of two bytes with rows of f32, each row at its own position.
 template <DType kWeights>
 void few_into_caches(CaseGraph& c) {
   Graph& g = c.graph;
@@ -66,7 +66,7 @@ void few_behind_layernorm(CaseGraph& c) {
   c.output(g.activation(y, Activation::GeluErf));
 }
 
-// Those of a layer of a small language model. Sizes: rows.
+// Sizes of a layer of a small language model. Case sizes: rows.
 constexpr int64_t kDepth = 576, kKeys = 192, kHidden = 1536, kHead = 64;
 
 template <DType kWeights>  // F32: as the case
@@ -103,7 +103,7 @@ void gated(CaseGraph& c) {
   c.output(c.graph.mul(gate, layer.product("up", kHidden)));
 }
 
-// One token of each of some texts, whose keys and values of f16 stay at places of their own.
+// One token for each of several texts, whose keys and values of f16 are scattered to their own positions.
 template <DType kWeights>
 void into_caches(CaseGraph& c) {
   Graph& g = c.graph;
@@ -121,10 +121,10 @@ void into_caches(CaseGraph& c) {
   keep("values", heads("v", 3));
 }
 
-// clang-format off: it would give each field a line.
+// clang-format off: it would put each field on a line of its own.
 constexpr OpCase kProjectionCases[] = {
     {.op = "projection", .build = few<DType::F32>, .self_test = {{}}},
-    // The CPU may round rows to bf16 where weights are of bf16, but never to f16.
+    // The CPU may round rows to bf16 if weights are bf16, but never to f16.
     {.op = "projection", .build = few<DType::F16>, .one_type = true, .self_test = {{}}},
     {.op = "projection", .build = few_by_quantized_weights, .self_test = {{}}},
     {.op = "projection", .build = few_into_caches<DType::F32>, .one_type = true, .self_test = {{}}},

@@ -1,4 +1,4 @@
-// Operations that go row by row: norms, means, choices and losses. Sizes: rows, columns.
+// Operations on rows: norms, means, argmax, sampling and losses. Sizes: rows, columns.
 #include <tuple>
 
 #include "cases/op_case.hpp"
@@ -33,7 +33,7 @@ void mean(CaseGraph& c) {
   c.output(c.graph.mean(c.x(), kAxis));
 }
 
-// Over all elements at once two passes, with F32 between them where there are many elements.
+// A reduction of all elements takes two passes, with F32 between them if there are many elements.
 void all_reductions(CaseGraph& c) {
   const Tensor x = c.x();
   for (const auto& [kind, rows, columns, all] : {std::tuple{Reduction::Product, "y", "b", "c"},
@@ -96,7 +96,7 @@ void smoothed_cross_entropy(CaseGraph& c) {
 
 void sample(CaseGraph& c) { c.output(c.graph.sample(c.x(), {.top_p = 0.9f})); }
 
-// As a chat would have it.
+// With the settings of a chat.
 void chat_sample(CaseGraph& c) { c.output(c.graph.sample(c.x(), {.temperature = 0.8f, .top_k = 40, .top_p = 0.95f})); }
 
 void sample_of_everything(CaseGraph& c) {
@@ -111,7 +111,7 @@ void sample_of_everything(CaseGraph& c) {
                                    .min_p = 0.01f}));
 }
 
-// Behind a long text. Sizes: rows, columns, tokens before.
+// With a repetition penalty after a long text. Sizes: rows, columns, earlier tokens.
 void penalized_sample(CaseGraph& c) {
   c.output(c.graph.sample(c.input("x", {c.size(0), c.size(1)}), {.previous = c.ids("previous", {c.size(2)}, c.size(1)),
                                                                  .repetition_penalty = 1.1f,
@@ -119,7 +119,7 @@ void penalized_sample(CaseGraph& c) {
                                                                  .top_k = 50}));
 }
 
-// Each row has tokens before, some of them, and a seed. Sizes: texts, rows, columns.
+// Each row has its own seed, and some of the earlier tokens. Sizes: texts, rows, columns.
 void seeded_sample(CaseGraph& c) {
   const Tensor previous = c.ids("p", {c.size(0), c.size(1), 70}, c.size(2)), counts = c.ids("c", {1}, 70);
   c.output(c.graph.sample(c.x(), {.previous = previous,
@@ -129,7 +129,7 @@ void seeded_sample(CaseGraph& c) {
                                   .seeds = c.ids("s", {c.size(0), c.size(1)}, 1000)}));
 }
 
-// clang-format off: it would give each field a line.
+// clang-format off: it would put each field on a line of its own.
 constexpr OpCase kRowCases[] = {
     {.op = "layernorm", .build = residual_layernorm, .label = "residual", .plans = kBoth, .self_test = {{kM, kN}},
      .compilers = {{512, 768}}, .floor = {{70001, 300}}},

@@ -1,4 +1,4 @@
-// Steps of optimizers from states of zeros, with gradients that are clipped. Sizes: elements.
+// Steps of optimizers with zero states and clipped gradients. Sizes: elements.
 #include <bit>
 
 #include "cases/op_case.hpp"
@@ -38,7 +38,7 @@ void gradient_norm(CaseGraph& c) {
   c.output("step", norm.step);
 }
 
-// AdamW for w, by gradients that it clears, and Nesterov's momentum for u.
+// AdamW for w, which clears its gradients, and Nesterov's momentum for u.
 void update(CaseGraph& c) {
   const Tensor x = c.input("x", {c.size(0)}, DType::F32);
   Tensor settings;
@@ -52,7 +52,7 @@ void update(CaseGraph& c) {
   for (const char* name : {"w", "m", "v", "g", "u", "n"}) c.output((std::string(name) + ".out").c_str(), state(name));
 }
 
-// clang-format off: it would give each field a line.
+// clang-format off: it would put each field on a line of its own.
 constexpr OpCase kUpdateCases[] = {
     {.op = "gradient_norm", .build = gradient_norm, .one_type = true, .plans = kBoth, .self_test = {{9001}},
      .compilers = {{4194304}}, .floor = {{5000000}}},

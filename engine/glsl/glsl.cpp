@@ -26,7 +26,7 @@ Status fail(const Log& log, Status status, const std::string& message) {
   return status;
 }
 
-// The number behind "#version", which may have blanks behind the #; 0: there is none.
+// Returns the number after "#version", or 0 if there is none. Blanks may follow the #.
 long version_of(const std::string& source) {
   for (size_t at = source.find('#'); at != std::string::npos; at = source.find('#', at + 1)) {
     const size_t word = source.find_first_not_of(" \t", at + 1);
@@ -41,8 +41,7 @@ long version_of(const std::string& source) {
 Status compile_glsl(std::string_view source, const GlslOptions& options, std::vector<uint32_t>* words) {
   if (words == nullptr) return fail(options.log, Status::InvalidArgument, "compile_glsl: words is null");
   const std::string name(options.name);
-  // 310 is the oldest version with compute shaders. On older ones (110 is the default) glslang writes thousands of lines to
-  // stdout.
+  // Version 310 is the oldest with compute shaders. For older ones (110 is the default) glslang writes thousands of lines to stdout.
   if (version_of(std::string(source)) < 310)
     return fail(options.log, Status::InvalidArgument,
                 "compile_glsl: " + name + ":1: error: no #version with compute shaders, such as #version 450");

@@ -16,7 +16,7 @@ enum class Function : uint8_t {
 #undef HEED_FUNCTION
 };
 
-// A function computes in one domain: F32, F16 and BF16 are Float, I32 is Whole, U8 is Byte.
+// A function computes in one domain: Float for F32, F16 and BF16, Whole for I32, Byte for U8.
 enum class Domain : uint8_t { Float, Whole, Byte };
 constexpr Domain domain_of(DType dtype) {
   return dtype == DType::I32 ? Domain::Whole : dtype == DType::U8 ? Domain::Byte : Domain::Float;
@@ -59,7 +59,7 @@ constexpr Function backward_of(Activation kind) {
 }
 static_assert(function_of(Activation::Relu) == Function::Relu && function_of(Activation::Tanh) == Function::Tanh &&
               backward_of(Activation::Tanh) == Function::TanhBackward);
-// None if the function is no activation.
+// None if the function is not an activation.
 constexpr Activation activation_of(Function function) {
   return function >= Function::Relu && function <= Function::Tanh
              ? static_cast<Activation>(static_cast<int>(function) - static_cast<int>(Function::Relu) + 1)
@@ -71,14 +71,14 @@ constexpr Activation backward_activation_of(Function function) {
              : Activation::None;
 }
 
-// The program of an elementwise node: steps in turn, each a function of inputs of the node, of earlier steps and of numbers. The
-// last step gives the node's result, and it alone rounds to the result's type.
+// The program of an elementwise node: a list of steps, each a function of inputs of the node, of results of earlier steps and of numbers.
+// The last step gives the node's result, and only it rounds to the result's type.
 struct ElementwiseAttrs {
   static constexpr uint8_t kInputs = 6, kSteps = 16, kScalars = 16;
-  // Dims but the outermost, strides and scalars of a program are so many at most, as push constants have room for.
+  // Dims except the outermost, strides and scalars of a program together; push constants have room for this many words.
   static constexpr uint8_t kWords = 24;
 
-  // An operand of a step, by a number that shaders share (shared/program.h).
+  // An operand of a step, encoded as a number as in shaders (shared/program.h).
   struct Operand {
     enum Kind : uint8_t { Input = 0, Step = 8, Scalar = 24 };
     uint8_t number = 0;
@@ -94,18 +94,19 @@ struct ElementwiseAttrs {
 
   struct Step {
     Function function = Function::Copy;
-    Domain domain = Domain::Float;  // of the operands; of Where, of the second and third
+    Domain domain = Domain::Float;  // type of the operands; for Where, of the second and third
     std::array<Operand, 3> operands{};
     friend constexpr bool operator==(const Step&, const Step&) = default;
   };
 
-  std::array<Step, kSteps> steps{};  // a copy, whatever the type
+  std::array<Step, kSteps> steps{};  // the default is a copy for any type
   uint8_t count = 1, scalar_count = 0;
-  // Dims that are left, at any extents, when those merge that all operands cross with one stride; join_elementwise finds them.
+  // The number of dims that remain if neighbouring dims with one common stride in all operands are merged, at any extents. join_elementwise
+  // computes it.
   uint8_t rank = kMaxRank;
-  std::array<uint32_t, kScalars> scalars{};  // bits of f32, or of whole numbers
+  std::array<uint32_t, kScalars> scalars{};  // bits of f32, or of integers
 
-  // A program without steps, for add.
+  // A program without steps, to be filled by add.
   static ElementwiseAttrs empty() {
     ElementwiseAttrs attrs;
     attrs.count = 0;
@@ -117,7 +118,7 @@ struct ElementwiseAttrs {
     attrs.add(function, {input(0), input(1), input(2)}, domain);
     return attrs;
   }
-  // Appends; the caller has seen to it that there is room.
+  // Appends a step. The caller checks that there is room.
   Operand add(Function function, std::array<Operand, 3> operands, Domain domain = Domain::Float) {
     for (int i = info_of(function).operands; i < 3; ++i) operands[static_cast<size_t>(i)] = {};
     steps[count] = {function, domain, operands};
@@ -143,8 +144,8 @@ struct ElementwiseAttrs {
   }
 };
 
-// The programs of floating-point numbers that other operations can take along: out = activation(scale (a kind b)), or a times
-// the derivative of the activation at b.
+// Simple floating-point programs that other operations can include as an epilogue: out = activation(scale (a kind b)), or a times the
+// derivative of the activation at b.
 struct SimpleElementwise {
   enum class Kind : uint8_t { Copy, Add, Mul, ActivationBackward } kind = Kind::Copy;
   float scale = 1.0f;
@@ -152,7 +153,7 @@ struct SimpleElementwise {
 
   bool is_plain() const { return scale == 1.0f && activation == Activation::None; }
 };
-// None if the program is another.
+// None if the program is not of this form.
 std::optional<SimpleElementwise> simple_of(const ElementwiseAttrs& attrs);
 ElementwiseAttrs program_of(const SimpleElementwise& simple);
 

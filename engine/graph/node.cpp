@@ -6,7 +6,7 @@ namespace heed {
 namespace {
 
 bool fit(std::span<const OperandInfo> named, std::span<const Tensor> tensors) {
-  bool rest = false;  // `several` has been seen: from here on all are optional
+  bool rest = false;  // `several` has occurred: all further operands are optional
   for (size_t i = 0; i < tensors.size(); ++i) {
     const bool known = rest || named[i].name != nullptr, optional = rest || named[i].optional || !known;
     if (tensors[i].valid() ? !known : !optional) return false;

@@ -1,8 +1,7 @@
 // The contents of a graph, before and after scheduling: tensors, and nodes (operations) with their attributes.
 //
-// The position of a tensor in Node::inputs is the one that the sheet gives it (operations.inc); an absent optional input is an
-// invalid Tensor. Views (reshape, permute, slice) are no nodes: a view is a TensorInfo whose `storage` is
-// another tensor.
+// The sheet (operations.inc) gives the position of a tensor in Node::inputs; an absent optional input is an invalid Tensor. Views (reshape,
+// permute, slice) are not nodes: a view is a TensorInfo whose `storage` is another tensor.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 
 namespace heed {
 
-// Views, elementwise nodes and reductions have up to kMaxRank dims, other nodes this many.
+// Views, elementwise nodes and reductions have up to kMaxRank dims, other nodes up to this many.
 inline constexpr int kMaxNodeRank = 5;
 
 struct TensorInfo {
@@ -24,7 +23,8 @@ struct TensorInfo {
   std::array<SizeId, kMaxRank> strides{};  // in elements
   SizeId offset = 0;                       // in elements, from the start of the storage
   uint32_t storage = 0;                    // id of the tensor that owns the memory; itself unless a view
-  uint32_t writes = 0;                     // of a state: how many writes came before; in the state itself, all of them
+  uint32_t writes = 0;                     // of a tensor of a state: number of earlier writes; of the state itself:
+                                           // number of all writes
   std::string name;                        // for messages
 };
 
@@ -32,14 +32,14 @@ struct Node {
   Op op = Op::Elementwise;
   std::array<Tensor, kMaxInputs> inputs{};
   std::array<Tensor, kMaxOutputs> outputs{};
-  // Memory, f32 [n], by which dispatches of this pass hand data to each other, if the device asked for it. It lives during
-  // this pass only.
+  // Temporary memory, f32 [n], through which dispatches of this pass exchange data, if the device asked for it. It is live during this pass
+  // only.
   Tensor workspace;
   Attrs attrs;
   std::string label;
-  std::string note;  // for PassInfo::why: what kept it from being a part of another operation
+  std::string note;  // for PassInfo::why: why this was not fused into another operation
 
-  // Inputs before the first that is absent.
+  // Number of inputs before the first absent one.
   size_t input_count() const {
     return static_cast<size_t>(std::find(inputs.begin(), inputs.end(), Tensor{}) - inputs.begin());
   }
@@ -54,7 +54,7 @@ struct Node {
   }
 };
 
-// Positions in Node::inputs, which the sheet names. Where operations share one, code that serves them all may use it.
+// Positions in Node::inputs, by the sheet's names. Code that serves several operations may use a position that they share.
 namespace in {
 inline constexpr size_t kA = input_of(Op::Matmul, "a"), kB = input_of(Op::Matmul, "b"),
                         kBias = input_of(Op::Matmul, "bias"), kResidual = input_of(Op::Matmul, "residual");
@@ -117,7 +117,7 @@ inline constexpr size_t kGammaGradient = output_of(Op::NormBackward, "gamma_grad
 inline constexpr size_t kStep = output_of(Op::GradientNorm, "step");
 }  // namespace out
 
-// Whether a node has what the sheet says: the inputs and outputs that are not optional, no others, and its attributes.
+// Whether a node has all inputs and outputs that the sheet requires, no others, and its attributes.
 bool fits_sheet(const Node& node);
 
 }  // namespace heed

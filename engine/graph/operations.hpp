@@ -1,4 +1,4 @@
-// The facts about each operation: what operations.inc says, as a table that the compiler can read.
+// The facts about each operation: the contents of operations.inc as a constexpr table.
 #pragma once
 
 #include <algorithm>
@@ -26,14 +26,14 @@ enum class Op : uint8_t {
 struct OperandInfo {
   const char* name = nullptr;  // null: a node never has this one
   bool optional = false;
-  bool several = false;  // stands for this one and all behind it
-  bool narrow = false;   // in reproducible plans, too, it may have fewer bits than the result
+  bool several = false;  // stands for this operand and all after it
+  bool narrow = false;   // may have fewer bits than the result, also in reproducible plans
 
   constexpr OperandInfo() = default;
   constexpr OperandInfo(const char* called) : name(called) {}
 };
 
-// A fact that a row must state: one that leaves it out does not compile.
+// A fact that every row must state: a row without it does not compile.
 class Answer {
  public:
   constexpr Answer(bool yes) : yes_(yes) {}
@@ -43,12 +43,12 @@ class Answer {
   bool yes_;
 };
 
-// Whether an operation has a gradient. Rule: `train` has a rule for it. None: asking for one is an error. Nothing: its results are
-// indices, so that none flows back.
+// Whether an operation has a gradient. Rule: `train` has a rule for it. None: requesting it is an error. Nothing: its results are indices,
+// through which no gradient flows.
 enum class Gradient : uint8_t { Unstated, Rule, None, Nothing };
 
-// Floating-point operations: counted by a function, or so many for each element of the first output or of the first input. A rough
-// figure: exp, tanh and division count as one.
+// The cost in floating-point operations: computed by a function, or a number for each element of the first output or of the first input. A
+// rough figure: exp, tanh and division count as one.
 struct Flops {
   double (*count)(const Schedule& schedule, const Node& node, const RunValues& values) = nullptr;
   double each = 0;
@@ -59,25 +59,25 @@ struct OperationInfo {
   const char* name = nullptr;
   OperandInfo inputs[kMaxInputs];
   OperandInfo outputs[kMaxOutputs];
-  size_t attributes = std::variant_npos;  // what Node::attrs holds
+  size_t attributes = std::variant_npos;  // type of Node::attrs
   Flops flops;
   // The part of an input that a pass reads. Null: the whole view.
   View (*reads)(const Schedule& schedule, const Node& node, size_t input, const RunValues& values) = nullptr;
   Gradient gradient = Gradient::Unstated;
-  Answer reproducible;  // plans that are reproducible may have it
-  Answer repeats;       // run again on the same inputs it gives the same bits, so that training may compute it twice
+  Answer reproducible;  // reproducible plans may contain it
+  Answer repeats;       // gives the same bits again for the same inputs, so that a training plan may recompute it
 
-  bool writes_strided_rows = false;  // writes rows without gaps to any place; others write tensors without gaps
-  bool converts_results = false;     // a device with PlanningTraits::converts_results writes any type of float
-  bool takes_any_pitch = false;      // rows may lie any distance apart, in what it reads and writes
-  uint32_t outputs_elsewhere = 1;    // so many of its outputs, from the first, may become a part of a state
-  bool in_place = false;             // reads an element just before it writes it
+  bool writes_strided_rows = false;  // writes rows at any stride; others write contiguous tensors
+  bool converts_results = false;     // writes any floating-point type on a device with PlanningTraits::converts_results
+  bool takes_any_pitch = false;      // accepts any distance between rows of its inputs and outputs
+  uint32_t outputs_elsewhere = 1;    // number of outputs, from the first, that may become a part of a state
+  bool in_place = false;             // reads an element just before it overwrites it
   bool scatters = false;             // may write anywhere along an axis
-  bool moves_bits = false;           // results are the bits of inputs
-  bool reads_dense = false;          // inputs have no gaps
-  bool asks_workspace = false;       // a device's dispatches may hand data to each other
-  bool gpu_only = false;             // only the schedules of GPUs have it
-  const char* fault = nullptr;       // what a run says of an index outside; null: it has none
+  bool moves_bits = false;           // results have the bits of inputs
+  bool reads_dense = false;          // inputs must be contiguous
+  bool asks_workspace = false;       // dispatches may exchange data through a workspace
+  bool gpu_only = false;             // only schedules for GPUs contain it
+  const char* fault = nullptr;       // message for a run with an index out of range; null: it has no indices
 };
 
 namespace sheet {
@@ -91,7 +91,7 @@ View named_rows(const Schedule& schedule, const Node& node, size_t input, const 
 View gathered_rows(const Schedule& schedule, const Node& node, size_t input, const RunValues& values);
 View visited_keys(const Schedule& schedule, const Node& node, size_t input, const RunValues& values);
 
-// The words of the sheet.
+// The vocabulary of the sheet.
 inline constexpr OperandInfo nothing;
 consteval OperandInfo maybe(OperandInfo operand) {
   operand.optional = true;
@@ -114,7 +114,7 @@ inline constexpr OperationInfo kOperations[] = {
 #undef HEED_OPERATION
 };
 
-// What designated initialisers cannot demand.
+// Checks what designated initialisers cannot enforce.
 consteval bool are_named(std::span<const OperandInfo> operands) {
   if (operands[0].name == nullptr) return false;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -140,7 +140,7 @@ static_assert(are_complete(), "a row of operations.inc lacks the name of an oper
 consteval size_t position(std::span<const OperandInfo> operands, std::string_view name) {
   size_t i = 0;
   while (operands[i].name == nullptr || operands[i].name != name)
-    ++i;  // ends outside, which does not compile, if there is none
+    ++i;  // reads beyond the end, which does not compile, if there is no such operand
   return i;
 }
 

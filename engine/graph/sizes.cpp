@@ -33,7 +33,7 @@ const SizeRule* SizeTable::rule_of(SizeId extent) const {
   return found != computed_.end() ? &found->rule : nullptr;
 }
 
-// Takes a nested sum or product apart into one constant and the other operands.
+// Splits a nested sum or product into one constant and the other operands.
 void SizeTable::flatten(SizeId id, Kind kind, int64_t* folded, bool* overflow, std::vector<SizeId>* operands) const {
   const Entry& entry = entries_[static_cast<size_t>(id)];
   if (entry.kind == Kind::Constant) {
@@ -47,7 +47,7 @@ void SizeTable::flatten(SizeId id, Kind kind, int64_t* folded, bool* overflow, s
   }
 }
 
-// Takes the operands of size `id` out of a sum or product; leaves it as it is where they are not all there.
+// Removes the operands of size `id` from a sum or product; leaves it unchanged if some are missing.
 bool SizeTable::take_away(Kind kind, SizeId id, int64_t* folded, std::vector<SizeId>* operands) const {
   int64_t constant = kind == Kind::Mul ? 1 : 0;
   bool overflow = false;
@@ -64,7 +64,7 @@ bool SizeTable::take_away(Kind kind, SizeId id, int64_t* folded, std::vector<Siz
   return true;
 }
 
-// (a - b) + b becomes a, and (a / b) b likewise.
+// Simplifies (a - b) + b to a, and (a / b) * b likewise.
 void SizeTable::undo(Kind kind, int64_t* folded, bool* overflow, std::vector<SizeId>* operands) const {
   const auto undone = kind == Kind::Add ? SizeRule::Kind::Difference : SizeRule::Kind::Quotient;
   for (size_t i = 0; i < operands->size(); ++i) {
@@ -77,8 +77,7 @@ void SizeTable::undo(Kind kind, int64_t* folded, bool* overflow, std::vector<Siz
   }
 }
 
-// x + x + y becomes 2 x + y. Otherwise, joining a tensor with itself again and again would double the number of operands
-// each time.
+// Simplifies x + x + y to 2 x + y. Otherwise joining a tensor with itself repeatedly would double the number of operands each time.
 void SizeTable::merge_equal(std::vector<SizeId>* terms, bool* overflow) {
   struct Term {
     SizeId size;
@@ -100,7 +99,7 @@ void SizeTable::merge_equal(std::vector<SizeId>* terms, bool* overflow) {
   for (const Term& term : merged) terms->push_back(mul(constant(term.times), term.size));
 }
 
-// Sorted operands with the constants folded into one give equal sizes equal ids, whatever the order of the calls.
+// Operands are sorted and constants folded into one, so that equal sizes have equal ids, whatever the order of the calls.
 SizeId SizeTable::combine(Kind kind, SizeId a, SizeId b) {
   const int64_t neutral = kind == Kind::Mul ? 1 : 0;
   int64_t folded = neutral;
@@ -110,7 +109,7 @@ SizeId SizeTable::combine(Kind kind, SizeId a, SizeId b) {
   flatten(b, kind, &folded, &overflow, &operands);
   undo(kind, &folded, &overflow, &operands);
   if (kind == Kind::Add) merge_equal(&operands, &overflow);
-  if (overflow) folded = INT64_MAX;  // every evaluation then overflows or saturates, and says so
+  if (overflow) folded = INT64_MAX;  // every evaluation then overflows or saturates, and reports it
   if (operands.empty() || (kind == Kind::Mul && folded == 0)) return constant(folded);
   std::sort(operands.begin(), operands.end());
   SizeId result = operands[0];
@@ -200,7 +199,7 @@ bool SizeTable::evaluate(std::span<const int64_t> extents, std::span<int64_t> va
   bool fits = true;
   for (size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
-    // Operands are always older than the entry.
+    // Operands always have lower ids than the entry.
     const auto value = [&](int64_t id) { return values[static_cast<size_t>(id)]; };
     bool entry_fits = true;
     switch (entry.kind) {

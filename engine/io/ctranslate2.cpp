@@ -13,7 +13,7 @@ namespace heed {
 namespace {
 
 constexpr uint32_t kVersion = 6;
-// The fewest bytes of a tensor (a length, a letter and its end, the number of dims, a type, a number of bytes) and of an alias.
+// The least bytes of a tensor (a length, a letter and its end, the number of dims, a type, a number of bytes) and of an alias.
 constexpr uint64_t kLeastVariable = 2 + 2 + 1 + 1 + 4, kLeastAlias = 2 * (2 + 2);
 
 struct TypeFacts {
@@ -34,7 +34,7 @@ const Named* sort_and_find_twice(std::vector<Named>* list) {
 
 const char* CTranslate2::name_of(Type type) { return kStoredTypes[static_cast<size_t>(type)].name; }
 
-// Walks over the bytes of a file once. Each step answers Ok or logs why not.
+// Parses the bytes of a file in one pass. Each step returns Ok or logs the reason why not.
 class CTranslate2Parser {
  public:
   CTranslate2Parser(std::span<const std::byte> bytes, const Log& log, CTranslate2* file)
@@ -73,7 +73,7 @@ class CTranslate2Parser {
       return invalid(format("the %s at byte %zu has %u bytes, the file ends before", what, begin, length));
     *text = std::string_view(reinterpret_cast<const char*>(bytes_.data()) + at_, length);
     at_ += length;
-    // Lengths count the zero byte that ends a text, and no other is in it.
+    // Lengths include the zero byte that ends a text; no other zero may occur in it.
     if (text->find('\0') + 1 != length || length < 2)
       return invalid(format("the %s at byte %zu is no text that ends in its only zero byte", what, begin));
     text->remove_suffix(1);

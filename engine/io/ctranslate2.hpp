@@ -1,12 +1,11 @@
-// Reader of CTranslate2's model.bin: named tensors of one network, without anything that says how they are connected.
+// Reader of CTranslate2's model.bin: named tensors of one network, without its structure.
 //
-// The whole file but the values is checked before anything is handed out: every count, length and type fits, no name is given
-// twice, every alias stands for a tensor, and nothing lies behind the end. Nothing is allocated for counts that the rest of the
-// file could not hold.
+// Everything but the values is checked before open returns: every count, length and type fits, no name occurs twice, every alias refers to
+// a tensor, and no data follows the end. Counts that exceed the file's size do not lead to allocations.
 //
-// Layout, little-endian: version (6), the network's name and revision; the number of tensors, each with name, shape (outermost
-// first), type, number of bytes and values, at any alignment; the number of aliases, each with its name and a tensor's. A text has
-// its length as u16, with a zero byte at its end that counts.
+// Layout, little-endian: version (6), the network's name and revision; the number of tensors, each with name, shape (outermost first),
+// type, number of bytes and values, at any alignment; the number of aliases, each with its name and a tensor's. A text is preceded by its
+// length as u16, which includes the zero byte at its end.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +30,7 @@ class CTranslate2 {
 
   static constexpr size_t kMaxDims = 4;
 
-  // The numbers that the file has for its types.
+  // The types, by the file's numbers.
   enum class Type : uint8_t { F32, I8, I16, I32, F16, BF16 };
   static const char* name_of(Type type);
 
@@ -42,15 +41,15 @@ class CTranslate2 {
     std::span<const std::byte> data;
   };
 
-  // NotFound: there is no such file. InvalidFile: it is damaged. Unsupported: another version. A file is opened once; after a failure
-  // nothing of it is to be used.
+  // NotFound: there is no such file. InvalidFile: it is damaged. Unsupported: another version. Call it once; after a failure the object
+  // cannot be used.
   Status open(const std::string& path, const Log& log);
-  // Reads memory that the caller keeps alive. `name` stands for the file in messages.
+  // Reads from memory that the caller keeps alive. `name` stands for the file in messages.
   Status parse(std::span<const std::byte> bytes, std::string_view name, const Log& log);
 
   const std::string& name() const { return name_; }            // the file, for messages
   std::string_view network() const { return network_; }        // "WhisperSpec"
-  uint32_t revision() const { return revision_; }              // of what the network's tensors mean
+  uint32_t revision() const { return revision_; }              // revision of the network's format
   std::span<const Entry> entries() const { return entries_; }  // sorted by name
   // The tensor of this name or alias; null if absent.
   const Entry* find(std::string_view name) const;

@@ -13,12 +13,13 @@ namespace {
 
 constexpr uint32_t kMagic = 0x67676d6c;
 
-// Versions of the layout of blocks: 2 stores the scales of Q4_0, Q4_1 and Q8_0 as f16; 1 changed the order of halves of bytes.
+// The first version of the block layout that heed can read: 2 stores the scales of Q4_0, Q4_1 and Q8_0 as f16; 1 changed the order of half
+// bytes.
 uint32_t version_of(DType type) { return type == DType::Q5_0 || type == DType::Q5_1 ? 1 : 2; }
 
 }  // namespace
 
-// Walks over the bytes of a file once. Each step answers Ok or logs why not.
+// Parses the bytes of a file in one pass. Each step returns Ok or logs the reason why not.
 class GgmlWhisperParser {
  public:
   GgmlWhisperParser(std::span<const std::byte> bytes, const Log& log, GgmlWhisper* file)
@@ -152,7 +153,7 @@ class GgmlWhisperParser {
   const Log& log_;
   GgmlWhisper& file_;
   size_t at_ = 0;
-  uint32_t version_ = 0;  // of the layout of quantized blocks
+  uint32_t version_ = 0;  // version of the layout of quantized blocks
 };
 
 Status GgmlWhisper::open(const std::string& path, const Log& log) {

@@ -1,7 +1,7 @@
 // Reader of whisper.cpp's ggml-*.bin: sizes of the network, mel filters, words and named tensors.
 //
-// The whole file but the values is checked before anything is handed out: every count, length and type fits, and no name is given twice.
-// Nothing is allocated for counts that the rest of the file could not hold.
+// Everything but the values is checked before open returns: every count, length and type fits, and no name occurs twice. Counts that exceed
+// the file's size do not lead to allocations.
 //
 // Layout, little-endian, numbers of 32 bits: "lmgg", ten sizes, the type of most tensors; rows and columns of the mel filters, and these as
 // f32; the number of words, each with its length and bytes; then tensors up to the end, each with its rank, the length of its name, its
@@ -31,7 +31,7 @@ class GgmlWhisper {
 
   static constexpr size_t kMaxDims = 4;
 
-  // As the file says; they may be any numbers.
+  // Sizes as the file states them, unchecked.
   struct Side {
     uint32_t positions = 0, width = 0, heads = 0, layers = 0;
   };
@@ -51,16 +51,16 @@ class GgmlWhisper {
     std::span<const std::byte> data;
   };
 
-  // NotFound: there is no such file. InvalidFile: the file is no ggml file, or damaged. Unsupported: quantized tensors of an older layout. A file is
-  // opened once; after a failure nothing of it is to be used.
+  // NotFound: there is no such file. InvalidFile: the file is no ggml file, or damaged. Unsupported: quantized tensors of an older layout.
+  // Call it once; after a failure the object cannot be used.
   Status open(const std::string& path, const Log& log);
-  // Reads memory that the caller keeps alive. `name` stands for the file in messages.
+  // Reads from memory that the caller keeps alive. `name` stands for the file in messages.
   Status parse(std::span<const std::byte> bytes, std::string_view name, const Log& log);
 
   const std::string& name() const { return name_; }  // the file, for messages
   const Sizes& sizes() const { return sizes_; }
   const Filters& filters() const { return filters_; }
-  std::span<const std::string_view> words() const { return words_; }            // bytes, perhaps none
+  std::span<const std::string_view> words() const { return words_; }            // texts of tokens, which may be empty
   std::span<const Entry> entries() const { return entries_; }                   // sorted by name
   void release(std::span<const std::byte> data) const { file_.release(data); }  // see MappedFile
 

@@ -34,7 +34,7 @@ Gguf& Gguf::operator=(Gguf&&) noexcept = default;
 
 int64_t Gguf::Entry::elements() const {
   int64_t n = 1;
-  for (size_t i = shape.size(); i-- > 0;) n *= shape[i];  // in the order in which the parser found that it fits
+  for (size_t i = shape.size(); i-- > 0;) n *= shape[i];  // the order in which the parser checked for overflow
   return n;
 }
 

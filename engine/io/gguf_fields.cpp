@@ -14,7 +14,7 @@ void GgufFields::fail(const char* key, const std::string& what, Status status) {
                               is.c_str(), what.c_str()));
 }
 
-// `read` is nothing if the value is absent or of another kind; `fits` says whether it is in its range.
+// `read` is empty if the value is absent or of another kind; `fits` says whether it is in range.
 template <class T>
 T GgufFields::checked(const char* key, const std::string& wanted, std::optional<T> read, bool fits,
                       std::optional<T> otherwise) {

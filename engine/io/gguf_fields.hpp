@@ -1,4 +1,4 @@
-// Typed access to the metadata of a GGUF file, as Fields gives it for JSON.
+// Typed access to the metadata of a GGUF file, like Fields for JSON.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace heed {
 
-// The first failure is logged with the file, the key and the value, and sticks; later calls return their defaults.
+// The first failure is logged with the file, the key and the value, and kept; later calls return their defaults.
 class GgufFields {
  public:
-  // Keys that begin with a dot follow `prefix`.
+  // `prefix` is put before keys that begin with a dot.
   GgufFields(const Gguf& file, std::string prefix, const Log& log)
       : file_(file), prefix_(std::move(prefix)), log_(log) {}
 
@@ -28,10 +28,10 @@ class GgufFields {
     asked_.insert(name);
     return file_.value(name);
   }
-  // Whether one of these calls was about this key.
+  // Whether one of these calls has read this key.
   bool has_asked(std::string_view name) const { return asked_.contains(name); }
 
-  // "'llama.block_count' is 7: <what>", as InvalidFile unless said otherwise.
+  // Logs "'llama.block_count' is 7: <what>". The status is InvalidFile by default.
   void fail(const char* key, const std::string& what, Status status = Status::InvalidFile);
   Status status() const { return status_; }
   std::string full(const char* key) const { return *key == '.' ? prefix_ + key : std::string(key); }

@@ -23,7 +23,7 @@ T load_number(const std::byte* bytes) {
   }
 }
 
-// Bytes of a number or bool; 0 of texts and arrays.
+// Bytes of a number or bool; 0 for texts and arrays.
 constexpr uint64_t number_bytes(Gguf::ValueType type) {
   switch (type) {
     case Gguf::ValueType::U8:

@@ -16,14 +16,14 @@ namespace {
 
 using ValueType = Gguf::ValueType;
 
-// The fewest bytes of a field (a length, one byte of name, a type, one byte of value) and of a tensor (a length, one byte of
-// name, the number of dims, a type, an offset).
+// The least bytes of a field (a length, one byte of name, a type, one byte of value) and of a tensor (a length, one byte of name, the
+// number of dims, a type, an offset).
 constexpr uint64_t kLeastField = 8 + 1 + 4 + 1, kLeastTensor = 8 + 1 + 4 + 4 + 8;
 constexpr uint64_t kMaxAlignment = 1u << 20;
 
 unsigned long long wide(uint64_t number) { return number; }
 
-// The first name that two neighbours have in common; null if all differ.
+// The first name shared by two adjacent entries of the sorted list; null if all differ.
 template <class Named>
 const Named* find_twice(const std::vector<Named>& sorted) {
   const auto found =
@@ -62,7 +62,7 @@ bool GgufParser::skip(uint64_t count) {
   return true;
 }
 
-// False if the file ends before the text does. *length is then 0, or what was read of it.
+// Returns false if the file ends before the text does. *length is then 0, or the length that was read.
 bool GgufParser::take_text(std::string_view* text, uint64_t* length) {
   *length = 0;
   if (!take(length)) return false;
@@ -129,7 +129,7 @@ Status GgufParser::read_value(uint32_t type, std::string_view key, Gguf::Value* 
     return in_key(key, format("its type %u is not known", type), Status::Unsupported);
   value->type_ = static_cast<ValueType>(type);
   if (value->type_ == ValueType::Array) return read_array(key, value);
-  // A value never begins at the end of the file, so that its address is there.
+  // Checked here so that the address of a value lies inside the file.
   if (left() == 0) return in_key(key, "the file ends before its value");
   value->data_ = &bytes_[at_];
   if (value->type_ == ValueType::Text) {
@@ -240,7 +240,7 @@ Status GgufParser::read_entry(Gguf::Entry* entry) {
   return Status::Ok;
 }
 
-// Tensors lie behind the last description, aligned, in any order, with no byte of two.
+// Tensors follow the last description, aligned, in any order, without overlaps.
 Status GgufParser::place_entries() {
   if (entries.empty()) return Status::Ok;
   const uint64_t begin = align_up<uint64_t>(at_, alignment_);

@@ -1,4 +1,4 @@
-// The parser finds the parts of a GGUF file, and checks them front to back.
+// Parses and checks a GGUF file from front to back.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace heed {
 
-// Walks over the bytes of a file once. Each step answers Ok or logs why not; nothing is allocated for counts that the rest of
-// the file could not hold.
+// Parses the bytes of a file in one pass. Each step returns Ok or logs the reason why not. Counts that exceed the file's size do not lead
+// to allocations.
 class GgufParser {
  public:
   GgufParser(std::span<const std::byte> bytes, const std::string& file, const Log& log)
@@ -50,7 +50,7 @@ class GgufParser {
   size_t at_ = 0;
   uint64_t tensor_count_ = 0, field_count_ = 0;
   uint64_t alignment_ = 32;
-  std::vector<uint64_t> offsets_, needed_;  // of entries in the order of the file: where they begin, and their bytes
+  std::vector<uint64_t> offsets_, needed_;  // offsets and sizes of entries, in file order
 };
 
 }  // namespace heed

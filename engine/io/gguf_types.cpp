@@ -6,7 +6,7 @@ namespace heed {
 
 namespace {
 
-// Sizes of blocks are known also for types that are not supported, so that files with them can be checked and looked into.
+// Block sizes of unsupported types are listed, too, so that files with them can be checked and inspected.
 constexpr GgufType kTypes[] = {
     {0, "F32", 1, 4, DType::F32},
     {1, "F16", 1, 2, DType::F16},

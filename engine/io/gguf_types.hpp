@@ -9,14 +9,14 @@
 namespace heed {
 
 struct GgufType {
-  uint32_t number = 0;  // in the file
+  uint32_t number = 0;  // the file's number for the type
   const char* name = "";
-  int64_t elements = 1;          // of a block
-  uint64_t bytes = 0;            // of a block
-  std::optional<DType> storage;  // nothing: heed cannot store it
+  int64_t elements = 1;          // per block
+  uint64_t bytes = 0;            // per block
+  std::optional<DType> storage;  // empty: heed cannot store it
 };
 
-// Null if it is not known.
+// Null if the type is unknown.
 const GgufType* gguf_type(uint32_t number);
 
 }  // namespace heed

@@ -42,7 +42,7 @@ std::string_view text_at(const std::byte* data) {
   return {reinterpret_cast<const char*>(data + 8), static_cast<size_t>(load_number<uint64_t>(data))};
 }
 
-// Fills *values with one(element type, address) of each element; false if that gives nothing for one.
+// Fills *values with one(element type, address) of each element; returns false if that fails for one.
 template <class T, class One>
 bool read_numbers(ValueType element, const std::byte* data, size_t size, std::vector<T>* values, One one) {
   const uint64_t step = number_bytes(element);

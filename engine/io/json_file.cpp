@@ -27,7 +27,7 @@ const T* get(const void* value) {
   return value == nullptr ? nullptr : value_of(value).get_ptr<const T*>();
 }
 
-// Deepest nesting of arrays and objects, counted outside of strings.
+// The deepest nesting of arrays and objects, not counting brackets in strings.
 int depth_of(std::string_view text) {
   int depth = 0, deepest = 0;
   bool in_string = false;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMostTreeBytes = 1u << 20, kMostTreeDepth = 64;
 
-// Takes what the parser meets, from the outermost value in.
+// Receives the parser's events, from the outermost value inwards.
 class TreeBuilder {
  public:
   using Json = nlohmann::json;
@@ -48,7 +48,7 @@ class TreeBuilder {
 
  private:
   bool integer(std::string text) { return put({.kind = Kind::Integer, .text = std::move(text)}) != nullptr; }
-  // Parts of a value that is open do not move until it is closed, since nothing is added to it meanwhile.
+  // Parts of an open value do not move until it is closed, since nothing is added to it meanwhile.
   JsonTree* put(JsonTree value) {
     if (open_.empty()) {
       *root_ = std::move(value);

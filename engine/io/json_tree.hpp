@@ -1,4 +1,4 @@
-// JSON with the fields of objects in the order of the text, which Json does not keep.
+// JSON that preserves the order of an object's fields, which Json does not.
 #pragma once
 
 #include <string>
@@ -13,19 +13,19 @@ struct JsonTree {
   enum class Kind : uint8_t { Null, Boolean, Integer, Number, Text, Array, Object };
   Kind kind = Kind::Null;
   bool truth = false;
-  // Holds the characters of a text, unescaped, or a number as the file writes it.
+  // The unescaped characters of a text, or a number as it is written.
   std::string text = {};
-  std::vector<JsonTree> parts = {};     // of arrays and objects
-  std::vector<std::string> names = {};  // of an object's parts
+  std::vector<JsonTree> parts = {};     // elements of an array, or values of an object
+  std::vector<std::string> names = {};  // keys of an object's parts
 
   bool is(Kind wanted) const { return kind == wanted; }
   // Null if there is none; of equal names the last one counts.
   const JsonTree* field(std::string_view name) const;
-  // As it is written in JSON, without spaces between values.
+  // The value as JSON without spaces between values.
   std::string written() const;
 };
 
-// A text as JSON has it, quotes included: \b \f \n \r \t, other control characters as \u00XX, all else as it is.
+// A text as JSON, with quotes: \b \f \n \r \t are escaped, other control characters become \u00XX, all else is unchanged.
 std::string json_text(std::string_view text);
 
 // `name` stands for the text in messages. InvalidArgument: not JSON, not UTF-8, longer than 1 MiB, or nested deeper than 64.

@@ -1,4 +1,4 @@
-// Folders of adapters with the names and the settings of Hugging Face's PEFT.
+// Folders of adapters in the format of Hugging Face's PEFT.
 #include <heed/lora.hpp>
 #include <heed/safetensors.hpp>
 
@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kMostFloat = static_cast<double>(std::numeric_limits<float>::max());
-constexpr double kMostDropout = 1.0 - 0x1p-24;  // the float before 1
+constexpr double kMostDropout = 1.0 - 0x1p-24;  // the largest float below 1
 
 constexpr std::string_view kEnds[] = {".lora_A.weight", ".lora_B.weight"};
 
@@ -39,7 +39,7 @@ std::string json_list(const List& list, Text text) {
 }
 
 std::string settings_text(const LoraOptions& options, std::string_view base, bool in_out) {
-  const auto number = [](float value) {  // whatever the host's locale is
+  const auto number = [](float value) {  // independent of the host's locale
     char text[32];
     return std::string(text, std::to_chars(text, std::end(text), value).ptr);
   };
@@ -55,7 +55,7 @@ std::string settings_text(const LoraOptions& options, std::string_view base, boo
   return text + "  \"bias\": \"none\",\n  \"inference_mode\": true\n}\n";
 }
 
-// Refuses adapters of kinds that heed does not have.
+// Refuses kinds of adapters that heed does not implement.
 void check_kind(Fields& fields) {
   if (fields.text("peft_type") != "LORA") fields.fail("peft_type", "only LORA can be read", Status::Unsupported);
   if (fields.text("bias", "none") != "none") fields.fail("bias", "biases cannot be read", Status::Unsupported);
@@ -74,7 +74,7 @@ Status read_settings(const std::string& path, const Log& log, LoraOptions* optio
   options->alpha = static_cast<float>(fields.number("lora_alpha", -kMostFloat, kMostFloat));
   options->dropout = static_cast<float>(fields.number("lora_dropout", 0.0, kMostDropout, 0.0));
   *in_out = fields.boolean("fan_in_fan_out", false);
-  // A text is a pattern; which weights it means, the tensors' names say.
+  // "target_modules" may be a pattern; the tensors' names show which weights it matches.
   options->modules.clear();
   fields.field("target_modules").each([&](const std::string&, Json module) {
     if (module.text() != nullptr) options->modules.push_back(*module.text());
@@ -93,7 +93,7 @@ Status read_settings(const std::string& path, const Log& log, LoraOptions* optio
 // A and B of a module.
 using Pair = std::array<LoraMatrix, 2>;
 
-// Finds the place of a matrix by its name "PREFIX + NAME.lora_A.weight", or lora_B; null if it is no such name.
+// The matrix for a name "PREFIX + NAME.lora_A.weight" or lora_B; null for other names.
 LoraMatrix* place_of(std::string_view name, const LoraOptions& options, std::map<std::string, Pair>* pairs) {
   const auto* const end =
       std::find_if(std::begin(kEnds), std::end(kEnds), [&](std::string_view one) { return name.ends_with(one); });
@@ -137,7 +137,7 @@ Status read_pairs(const std::string& path, const LoraOptions& options, const Log
   return check_pairs(path, options, *pairs, log);
 }
 
-// What open() will ask of a file that is written now.
+// Checks what open() would check in the written file.
 Status check_matrices(const LoraOptions& options, std::span<const LoraMatrix> matrices, std::string_view base,
                       const Log& log) {
   std::vector<std::string_view> texts(options.modules.begin(), options.modules.end());
@@ -176,7 +176,7 @@ void Lora::reorder(std::vector<LoraMatrix>* matrices, bool to_model) const {
     if (width < 2 || rows % (2 * heads) != 0) continue;
     const std::vector<float> before = matrix.values;
     for (int64_t row = 0; row < rows; ++row) {
-      // In a file element i of half p of a head is row p width / 2 + i; in the model it is row 2 i + p.
+      // In a file, element i of half p of a head is row p width / 2 + i; in the model it is row 2 i + p.
       const int64_t at = row % width, half = at / (width / 2), i = at % (width / 2);
       const int64_t in_model = row - at + 2 * i + half, from = to_model ? row : in_model,
                     to = to_model ? in_model : row;

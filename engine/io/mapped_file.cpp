@@ -26,7 +26,7 @@ namespace heed {
 
 MappedFile::MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
 
-// Swapping keeps the spans right: the memory of a vector moves along.
+// Swapping keeps the spans valid, since a moved vector keeps its memory.
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   std::swap(mapped_, other.mapped_);
@@ -38,7 +38,7 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 namespace {
 
-// Closes the file on scope exit; a mapping outlives the descriptor that made it.
+// Closes the file on scope exit; the mapping stays valid without the descriptor.
 struct Descriptor {
   int fd = -1;
   ~Descriptor() {
@@ -60,8 +60,8 @@ void MappedFile::release(std::span<const std::byte> some) const {
   const std::less_equal<const std::byte*> not_behind;
   const std::byte* const end = some.data() + some.size();
   if (!mapped_ || !not_behind(bytes_.data(), some.data()) || !not_behind(end, bytes_.data() + bytes_.size())) return;
-  // All pages around it, too: the system may map two megabytes at one access, and so map again what was given back before. Nobody writes
-  // to pages, so that what is needed of them is read again.
+  // Also releases the pages around the range: the system may map two megabytes at one access, and thus bring back pages that were released.
+  // Pages are never written, so any page still needed is read again.
   constexpr size_t kMapped = 2u << 20;
   const auto address = [](const std::byte* at) { return reinterpret_cast<uintptr_t>(at); };
   const uintptr_t from = std::max(address(bytes_.data()), address(some.data()) / kMapped * kMapped);
@@ -70,7 +70,7 @@ void MappedFile::release(std::span<const std::byte> some) const {
 }
 
 Status MappedFile::open(const std::string& path, const Log& log, MappedFile* file) {
-  // The call does not block, so that a pipe without a writer fails instead of hanging.
+  // O_NONBLOCK lets a pipe without a writer fail instead of hanging.
   const Descriptor descriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (descriptor.fd < 0) return unreadable(log, path);
   struct stat info{};

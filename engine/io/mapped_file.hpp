@@ -10,7 +10,7 @@
 
 namespace heed {
 
-// Mapped where the system can do that, else read into memory. Move-only.
+// Mapped if the system supports it, else read into memory. Move-only.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -18,12 +18,12 @@ class MappedFile {
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
 
-  // NotFound if the file does not exist, cannot be read or is no regular file.
+  // NotFound if the file does not exist, cannot be read or is not a regular file.
   static Status open(const std::string& path, const Log& log, MappedFile* file);
 
   std::span<const std::byte> bytes() const { return bytes_; }
-  // Gives the memory of these bytes back to the system, which reads them from the file again when they are wanted again. Does
-  // nothing for bytes of other memory.
+  // Returns the memory of these bytes to the system, which reads them from the file again at the next access. Does nothing for bytes
+  // outside the file.
   void release(std::span<const std::byte> some) const;
 
  private:

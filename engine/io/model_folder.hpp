@@ -12,7 +12,7 @@ inline bool is_there(const std::filesystem::path& path) {
   return std::filesystem::exists(path, error);
 }
 
-// The name of a file or folder that lies in the model's folder itself: no separators, no "..".
+// Whether this is the name of a file or folder directly in the model's folder: no separators, no "..".
 inline bool is_plain_name(const std::string& name) {
   return !name.empty() && name.size() < 256 && name != "." && name != ".." &&
          name.find_first_of(std::string_view("/\\:\0", 4)) == std::string::npos;

@@ -1,4 +1,4 @@
-// Names for one message.
+// A list of names for one message.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace heed {
 
-// Gives "a, b, c" of at most kMostNamed names, then "and N more".
+// Formats at most kMostNamed names as "a, b, c", then "and N more".
 class NameList {
  public:
   static constexpr size_t kMostNamed = 20;

@@ -49,7 +49,7 @@ uint64_t read_length(std::span<const std::byte> bytes) {
   return length;
 }
 
-// Finds the text of the header and the data behind it.
+// Finds the text of the header and the data after it.
 Status find_header(std::span<const std::byte> bytes, const Context& context, std::string_view* json,
                    std::span<const std::byte>* data) {
   if (bytes.size() < kLengthBytes)
@@ -70,7 +70,7 @@ Status find_header(std::span<const std::byte> bytes, const Context& context, std
   return Status::Ok;
 }
 
-// How many bytes shape and dtype need; false on overflow.
+// The bytes that shape and dtype require; false on overflow.
 bool needed_bytes(const RawTensor& raw, Type type, std::vector<int64_t>* shape, uint64_t* bytes) {
   int64_t total = static_cast<int64_t>(size_of(type));
   for (uint64_t dim : raw.shape) {
@@ -101,7 +101,7 @@ Status check_tensor(const RawTensor& raw, std::span<const std::byte> data, const
   return Status::Ok;
 }
 
-// `entries` in file order must cover the data without overlap or hole.
+// `entries`, in file order, must cover the data without overlaps or gaps.
 Status check_cover(const std::vector<Entry>& entries, std::span<const std::byte> data, const Context& context) {
   size_t covered = 0;
   for (const Entry& entry : entries) {
@@ -141,7 +141,7 @@ Status read_contents(std::span<const std::byte> bytes, const Context& context, s
     status = check_tensor(header.tensors[i], data, context, &(*entries)[i]);
     if (status != Status::Ok) return status;
   }
-  // An empty tensor comes before the one that begins at the same place.
+  // An empty tensor comes before another one with the same offset.
   std::sort(entries->begin(), entries->end(), [](const Entry& a, const Entry& b) {
     return a.data.data() != b.data.data() ? a.data.data() < b.data.data() : a.data.size() < b.data.size();
   });

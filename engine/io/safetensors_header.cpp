@@ -24,8 +24,8 @@ namespace {
 
 using Parsed = nlohmann::json;
 
-// Reads the header as a stream of events: no tree, no recursion, at most three levels. So nothing of a hostile header is
-// stored before it is known to fit. Every event returns false to stop; `problem` then says why.
+// Reads the header as a stream of events, without a tree or recursion, at most three levels deep, so that data of a hostile header is
+// checked before it is stored. Every event returns false to stop; `problem` then has the reason.
 class HeaderReader {
  public:
   explicit HeaderReader(RawHeader* header) : header_(header) {}

@@ -1,4 +1,4 @@
-// The JSON header of a safetensors file, as written: structure and types are checked, values are not.
+// The JSON header of a safetensors file: structure and types are checked, values are not.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ struct RawHeader {
 // `json` is the header's text, `file` its name for messages. InvalidFile with one message otherwise.
 Status parse_header(std::string_view json, const std::string& file, const Log& log, RawHeader* header);
 
-// A name from a file, fit for one line of a message: control characters are replaced, long names are cut.
+// A name from a file, safe for one line of a message: control characters are replaced, long names are truncated.
 std::string printable(std::string_view text);
 
-// SafeTensors and Checkpoint share this.
+// Shared by SafeTensors and Checkpoint.
 std::vector<HostTensor> host_tensors_of(std::span<const SafeTensors::Entry> entries);
 
 }  // namespace heed

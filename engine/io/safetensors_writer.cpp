@@ -1,4 +1,4 @@
-// Writes files of safetensors.
+// Writes safetensors files.
 #ifndef JSON_NOEXCEPTION
 #define JSON_NOEXCEPTION  // already implied where exceptions are switched off
 #endif
@@ -49,7 +49,7 @@ Status check(const HostTensor& tensor, const Log& log, std::set<std::string_view
                      tensor.data.size()));
 }
 
-// The header with its length, and spaces behind it, so that the data begins at a multiple of eight bytes.
+// The header with its length, padded with spaces so that the data begins at a multiple of eight bytes.
 std::string header_of(std::span<const HostTensor> tensors,
                       std::span<const std::pair<std::string, std::string>> metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
@@ -62,7 +62,7 @@ std::string header_of(std::span<const HostTensor> tensors,
     one["data_offsets"] = {at, at + tensor.data.size()};
     at += tensor.data.size();
   }
-  // All is UTF-8; `replace` says so to the library, which would throw otherwise.
+  // All texts are valid UTF-8; `replace` only keeps the library from throwing.
   std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   text.resize(align_up<size_t>(text.size(), 8), ' ');
   std::string length(8, '\0');

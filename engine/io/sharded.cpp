@@ -17,14 +17,14 @@ namespace fs = std::filesystem;
 
 struct Checkpoint::Contents {
   std::vector<SafeTensors> files;
-  std::vector<SafeTensors::Entry> entries;  // of all files, sorted by name
+  std::vector<SafeTensors::Entry> entries;  // entries of all files, sorted by name
   uint64_t bytes = 0;
 };
 
 namespace {
 
 using Entry = SafeTensors::Entry;
-// Tensor name -> number of its file in `names`.
+// Maps a tensor's name to the index of its file in `names`.
 struct Index {
   std::vector<std::string> names;
   std::map<std::string, size_t, std::less<>> tensors;
@@ -60,7 +60,7 @@ Status read_index(const std::string& path, const Log& log, Index* index) {
   return status;
 }
 
-// Takes every tensor of one file, which must hold exactly what the index says.
+// Adds all tensors of one file, which must be exactly those that the index lists.
 Status take_file(const SafeTensors& file, size_t number, const std::string& path, const Index& index, const Log& log,
                  std::vector<Entry>* entries) {
   for (const Entry& entry : file.entries()) {

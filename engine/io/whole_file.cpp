@@ -17,7 +17,7 @@ bool write_parts(std::FILE* file, std::span<const std::span<const std::byte>> pa
     written = written && std::fwrite(part.data(), 1, part.size(), file) == part.size();
   written = written && std::fflush(file) == 0;
 #if defined(__unix__) || defined(__APPLE__)
-  // Otherwise the new name might be on the disk before the data.
+  // Without it, the rename might reach the disk before the data.
   written = written && ::fsync(::fileno(file)) == 0;
 #endif
   return written;

@@ -1,4 +1,4 @@
-// Files that are there as a whole or not at all.
+// Files that are written as a whole or not at all.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,7 @@
 
 namespace heed {
 
-// Writes the parts one behind the other to PATH.part, which then gets the name `path`; a file of this name is replaced. False: nothing
-// has changed.
+// Writes the concatenated parts to PATH.part, which is then renamed to `path`; an existing file is replaced. False: nothing has changed.
 bool write_whole_file(const std::string& path, std::span<const std::span<const std::byte>> parts);
 
 }  // namespace heed

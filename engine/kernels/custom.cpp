@@ -1,4 +1,4 @@
-// Passes whose kernel the host brings; all else follows from what the pass declares.
+// Passes with the host's kernel; everything else follows from the pass' declaration.
 #include <algorithm>
 
 #include "kernels/operations.hpp"
@@ -17,7 +17,7 @@ Status check_workgroup(const Select& select, const CustomAttrs& attrs) {
   uint64_t invocations = 1;
   for (size_t axis = 0; axis < 3; ++axis) {
     const uint32_t size = attrs.local_size[axis], most = select.device.max_workgroup_size[axis];
-    // SPIR-V that does not tell its workgroup size has 0 along all axes.
+    // SPIR-V that does not state its workgroup size has 0 along all axes.
     if (size == 0 && attrs.local_size != std::array<uint32_t, 3>{})
       return select.unsupported(format("workgroups of 0 along axis %zu", axis));
     if (size > most)
@@ -42,7 +42,7 @@ Status select_custom(const Select& select) {
   if (attrs.local_size_id && !select.device.local_size_id)
     return select.unsupported(
         "the SPIR-V has LocalSizeId, which needs maintenance4 (Vulkan 1.3); "
-        "this device has none, or the host told none in HostDevice::enabled_features");
+        "this device has none, or the host lists none in HostDevice::enabled_features");
   const Status status = check_workgroup(select, attrs);
   if (status != Status::Ok) return status;
   KernelUse& use = select.kernels->add();

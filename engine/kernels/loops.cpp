@@ -17,8 +17,7 @@
 namespace heed::kernels {
 namespace {
 
-// Loops whose number of rounds no size changes come to less: lanes that are added up in halves, dimensions, elements of one
-// invocation.
+// An upper bound for loops whose length does not depend on sizes: tree reductions of lanes, dimensions, elements of one invocation.
 constexpr int64_t kSmall = 128;
 
 struct Launch {
@@ -38,14 +37,14 @@ struct Launch {
 // A loop over `count`, `step` at a time.
 int64_t loop(int64_t count, int64_t step) { return ceil_div(count, std::max<int64_t>(step, 1)) + 1; }
 
-// Walks over rows, whose lanes lie along x.
+// Loops over rows with lanes along x.
 int64_t rows(const Launch& l, const KernelInfo& info) {
   uint32_t length = 0;
   std::memcpy(&length, l.dispatch.push.data() + info.length_at, sizeof length);
   return info.walks * loop(length, l.spec(0));
 }
 
-// Three walks in groups of four, none of which counts where a lane holds its groups in registers.
+// Three loops over groups of four; none if a lane holds its groups in registers.
 int64_t row_groups(const Launch& l, int64_t n) {
   return l.spec(RowGroupConstants::HELD) != 0 ? 0 : 3 * loop(n, 4 * l.spec(0));
 }
@@ -55,8 +54,7 @@ int64_t norm(const Launch& l) {
 }
 int64_t softmax(const Launch& l) { return row_groups(l, l.push<SoftmaxParams>().dim[3]); }
 
-// The log-sum-exp and the length find the largest element first; a running sum meets its neighbours as often as their number can be
-// halved.
+// LogSumExp and L2 first find the largest element; a cumulative sum combines neighbours as often as their number can be halved.
 int64_t reduce(const Launch& l) {
   const int64_t walk = loop(l.push<ReduceParams>().n, l.spec(1)), kind = l.spec(ReduceConstants::KIND);
   const int64_t neighbours = std::bit_width(static_cast<uint64_t>(l.spec(1)));
@@ -81,7 +79,7 @@ int64_t rotary(const Launch& l) {
   return loop(p.pairs, l.spec(0)) + loop(p.n - 2 * p.pairs, l.spec(0));
 }
 
-// Up to four digits of a key and those of an index for each of top-k, top-p and the draw, behind a walk for the largest key.
+// Loops for up to four digits of a key and those of an index, for each of top-k, top-p and the draw, after one for the largest key.
 int64_t sample(const Launch& l) {
   constexpr int64_t kBins = 1 << HEED_SAMPLE_DIGIT, kGroup = 16, kSeenWords = 1024, kSegment = 32 * kSeenWords;
   const auto p = l.push<SampleParams>();
@@ -95,19 +93,19 @@ int64_t sample(const Launch& l) {
   return walk + 3 * digits * (walk + bins);
 }
 
-// --- Products
+// --- Matmul
 
 int64_t matmul_tiles(const Launch& l) {
   const int64_t bk = l.spec(MatmulTileConstants::BK);
   return loop(l.push<MatmulParams>().k, bk) * (1 + loop(bk, 4)) + loop(l.spec(MatmulTileConstants::TM), 1);
 }
-// With b along n, an eighth of the invocations have each k, four at a time.
+// If b is contiguous along n, an eighth of the invocations share each k, four at a time.
 int64_t matmul_vector(const Launch& l) {
   const int64_t steps = l.invocations() / 8;
   return loop(l.push<MatmulParams>().k, 4 * steps) + 8 * loop(steps, 1);
 }
 int64_t matmul_sum(const Launch& l) { return loop(l.push<MatmulParams>().k, 1); }
-// By matrix units and by dot products of bytes: blocks of at least 16 k, with at most 14 rounds within.
+// Matrix units and dot products of bytes: blocks of at least 16 k, with at most 14 iterations within.
 int64_t matmul_blocks(const Launch& l) { return 15 * loop(l.push<MatmulParams>().k, 16) + kSmall; }
 
 int64_t projection(const Launch& l) {
@@ -118,7 +116,7 @@ int64_t projection(const Launch& l) {
 
 // --- Attention
 
-// Keys that a workgroup of so many queries goes over, in tiles of `tile`.
+// The number of key tiles of size `tile` that a workgroup with this many queries visits.
 int64_t tiles_of(const Launch& l, const AttentionParams& p, int64_t queries, int64_t tile) {
   const int64_t flags = l.spec(AttentionConstants::FLAGS), window = l.spec(AttentionConstants::WINDOW);
   int64_t keys = p.s_kv;
@@ -133,7 +131,7 @@ int64_t attention_tiles(const Launch& l) {
   const int64_t all = l.invocations(), lanes = l.spec(Tiles::LANES), bk = l.spec(Tiles::BK), tk = l.spec(Tiles::TK);
   const int64_t rows = loop(bk * fours_of(l.spec(AttentionConstants::D_K), lanes), all) +
                        loop(bk * fours_of(l.spec(AttentionConstants::D_V), lanes), all) + loop(bk, all);
-  // Values that are infinite or NaN are added one by one where keys are hidden.
+  // Infinite values and NaN are added one by one if keys are hidden.
   const int64_t tile = 1 + rows + loop(bk, tk) + bk / tk * loop(tk, 1);
   return tile * (1 + tiles_of(l, l.push<AttentionParams>(), all / lanes * l.spec(Tiles::TQ), bk));
 }
@@ -146,7 +144,7 @@ int64_t attention_vector(const Launch& l) {
          results * (1 + 2 * loop(groups, 1));
 }
 
-// Tiles of at least 16 keys, with at most 24 rounds within.
+// Tiles of at least 16 keys, with at most 24 iterations within.
 int64_t attention_matrix(const Launch& l) {
   const int64_t bk = l.spec(AttentionMatrixConstants::BK);
   return 25 * loop(tiles_of(l, l.push<AttentionParams>(), 4 * l.invocations(), bk), 1) + 4 * kSmall;
@@ -154,7 +152,7 @@ int64_t attention_matrix(const Launch& l) {
 
 int64_t attention_combine(const Launch& l) { return 2 * loop(l.push<AttentionCombineParams>().splits, 1); }
 
-// What is added for a block of rows that a workgroup visits.
+// The iterations for each block of rows that a workgroup visits.
 struct Visits {
   int64_t own, visit, k_fours, v_fours, all;
   explicit Visits(const KernelKey& key)
@@ -167,18 +165,18 @@ struct Visits {
   int64_t load(int64_t count) const {
     return loop(count * k_fours, all) + loop(count * v_fours, all) + loop(count, all);
   }
-  // Products of pairs, whose loops over the elements of heads are unrolled where these are short.
+  // Products of pairs; loops over the elements of short heads are unrolled.
   int64_t pairs() const {
     constexpr int64_t kUnrolled = 32;
     return (k_fours > kUnrolled ? loop(k_fours, 1) : 0) + (v_fours > kUnrolled ? loop(v_fours, 1) : 0);
   }
-  // Sums of the own rows over those visited, of which an invocation has some, one by one or all at once.
+  // Adding up the visited rows, of which an invocation has some, one by one or all at once.
   int64_t add(int64_t fours) const {
     return (128 % fours == 0 ? 1 : ceil_div<int64_t>(own * fours, 128)) * loop(visit, 1);
   }
 };
 
-// The rounds of a block that is visited, and those beside all blocks.
+// The iterations for each visited block, and those outside the loop over blocks.
 int64_t of_block(const KernelKey& key) {
   const Visits b(key);
   const bool owns_keys = key.spec[AttentionBackwardConstants::OWNS_KEYS] != 0;
@@ -214,11 +212,11 @@ int64_t attention_backward_bias(const Launch& l) {
 
 int64_t attention_backward_rows(const Launch& l) { return loop(l.push<AttentionBackwardRowsParams>().d_v, 1); }
 
-// No size changes how long these go through loops.
+// The number of iterations depends on no size.
 int64_t as_all(const Launch&) { return 0; }
 
-// Counts the loops of kernels whose name starts with `begins` and has `has` behind it. The first family that fits a kernel is its own.
-// Kernels that walk over rows are not here: walks= in variants.txt counts theirs. One that is in neither is refused everywhere.
+// Counts the loops of kernels whose name starts with `begins` and contains `has` after it; the first matching family counts. Kernels with
+// loops over rows are counted by walks= in variants.txt instead. A kernel in neither list is refused on every device.
 struct Family {
   std::string_view begins, has;
   int64_t (*rounds)(const Launch& l);
@@ -273,7 +271,7 @@ int64_t visits_at_once(const KernelKey& key) {
 }
 
 int64_t rounds_of(const KernelKey& key, const Dispatch& dispatch) {
-  if (key.custom != nullptr) return 0;  // the host's
+  if (key.custom != nullptr) return 0;  // the host is responsible
   const KernelInfo& info = kernel_info(key.id);
   if (info.walks != 0) return kSmall + rows({key, dispatch}, info);
   const Family* const family = family_of(info.name);
@@ -296,7 +294,7 @@ Status check_rounds(const Schedule& schedule, const Node& node, const Capabiliti
           format("%s %s: an invocation of %s would go through loops up to %lld times; %s %lld%s", to_string(node.op),
                  node.label.c_str(), kernel_name(key), static_cast<long long>(rounds),
                  most == kLlvmpipeRounds ? "llvmpipe ends loops after" : "heed allows", static_cast<long long>(most),
-                 most == kLlvmpipeRounds ? " without a word, with wrong results" : ""));
+                 most == kLlvmpipeRounds ? " without an error, with wrong results" : ""));
   }
   return Status::Ok;
 }

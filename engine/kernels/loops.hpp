@@ -1,28 +1,27 @@
-// How long a kernel keeps an invocation.
+// Loop iterations of an invocation.
 #pragma once
 
 #include "kernels/dispatch.hpp"
 
 namespace heed::kernels {
 
-// Rounds of loops of an invocation on any device, so that no watchdog waits for one; and those after which llvmpipe ends all loops of an
-// invocation without a word (Capabilities::most_rounds).
+// The most loop iterations of an invocation on any device, because of watchdogs; and on llvmpipe, which silently ends all loops of an
+// invocation after that many (Capabilities::most_rounds).
 inline constexpr int64_t kMostRounds = 1 << 20, kLlvmpipeRounds = 65535;
-// Lowering cuts what is likely to have more into several dispatches, each within this.
+// Lowering splits work that is likely to exceed this into several dispatches.
 inline constexpr int64_t kRoundsAtOnce = 60 << 10;
 
-// Rounds of all loops of one invocation of a dispatch, at most. The round that finds the end of a loop counts, too. Loops that
-// compilers unroll do not count: those over small constants. Nor does what kernels for matrix units do about infinite values and
-// NaN.
+// An upper bound on the iterations of all loops of one invocation of a dispatch, including the last check of each loop. Not counted are
+// loops over small constants, which compilers unroll, and the handling of infinite values and NaN in kernels for matrix units.
 int64_t rounds_of(const KernelKey& key, const Dispatch& dispatch);
-// Whether rounds_of knows the kernel; it takes any other to have no end.
+// Whether rounds_of knows the kernel; it treats others as unbounded.
 bool counts_rounds(KernelId id);
 
-// Blocks of rows that a kernel of attention's gradients may visit for each head within kRoundsAtOnce.
+// How many blocks of rows a kernel of attention's gradients may visit per head before its iterations exceed kRoundsAtOnce.
 int64_t visits_at_once(const KernelKey& key);
 
-// Unsupported, with the operation and the number, if a dispatch has more than kMostRounds or Capabilities::most_rounds.
-// `at`: the largest sizes that a plan is made for.
+// Unsupported, with the operation and the number, if a dispatch has more than kMostRounds or Capabilities::most_rounds iterations. `at` has
+// the largest sizes of the plan.
 Status check_rounds(const Schedule& schedule, const Node& node, const Capabilities& device, const Log& log,
                     const KernelList& kernels, const RunValues& at);
 

@@ -19,7 +19,7 @@ Status check_storage(const Select& select, DType dtype) {
   if (dtype == DType::F32 || (is_16_bit_float(dtype) && select.device.storage_16bit)) return Status::Ok;
   if (is_16_bit_float(dtype))
     return select.unsupported(
-        format("%s was asked for, but this device has no 16-bit storage buffers, or the host told none "
+        format("%s was asked for, but this device has no 16-bit storage buffers, or the host lists none "
                "(storageBuffer16BitAccess in HostDevice::enabled_features)",
                to_string(dtype)));
   return select.unsupported(format("%s was asked for; one of f32, f16 and bf16 is needed", to_string(dtype)));
@@ -67,12 +67,12 @@ Walk make_walk(const View& target, std::span<const View* const> views) {
 
 namespace {
 
-// Whether dimensions i and i + 1 can be one for this view.
+// Whether dimensions i and i + 1 can be merged for this view.
 bool continues(const Walk& walk, size_t view, size_t i) {
   return walk.stride[view][i] == walk.stride[view][i + 1] * walk.dim[i + 1];
 }
 
-// Removes dimension i; those outside it move one place inwards.
+// Removes dimension i; outer ones move one place inwards.
 void remove_dim(Walk* walk, size_t i) {
   for (size_t d = i; d > 0; --d) {
     walk->dim[d] = walk->dim[d - 1];
@@ -86,11 +86,11 @@ void remove_dim(Walk* walk, size_t i) {
 }  // namespace
 
 void merge_dims(Walk* walk, int keep) {
-  const size_t last = static_cast<size_t>(kMaxRank - keep);  // one past the dimensions that may merge
+  const size_t last = static_cast<size_t>(kMaxRank - keep);  // end of the dimensions that may be merged
   for (size_t i = last; i-- > static_cast<size_t>(kMaxRank - walk->rank);) {
     if (walk->dim[i] == 1 && walk->rank > std::max(keep, 1)) {
       remove_dim(walk, i);
-      ++i;  // another dimension has moved here
+      ++i;  // the next outer dimension has moved here
       continue;
     }
     if (i + 1 >= last) continue;
@@ -180,7 +180,7 @@ bool KernelPlanning::projects(DType rows, DType weights, DType results) const {
   return kernels::projects(device_, rows, weights, results);
 }
 
-// One binding holds them all, and kernels read 16 bytes at a time.
+// One binding must hold them all, and kernels read 16 bytes at once.
 bool KernelPlanning::binds_together(std::span<const detail::WeightEntry* const> weights) const {
   uint64_t begin = UINT64_MAX, end = 0;
   for (const detail::WeightEntry* const entry : weights) {

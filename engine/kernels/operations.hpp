@@ -1,5 +1,5 @@
-// select and emit of every operation, each in the file of its operation; and the workspace of those that ask for one by the
-// sheet: floats that the dispatches of a pass hand to each other, or 0.
+// select and emit of every operation, each in the file of its operation; and, for operations with a workspace (a flag in the sheet), its
+// size in floats, or 0.
 #pragma once
 
 #include "kernels/lowering.hpp"
@@ -13,11 +13,11 @@ namespace heed::kernels {
 #include "graph/operations.inc"
 #undef HEED_OPERATION
 
-// Whether a fused kernel runs this attention on the device; otherwise it is planned as matmul, softmax and matmul.
-// `tensors` and `sizes` are those of the node's graph.
+// Whether the device has a fused kernel for this attention; otherwise it becomes matmul, softmax and matmul. `tensors` and `sizes` are
+// those of the node's graph.
 bool fuses_attention(const SizeTable& sizes, std::span<const TensorInfo> tensors, const Node& node,
                      const Capabilities& device);
-// Whether there is a kernel for projections of rows of this type by weights of that type.
+// Whether there is a projection kernel for rows, weights and results of these types.
 bool projects(const Capabilities& device, DType rows, DType weights, DType results);
 
 }  // namespace heed::kernels

@@ -1,5 +1,5 @@
-// The push-constant blocks and specialization constants of all operations, as the shaders read them. Constants of one family of kernels
-// are included by its file.
+// The push-constant blocks and specialization constants of all operations, shared with the shaders. The constants of a kernel family are
+// included by the family's file.
 #pragma once
 
 #include "kernel_params.inc"  // every header of shaders/shared with a push-constant block

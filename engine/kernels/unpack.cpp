@@ -8,7 +8,7 @@
 namespace heed {
 namespace {
 
-constexpr int kGzip = 16 + MAX_WBITS;  // as zlib tells a gzip file from its own format
+constexpr int kGzip = 16 + MAX_WBITS;  // zlib's flag for the gzip format
 
 Status inflate_all(const PackedSpirv& module, std::vector<uint32_t>* words) {
   z_stream stream = {};

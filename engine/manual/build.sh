@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the manual, build/manual/index.html: the pages of include/heed/guide, and the reference of C++, C and Python.
+# Builds the manual, build/manual/index.html, from the pages of include/heed/guide and the reference of C++, C and Python.
 #   build.sh            installs what is missing (Debian, Ubuntu), and writes it
 #   build.sh --check    installs nothing; writes it, and fails on public names without documentation, dead links, long pages and misspelt words.
 #                       Exit code 3: Doxygen, codespell or pdoc is not here
@@ -15,7 +15,7 @@ for tool in doxygen codespell; do
   command -v $tool >/dev/null || { echo "SKIPPED: $tool is not installed, so the manual is not built (tests/drivers/install.sh manual)"; exit 3; }
 done
 
-# pdoc has the Markdown and the colours of the pages, too. Like clang-format, it is kept in .cache/ where it is not installed.
+# pdoc also has the Markdown and colour libraries that pages.py needs. Like clang-format, it is installed to .cache/ if the system has none.
 version=16.0.0
 tools=$root/.cache/pdoc-$version
 if ! PYTHONPATH=$tools python3 -c 'import pdoc, markdown2' 2>/dev/null &&
@@ -50,13 +50,13 @@ rm "$HEED_MANUAL/header.html" "$HEED_MANUAL/footer.html"
 
 "$here/python_reference.py" "$HEED_MANUAL" || failed=1
 "$here/pages.py" "$HEED_MANUAL"
-# comments.py has told of members of structs.
+# comments.py already reports undocumented members of structs.
 undocumented=$(grep -v '(variable) of struct' "$HEED_MANUAL/doxygen.log" | sed "s|^$HEED_MANUAL/headers|FAIL include|; s|warning: ||" || true)
 [[ -z $undocumented ]] || { echo "$undocumented"; failed=1; }
 [[ -n $check ]] || { echo "build/manual/index.html"; exit $failed; }
 
 "$here/pages.py" "$HEED_MANUAL" --check || failed=1
-# Words that are right though codespell knows a commoner one, and data that is no English.
+# Checks the spelling. words.txt lists correct words that codespell takes for misspellings; files of data are not checked.
 wrong=$({ git ls-files -z include engine shaders samples tests '*.md' 2>/dev/null || find include engine shaders samples tests -type f -print0; } |
   grep -z -E '\.(md|hpp|h|cpp|inc|py|sh|cmake|comp|glsl|gd)$' | grep -z -v -E '^tests/search/data/' |
   xargs -0 codespell --ignore-words "$here/words.txt" || true)

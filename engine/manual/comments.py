@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes the public headers with their plain // comments as Doxygen wants them.
+"""Copies the public headers and turns their plain // comments into Doxygen comments.
 
-  comments.py FROM TO    TO: a folder that becomes like FROM. One line per member of a struct of which no comment tells, and exit code 1 if
-                         there is one
+  comments.py FROM TO    writes the headers of the folder FROM into the folder TO. Prints one line per member of a struct that no comment
+                         describes; the exit code is then 1
 
-The comment at the head of a file is that of the file; one above a declaration or behind it is that of the declaration, and of the functions
-that follow without a blank line or a comment of their own. Indented lines are examples. Every line stays where it is, so that warnings name
-the right ones. What only heed's own sources can use (detail::) is left out.
+The comment at the head of a file describes the file. A comment above or behind a declaration describes that declaration, and the functions
+that follow without a blank line or a comment of their own. Indented lines are examples. Every line keeps its number, so that warnings name
+the right line. Declarations that only heed's own sources can use (detail::) are left out.
 """
 import pathlib
 import re
@@ -14,9 +14,10 @@ import sys
 
 WHOLE = re.compile(r"^( *)// ?(.*)$")
 BEHIND = re.compile(r'^( *[^/ ](?:[^/"]|/(?!/)|"[^"]*")*?)( *)// (.*)$')
-# What may share the comment above its neighbour: functions, constants and aliases. Members of structs are told of by the struct.
+# These declarations share the comment of the declaration above: functions, constants and aliases. Members of structs do not; the comment of
+# the struct may describe them.
 SHARES = re.compile(r"(?!struct |enum |class |typedef )(?:[\w:<>\[\] *&]+\(|(?:static|inline) constexpr |using |#define )")
-# What the same sentence says of every type, so that headers need not.
+# Comments that every type shares, so that headers need not repeat them.
 CONVENTIONS = [(re.compile(pattern), text) for pattern, text in (
     (r"heed_\w+_destroy\(", "Gives the handle back; NULL does nothing."),
     (r"heed_\w+_init\(", "Fills *options with the defaults of C++."),
@@ -32,13 +33,13 @@ CONVENTIONS = [(re.compile(pattern), text) for pattern, text in (
 
 
 def plain(text):
-    """Text of which Doxygen takes nothing for a command or for the end of a sentence, but for `code`."""
+    """Escapes text so that Doxygen finds no commands and no false ends of sentences in it; `code` is left as it is."""
     parts = re.split(r"(`[^`]*`)", text.replace("et al. ", "et al.\0").replace(".. ", "..\0"))
     return "".join(part if part.startswith("`") else re.sub(r"([\\<>#@%&$*_~|])", r"\\\1", part) for part in parts).replace("\0", "&nbsp;")
 
 
 def block(indent, lines):
-    """The lines of a comment, whose examples become blocks of code."""
+    """Converts the lines of a comment; indented examples become blocks of code."""
     out, code = [], False
     for at, line in enumerate(lines):
         is_code = line.startswith("  ") or (code and not line and lines[at + 1:at + 2] and lines[at + 1].startswith("  "))
@@ -55,30 +56,30 @@ def block(indent, lines):
 
 
 def split_members(code, text):
-    """`T a = 1, b = 2;` as two declarations, each with the comment."""
+    """Splits `T a = 1, b = 2;` into two declarations, each with the comment."""
     m = re.match(r"^( +(?:std::)?[\w:<>]+(?: ?\*)? )(\w+(?: = [^,(){}]+| = \{\})?(?:, \w+(?: = [^,(){}]+| = \{\})?)+);$", code)
     return " ".join(f"{m[1] if i == 0 else m[1].strip()} {part}; /**< {text} */" for i, part in enumerate(m[2].split(", "))) if m else None
 
 
-# A member of a struct whose type, or whose name, tells what it is.
+# A member of a struct, for the check that its comment or the struct's comment names it. EVIDENT names need no comment.
 FIELD = re.compile(r"^  (?!using )((?:std::)?\w[\w:]*(?:<.*>)?)[ *&]+(\w+(?:(?: = [^,;]+)?, \w+)*)(?: = .*|\{\})?;$")
 EVIDENT = {"name", "dtype", "shape", "data", "bytes", "user", "milliseconds"}
 
 
 class Header:
-    """One header, whose lines go to `out`."""
+    """Converts one header, whose lines are appended to `out`."""
 
     def __init__(self, name, source):
         self.name, self.lines, self.at, self.out = name, source.split("\n"), 0, []
         self.run = []  # the comment that later functions share
-        self.struct = []  # that of the struct or enum that is open
+        self.struct = []  # the comment of the current struct or enum
         self.begins = True  # whether the line begins a declaration
         self.opened = 0  # its line
-        self.told = set()  # the words of the comments of a struct and its members
-        self.bare = []  # members of structs of which no comment tells: (line, name)
+        self.told = set()  # words of the comments of the current struct and of its members
+        self.bare = []  # (line, name) of members of structs that no comment describes
 
     def column_of_comments(self, column):
-        """The lines of a comment from here on that begins in this column."""
+        """Reads the comment lines that begin in this column, from the current line on."""
         texts = []
         while self.at < len(self.lines) and (m := WHOLE.match(self.lines[self.at])) and len(m[1]) == column:
             texts.append(m[2])
@@ -87,10 +88,10 @@ class Header:
         return texts
 
     def above(self, indent):
-        """A comment with lines of its own."""
+        """Converts a comment on lines of its own."""
         texts = self.column_of_comments(len(indent))
         below = self.lines[self.at] if self.at < len(self.lines) else ""
-        if not below.strip() or below.strip().startswith(("}", "#if", "#endif")):  # it is about none
+        if not below.strip() or below.strip().startswith(("}", "#if", "#endif")):  # it describes no declaration
             self.out += [""] * len(texts)
             return
         members = split_members(BEHIND.sub(r"\1", below), plain(" ".join(texts)))
@@ -103,7 +104,7 @@ class Header:
         self.begins = bool(members)
 
     def behind(self, code, gap, text):
-        """A declaration, or the end of one, with a comment behind it."""
+        """Converts a declaration, or its last line, with a trailing comment."""
         column = len(code) + len(gap)
         self.at += 1
         texts = [text, *self.column_of_comments(column)]
@@ -119,7 +120,7 @@ class Header:
         self.begins = code.endswith((";", "}"))
 
     def other(self, line):
-        """A line without a comment, which may share one or need none of its own."""
+        """Converts a line without a comment, which may share one or need none of its own."""
         code, indented = line.strip(), line.startswith(" ")
         ends = not code or code.startswith("}") or code.endswith(":")
         if ends:
@@ -143,7 +144,7 @@ class Header:
         self.at += 1
 
     def skip_private(self, line):
-        """Leaves out what follows `private:` in a class."""
+        """Skips what follows `private:` in a class."""
         indent = len(line) - len(line.lstrip())
         while not re.match(rf" {{0,{indent - 1}}}\}};", self.lines[self.at]):
             self.out.append("")
@@ -181,7 +182,7 @@ def main():
         path.parent.mkdir(parents=True, exist_ok=True)
         made = Header(header.name, header.read_text())
         path.write_text(made.text())
-        if header.suffix == ".hpp":  # members of C's structs are those of C++
+        if header.suffix == ".hpp":  # members of C structs are documented in C++
             bare += [f"FAIL {header}:{line}: member {name} has no comment, nor is it in that of its struct" for line, name in made.bare]
     print(*bare, sep="\n", end="\n" if bare else "")
     return 1 if bare else 0

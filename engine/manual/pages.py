@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes the pages of the manual, its start and its search, and checks it.
+"""Writes the manual's pages, start page and search index, and checks all links.
 
   pages.py FOLDER          writes the pages into FOLDER, in which Doxygen and python_reference.py have written already
   pages.py FOLDER --check  checks what is there: one line for each dead link or overlong page, and exit code 1 if there is one
 
-A page is include/heed/guide/*.md, or a Markdown file that a page links to. Other files that pages link to are copied, so that the
-folder can be put on a server as it is.
+A page is include/heed/guide/*.md, or a Markdown file that a page links to. Other files that pages link to are copied, so that the folder
+can be put on a server as it is.
 """
 import html
 import html.parser
@@ -29,19 +29,19 @@ EXTRAS = ["fenced-code-blocks", "tables", "cuddled-lists", "code-friendly", "str
 
 
 def name_of(page):
-    """Where a page lies in the manual."""
+    """Returns the path of a page within the manual."""
     if page.parent == GUIDE:
         return page.stem + ".html"
     return "-".join(page.relative_to(ROOT).with_suffix(".html").parts)
 
 
 def slug(heading):
-    """The anchor that GitHub gives a heading."""
+    """Returns the anchor that GitHub gives a heading."""
     return re.sub(r"[^\w\- ]", "", re.sub(r"<[^>]+>", "", html.unescape(heading)).lower()).replace(" ", "-")
 
 
 def header_page(path):
-    """Doxygen's page of a public header."""
+    """Returns the path of Doxygen's page for a public header."""
     name = re.sub(r"[A-Z]", lambda m: "_" + m.group().lower(), path.name.replace("_", "__").replace(".", "_8"))
     return f"cpp/{name}.html"
 
@@ -51,7 +51,7 @@ def title_of(text):
 
 
 def opening_of(text):
-    """The first sentence below the title, as HTML."""
+    """Returns the first sentence below the title, as HTML."""
     paragraph = re.search(r"^# .+\n+((?:[^\n!|`].*\n)+)", text, re.M)
     first = markdown2.markdown(paragraph.group(1).replace("\n", " "), extras=EXTRAS) if paragraph else ""
     return re.split(r"(?<=\.) (?=[A-Z])", re.sub(r"</?(p|a)\b[^>]*>", "", first).strip())[0]
@@ -66,14 +66,14 @@ class Site:
         self.guide = sorted(place, key=lambda page: (place[page], page.name))
 
     def address(self, page, link):
-        """What a link of a page leads to within the manual, or None if that is nothing to show."""
+        """Returns the address within the manual that a link of a page leads to, or None if the manual does not show the target."""
         if re.match(r"\w+:", link) or link.startswith("#"):
             return link
         path, _, anchor = link.partition("#")
         target = (page.parent / urllib.parse.unquote(path)).resolve()
         anchor = "#" + anchor if anchor else ""
         if not target.exists() or ROOT not in target.parents:
-            return link  # which the check finds dead
+            return link  # the check reports it as dead
         if target.is_dir():
             if not (target / "README.md").exists():
                 return None
@@ -139,7 +139,7 @@ class Site:
         self.write("index.html", "heed", text + "</dl>\n")
 
     def names_of_code(self):
-        """Names that Doxygen and pdoc have written."""
+        """Collects the names documented by Doxygen and pdoc."""
         for compound in xml.etree.ElementTree.parse(self.folder / "cpp.tag").getroot():
             kind, name = compound.get("kind"), compound.findtext("name")
             file = compound.findtext("filename")
@@ -148,7 +148,7 @@ class Site:
             scope = "" if kind == "file" else name + "::"
             for member in compound.findall("member"):
                 if kind == "file" and not re.match("heed|HEED", member.findtext("name")):
-                    continue  # a namespace has it, too
+                    continue  # a namespace of the same name is listed
                 self.names.append((scope + member.findtext("name"), member.get("kind"), f'cpp/{member.findtext("anchorfile")}#{member.findtext("anchor")}'))
         for path in sorted((self.folder / "python").rglob("*.html")):
             module = ".".join(path.relative_to(self.folder / "python").with_suffix("").parts)
@@ -158,7 +158,7 @@ class Site:
 
     def build(self):
         self.pages = [*self.guide, ROOT / "README.md"]
-        for page in self.pages:  # which grows
+        for page in self.pages:  # add() appends to the list
             self.page(page)
         self.start()
         self.names_of_code()
@@ -167,7 +167,7 @@ class Site:
 
 
 class Page(html.parser.HTMLParser):
-    """The anchors and the links of a file."""
+    """Collects the anchors and links of an HTML file."""
 
     def __init__(self, text):
         super().__init__()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the reference of the Python package by pdoc, without the library that it calls.
+"""Writes the reference of the Python package with pdoc. The compiled library is not needed.
 
   python_reference.py FOLDER    writes FOLDER/python; one line per public name without a docstring, and exit code 1 if there is one
 """
@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "engine/python"))
-# What the package reads when it is imported: functions of C, and arrays.
+# Stand-ins for the C functions and arrays that the package reads when it is imported.
 sys.modules["heed._ffi"] = types.SimpleNamespace(ffi=mock.MagicMock(name="ffi"))
 try:
     import numpy  # noqa: F401
@@ -32,7 +32,7 @@ MODULES = ["heed", "heed.nn", "heed.train", "heed.onnx"]
 
 
 def adopt(cls, base):
-    """Makes what `cls` has of a private base members of its own, which pdoc then shows."""
+    """Copies members of a private base to `cls`, so that pdoc shows them."""
     for name, member in vars(base).items():
         if not name.startswith("_") and name not in vars(cls):
             if inspect.isfunction(member):
@@ -45,7 +45,8 @@ def public(doc):
 
 
 def undocumented(doc):
-    """Full names of functions, classes and properties without a docstring. Fields are told of by their class."""
+    """Returns the full names of functions, classes and properties without a docstring. Fields are described by the docstring of their
+    class."""
     for member in public(doc):
         if member.kind == "module":
             continue
@@ -56,7 +57,7 @@ def undocumented(doc):
 
 
 def fields(docs):
-    """Full names of the fields of dataclasses, which the class and its constructor have shown already."""
+    """Returns the full names of the fields of dataclasses, which the class and its constructor already show."""
     return {member.fullname for doc in docs for cls in public(doc) if cls.kind == "class" and dataclasses.is_dataclass(cls.obj)
             for member in cls.own_members if member.kind == "variable" and not member.docstring}
 

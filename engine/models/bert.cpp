@@ -15,7 +15,7 @@ namespace heed {
 
 namespace {
 
-// Far above every published encoder, and so small that no product of two sizes overflows.
+// Far above every published encoder, and small enough that a product of two sizes does not overflow.
 constexpr int64_t kMaxSize = 1 << 24;
 
 struct NamedActivation {
@@ -39,7 +39,7 @@ void read_activation(Fields* fields, Activation* activation) {
                Status::Unsupported);
 }
 
-// Refuses settings by which the same tensors would mean another network.
+// Refuses settings with which the same tensors would form another network.
 void refuse_others(Fields* fields) {
   if (fields->text("model_type") != "bert")
     fields->fail("model_type", "only 'bert' encoders are read", Status::Unsupported);
@@ -84,7 +84,7 @@ Status read_bert_config(std::string_view path, const Log& log, BertConfig* confi
 
 // --- The checkpoint's tensors
 
-// Finds the weights that nn::bert asks for in a checkpoint, and joins query, key and value.
+// Finds the weights of nn::bert in a checkpoint, and joins query, key and value.
 class BertLoader {
  public:
   BertLoader(std::span<const SafeTensors::Entry> entries, const BertConfig& config, const Log& log,
@@ -105,7 +105,7 @@ class BertLoader {
     std::vector<Found> found;
     for (const WeightInfo& weight : g.weights())
       found.push_back({weight.name, finder.take(wrapper_ + std::string(weight.name), weight.shape, false)});
-    // Old checkpoints carry a table of 0, 1, 2, ... that no network reads.
+    // Old checkpoints contain a table of 0, 1, 2, ... that no network reads.
     const NameList others =
         finder.others([](std::string_view name) { return name.ends_with("embeddings.position_ids"); });
     if (!others.empty())
@@ -135,7 +135,7 @@ class BertLoader {
     return Status::Ok;
   }
 
-  // Joins query, key and value. They are stored row by row, so that their bytes lie one behind the other.
+  // Joins query, key and value by concatenating their bytes, as they are stored row by row.
   Status join(std::span<const Found> found, const std::string& prefix, const std::string& kind) {
     BertWeights::Joined& joined = weights_.joined_.emplace_back();
     joined.name = prefix + "qkv" + kind;
@@ -164,7 +164,7 @@ class BertLoader {
   const BertConfig& config_;
   const Log& log_;
   BertWeights& weights_;
-  std::string wrapper_;  // comes before all names of the checkpoint
+  std::string wrapper_;  // prefix of all names of the checkpoint
 };
 
 DType BertWeights::dtype() const {
@@ -208,7 +208,7 @@ Tensor embeddings(Graph& g, Tensor ids, const BertConfig& c, const BertOptions& 
   Tensor position = g.cast(g.slice(table("position", c.positions), 0, 0, shape[1]), options.dtype);  // [S, C]
   const Tensor types = table("token_type", c.types);
   Tensor x = g.embedding(table("word", c.vocabulary), ids, options.dtype);
-  // Without types, all tokens have type 0. Adding its row to the positions takes a sum over [S, C] instead of [B, S, C].
+  // Without types, all tokens have type 0. Adding its row to the positions sums over [S, C] instead of [B, S, C].
   if (options.types.valid())
     x = g.add(x, g.embedding(types, options.types, options.dtype));
   else

@@ -1,4 +1,4 @@
-// Chat templates: which family and variant one is, and what all families share in writing.
+// Recognizes the family and variant of chat templates, and code that all families share for writing.
 #include "models/chat.hpp"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ std::string ChatReader::other_mark(std::initializer_list<std::string_view> known
 
 namespace {
 
-// The rest of a literal that `quote` ends, with its escapes resolved; "" if nothing ends it.
+// The text of a literal up to `quote`, with escapes resolved; "" if it is unterminated.
 std::string literal(std::string_view rest, char quote) {
   std::string text;
   if (quote != '\'' && quote != '"') return text;

@@ -1,4 +1,5 @@
-// How a family writes conversations. A family's file describes it, as `extern constinit const ChatFormat NAME`; the build collects them.
+// How a family of chat templates writes conversations. A family's file describes it, as `extern constinit const ChatFormat NAME`; the build
+// collects them.
 #pragma once
 
 #include <initializer_list>
@@ -18,33 +19,33 @@ using ChatVariant = ChatTemplate::Variant;
 
 struct ChatFormat {
   std::string_view name;                               // ChatTemplate::family
-  std::string_view mark;                               // which its templates have, for messages
+  std::string_view mark;                               // a string in its templates, for messages
   std::string_view answer_end = {};                    // the text of the token that ends an answer; "": the model's eos
-  void (*make_plain)(ChatVariant* variant) = nullptr;  // of a ChatTemplate that is made by the family's name
-  bool (*is)(const ChatReader& from) = nullptr;        // whether a template has the family's marks
+  void (*make_plain)(ChatVariant* variant) = nullptr;  // for a ChatTemplate made by the family's name
+  bool (*is)(const ChatReader& from) = nullptr;        // whether a template belongs to the family
   Status (*read)(ChatReader& from) = nullptr;          // finds the variant
   Status (*write)(ChatWriter& to) = nullptr;
 };
 
-// In the order of their names, by which templates are tried.
+// Sorted by name; templates are tried in this order.
 std::span<const ChatFormat* const> all_chats();
 const ChatFormat* find_chat(std::string_view name);
 
-// A model's chat template, a program in Jinja, of which only marks and literals are looked at.
+// A model's chat template, a program in Jinja, of which only typical strings and literals are examined.
 class ChatReader {
  public:
   ChatReader(std::string_view jinja, std::string_view name, const Log& log) : jinja_(jinja), name_(name), log_(log) {}
 
   bool has(std::string_view part) const { return jinja_.find(part) != std::string_view::npos; }
   bool has_any(std::initializer_list<std::string_view> parts) const;
-  // `text` as a literal of its own, in either kind of quotes.
+  // Whether `text` is a complete literal, in either kind of quotes.
   bool has_literal(const std::string& text) const { return has("'" + text + "'") || has('"' + text + '"'); }
   bool trims() const;
-  // A mark <|...|> that none of `known` begins, or "".
+  // The first mark <|...|> that begins with none of `known`, or "".
   std::string other_mark(std::initializer_list<std::string_view> known) const;
-  // Of all literals that begin with `text`, what is behind it, with escapes resolved; "" for one that nothing ends.
+  // For each literal that begins with `text`, the rest of it, with escapes resolved; "" for an unterminated one.
   std::vector<std::string> literals_from(std::string_view text) const;
-  // The first literal that stands behind `begin`, or "".
+  // The first literal after the text `begin`, or "".
   std::string literal_behind(std::string_view begin) const;
   Status unknown(const std::string& why) const;
 
@@ -62,14 +63,14 @@ class ChatWriter {
              const ChatOptions& asked, const Log& log, std::vector<ChatPart>* parts)
       : variant(chosen), messages(all), options(asked), format_(format), log_(log), parts_(*parts) {}
 
-  void mark(std::string_view text) { put(text, true); }  // what the template wrote
-  void say(std::string_view text) { put(text, false); }  // what a message holds
+  void mark(std::string_view text) { put(text, true); }  // text of the template
+  void say(std::string_view text) { put(text, false); }  // text of a message
   std::string_view trimmed(std::string_view text) const;
   bool prompts() const { return options.generation_prompt || variant.always_prompts; }
   Status refused(const std::string& why) const;
 
   const ChatVariant& variant;
-  const std::span<const ChatMessage> messages;  // at least one, all with roles
+  const std::span<const ChatMessage> messages;  // at least one; each has a role
   const ChatOptions& options;
 
  private:
@@ -80,7 +81,7 @@ class ChatWriter {
   std::vector<ChatPart>& parts_;
 };
 
-// A conversation of a user and an assistant who alternate.
+// A conversation in which user and assistant alternate.
 struct Turns {
   const std::string_view* system = nullptr;
   std::span<const ChatMessage> rest = {};
@@ -89,7 +90,7 @@ struct Turns {
 // InvalidArgument, with the number of the message, if they do not.
 Status find_turns(const ChatWriter& to, Turns* turns);
 
-// Whitespace as Python's str.strip takes it off, which templates call.
+// Removes whitespace like Python's str.strip, which templates call.
 std::string_view strip_front(std::string_view text);
 std::string_view strip_back(std::string_view text);
 inline std::string_view strip(std::string_view text) { return strip_back(strip_front(text)); }

@@ -1,4 +1,4 @@
-// A decoder's numbers while its family reads them, from a config.json or from a GGUF file's metadata.
+// A decoder's configuration while its family reads it, from a config.json or from a GGUF file's metadata.
 #pragma once
 
 #include <heed/decoder.hpp>
@@ -18,11 +18,11 @@ class JsonConfig {
   JsonConfig(Json object, std::string where, const Log& log) : fields(object, std::move(where), log), log_(log) {}
 
   int64_t size(const char* name, std::optional<int64_t> otherwise = {});
-  // Fails with Unsupported if `wrong`: with this setting the network would be another one.
+  // Fails with Unsupported if `wrong`: heed does not implement the setting `name`.
   void refuse(const char* name, bool wrong);
-  // Sets the width of a head from the number of heads, which `name` has told, unless there is one.
+  // Sets the head width from the number of heads, read from `name`, unless it is set.
   void check_heads(const char* name);
-  // "rope_theta", "rope_scaling" and "rope_parameters". A base that is not there stays as it is.
+  // Reads "rope_theta", "rope_scaling" and "rope_parameters". A missing base leaves the default.
   void read_rotation();
   Status status() const { return fields.status() == Status::Ok ? inner_ : fields.status(); }
 
@@ -34,7 +34,7 @@ class JsonConfig {
   void read_window_rotation(Json of_windows, const std::string& where);
 
   const Log& log_;
-  Status inner_ = Status::Ok;  // of an object inside
+  Status inner_ = Status::Ok;  // status of a nested object
 };
 
 class GgufConfig {
@@ -42,17 +42,17 @@ class GgufConfig {
   GgufConfig(const Gguf& opened, std::string architecture, const Log& log)
       : file(opened), fields(opened, std::move(architecture), log), log_(log) {}
 
-  // Layers, widths, heads, window and the eps of norms, which is in the key `eps`.
+  // Reads layers, widths, heads, window and the eps of norms, which has the key `eps`.
   void read_sizes(const char* eps);
-  // Whether the table of tokens gives logits, too, and how many there are: Unsupported keys come first.
+  // Reads the size of the vocabulary, and whether the token table also gives logits. Call it after checks for Unsupported keys.
   void read_tables();
   void read_rotation();
-  // The rows of a table that the file must have.
+  // Number of rows of a table that the file must have.
   int64_t rows_of(const char* tensor);
 
-  // Fails where a key tells that the network is not what its architecture says.
+  // Fails if a key shows that the network differs from its architecture's usual one.
   void refuse_others(const DecoderFamily& family);
-  // Names keys of the architecture that nobody reads.
+  // Warns of keys of the architecture that nothing has read.
   void warn_of_unknown() const;
 
   const Gguf& file;

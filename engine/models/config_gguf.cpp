@@ -1,4 +1,4 @@
-// The numbers of a decoder in a GGUF file's metadata.
+// A decoder's configuration from a GGUF file's metadata.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -17,14 +17,14 @@ namespace models {
 
 namespace {
 
-// Settings that would make another network of the same tensors, unless they are 0, false or the neutral value.
+// Settings with which the same tensors would form another network, unless they are 0, false or the neutral value.
 struct Refused {
   const char* key;
   double neutral;
 };
 constexpr Refused kRefused[] = {
     {".expert_count", 0},
-    {"split.count", 1},  // files of which each has a part of the tensors
+    {"split.count", 1},  // a model split over several files
     {".use_parallel_residual", 0},
     {".attn_logit_softcapping", 0},
     {".final_logit_softcapping", 0},
@@ -39,7 +39,7 @@ constexpr Refused kRefused[] = {
     {".rope.scaling.attn_factor", 1},
 };
 
-// Keys that not every file's reading asks for, or that say nothing about the network.
+// Keys that are read only for some files, or that do not describe the network.
 constexpr const char* kKnown[] = {
     ".attention.layer_norm_epsilon",
     ".attention.layer_norm_rms_epsilon",
@@ -121,7 +121,7 @@ void GgufConfig::read_rotation() {
 }
 
 void GgufConfig::read_scaling() {
-  const bool is_old = fields.value(".rope.scale_linear").there();  // in files from before there was a type
+  const bool is_old = fields.value(".rope.scale_linear").there();  // files from before there was a scaling type
   const char* factor_key = is_old ? ".rope.scale_linear" : ".rope.scaling.factor";
   const std::string kind = fields.text(".rope.scaling.type", is_old ? "linear" : "none");
   if (kind != "none" && kind != "linear")

@@ -1,4 +1,4 @@
-// config.json of decoders.
+// A decoder's configuration from a config.json.
 #include <heed/decoder_model.hpp>
 
 #include "base/logging.hpp"
@@ -24,7 +24,7 @@ void JsonConfig::check_heads(const char* name) {
   config.head_width = config.width / config.heads;
 }
 
-// Newer files have all of it in one object, or in one for each kind of layer.
+// Newer files have all rotary settings in one object, or in one for each kind of layer.
 void JsonConfig::read_rotation() {
   refuse("partial_rotary_factor", fields.number("partial_rotary_factor", 0.0, 1.0, 1.0) != 1.0);
   const char* name = fields.field("rope_parameters") ? "rope_parameters" : "rope_scaling";

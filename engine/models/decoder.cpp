@@ -39,7 +39,7 @@ nn::EncoderLayerOptions common_layer(const Layer& layer) {
 
 namespace {
 
-// What is wrong with the arguments; "" for nothing.
+// An error message for the arguments, or "".
 std::string mistake_of(const DecoderFamily* family, const DecoderConfig& config, const DecoderOptions& options) {
   if (family == nullptr)
     return "the family is '" + std::string(config.family) + "'; " + listed(decoder_families()) + " are known";
@@ -100,13 +100,13 @@ class DecoderBuilder {
     return table(g_, named(name), rows, config_.width, options_.weight_dtype.value_or(options_.dtype));
   }
 
-  // The rows of the table of positions for tokens [B, S]: one for each position, or for each token of rows that differ.
+  // Rows of the position table for tokens [B, S]: one for each position, or for each token if rows of the batch differ.
   Tensor position_rows(Dim tokens) {
     const nn::Cache& cache = options_.cache;
     const Tensor positions = own_table(family_.names.positions, config_.positions);
     if (cache.capacity == 0 || !cache.positions.valid())
       return g_.slice(positions, 0, cache.capacity > 0 ? cache.past : Dim(0), tokens);
-    // Embedding would refuse the -1 of a token that is none.
+    // Embedding would refuse position -1, which marks missing tokens.
     const Shape shape = g_.shape(positions);
     return shape.rank == 2 ? g_.take(g_.reshape(positions, {1, shape[0], shape[1]}), 1, cache.positions) : Tensor{};
   }

@@ -16,22 +16,22 @@ using models::DecoderFamily, models::Stored, models::WeightFinder;
 
 struct DecoderModel::Contents {
   DecoderConfig config;
-  Gguf gguf;  // one of these two is open
+  Gguf gguf;  // exactly one of these two is open
   Checkpoint checkpoint;
   bool is_gguf = false;
   std::vector<HostTensor> tensors;
   uint64_t bytes = 0;
-  // `tensors` points to these names, and to values that the files have in other types. A deque keeps their addresses.
+  // Names of `tensors`, and values that were converted. A deque keeps their addresses.
   std::deque<std::string> names;
   std::deque<std::vector<float>> widened;
 
-  // `offset` is added to each element of a vector.
+  // Adds a tensor of the network. `offset` is added to each element of a vector.
   void add(std::string_view name, const models::Stored& found, bool is_matrix, float offset);
 };
 
 namespace {
 
-// Tensors beside the network's that change nothing: factors that the configuration has read, tables that can be computed.
+// Whether an additional tensor can be ignored: factors that the configuration has read, and tables that can be computed.
 bool has_no_effect(std::string_view name, const DecoderFamily& family, bool tied) {
   if (name == "rope_freqs.weight" || name.ends_with(".rotary_emb.inv_freq")) return true;
   for (const std::string_view end : family.unused)
@@ -92,7 +92,7 @@ Status DecoderModel::open(Gguf file, const Log& log, DecoderModel* model) {
   return status == Status::Ok ? finish(std::move(contents), log, model) : status;
 }
 
-// Finds the weights that the network's graph asks for in the file.
+// Finds the weights that the network's graph declares in the file.
 Status DecoderModel::finish(std::unique_ptr<Contents> contents, const Log& log, DecoderModel* model) {
   Contents& c = *contents;
   const DecoderFamily& family = *models::find_family(c.config.family);
@@ -109,7 +109,7 @@ Status DecoderModel::finish(std::unique_ptr<Contents> contents, const Log& log, 
     const bool is_head = weight.name == family.names.head;
     const std::string stored_name =
         c.is_gguf ? models::gguf_name(family, weight.name) : std::string(is_head ? "" : wrapper).append(weight.name);
-    // Vectors are added or multiplied, and the table of positions is sliced and added.
+    // Only matrices stay as they are: vectors are operands of sums and products, and the position table is sliced and added.
     const bool is_matrix = weight.shape.rank > 1 && weight.name != family.names.positions;
     if (const Stored* found = finder.take(stored_name, weight.shape, is_matrix))
       if (found->dtype) c.add(weight.name, *found, is_matrix, c.is_gguf ? 0.0f : family.norm_offset);

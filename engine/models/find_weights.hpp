@@ -1,4 +1,4 @@
-// Finds the weights that a network asks for among the tensors of a file.
+// Finds the weights that a network declares among the tensors of a file.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ namespace heed::models {
 struct Stored {
   std::string_view name;
   const char* type = "";
-  std::optional<DType> dtype;  // nothing: heed cannot store it
+  std::optional<DType> dtype;  // empty: heed cannot store it
   std::span<const int64_t> shape;
   std::span<const std::byte> data;
 };
@@ -34,7 +34,7 @@ std::vector<Stored> all_stored(std::span<const Entry> entries) {
   return all;
 }
 
-// Asks for one weight after the other, and tells of all that is wrong at the end, at most 20 names of each kind.
+// Looks weights up one by one, and reports all errors at the end, with at most 20 names of each kind.
 class WeightFinder {
  public:
   // `tensors` are sorted by name; `file` begins messages.
@@ -42,9 +42,9 @@ class WeightFinder {
       : tensors_(tensors), file_(std::move(file)), log_(log) {}
 
   bool has(std::string_view name) const;
-  // The tensor of this name in the file; null if there is none. That it has another shape or a wrong type is told at the end.
+  // The tensor of this name in the file; null if there is none. A wrong shape or type is reported by status().
   const Stored* take(const std::string& name, const Shape& shape, bool may_be_quantized);
-  // Those that nobody took and for which `unused` is false.
+  // Reports tensors that were not taken and for which `unused` is false.
   template <class Unused>
   NameList others(Unused unused) const {
     NameList names;
@@ -52,9 +52,9 @@ class WeightFinder {
       if (!taken_.contains(tensor.name) && !unused(tensor.name)) names.add(shown(tensor.name));
     return names;
   }
-  // MissingWeight, ShapeMismatch or `of_type`, with a message for each; `types` is the last one's.
+  // MissingWeight, ShapeMismatch or `of_type`, with a message for each; `types` is the text of the last one.
   Status status(Status of_type, const char* types) const;
-  // Ok without names.
+  // Returns Ok if there are no names.
   Status tell(const NameList& names, Status kind, const char* what) const;
 
  private:

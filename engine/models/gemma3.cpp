@@ -1,6 +1,6 @@
-// Gemma 3 (Gemma Team 2025, arXiv:2503.19786), its texts without pictures: Llama with norms before and behind each part, an RMSNorm of each
-// query and key head, GeGLU, tokens scaled by the root of the width, and windows in five of six layers, which have a rotary base of
-// their own.
+// Gemma 3 (Gemma Team 2025, arXiv:2503.19786), the text part: Llama with norms before and after each sublayer, an RMSNorm of each query and
+// key head, GeGLU, token embeddings scaled by the square root of the width, and sliding windows in five of six layers, which have their own
+// rotary base.
 #include "models/chat.hpp"
 #include "models/llama.hpp"
 
@@ -8,7 +8,7 @@ namespace heed::models {
 
 namespace {
 
-// Files may leave these numbers out.
+// Defaults of numbers that files may omit.
 constexpr int kFullEvery = 6;
 constexpr double kWindowBase = 10000.0;
 constexpr int64_t kScoreWidth = 256;
@@ -62,7 +62,8 @@ void read_gemma3_json(JsonConfig& from) {
 
 void read_gemma3_gguf(GgufConfig& from) {
   constexpr int kLayersOf27B =
-      62;  // where scores are divided by the root of another width, for which files have no key
+      62;  // models with this many layers divide scores by the square root of another width, for which files have no
+           // key
   read_llama_gguf(from);
   DecoderConfig& config = from.config;
   config.window_base = static_cast<float>(from.fields.number(".rope.freq_base_swa", 1.0, 1e30, kWindowBase));
@@ -85,7 +86,7 @@ Tensor add_gemma3_layer(Graph& g, Tensor x, const Layer& layer) {
   return g.add(x, norm(y, ".post_feedforward_layernorm"));
 }
 
-// --- <start_of_turn>role, content<end_of_turn>; a system message comes before what the user says first
+// --- <start_of_turn>role, content<end_of_turn>; a system message precedes the user's first message
 
 bool is_gemma(const ChatReader& from) { return from.has("<start_of_turn>") && from.has("<end_of_turn>"); }
 

@@ -1,5 +1,5 @@
-// GPT-2 (Radford et al. 2019): LayerNorm, a table of positions, GELU by tanh, biases. Hugging Face stores its matrices as
-// [in, out], GGUF files as [out, in].
+// GPT-2 (Radford et al. 2019): LayerNorm, learned positions, tanh-approximated GELU, biases. Hugging Face stores its matrices as [in, out],
+// GGUF files as [out, in].
 #include "models/config.hpp"
 #include "models/network.hpp"
 
@@ -12,7 +12,7 @@ constexpr GgufName kGpt2GgufNames[] = {
     {"attn.c_proj", "attn_output"}, {"ln_2", "ffn_norm"},     {"mlp.c_fc", "ffn_up"}, {"mlp.c_proj", "ffn_down"},
     {"ln_f", "output_norm"},        {"lm_head", "output"}};
 
-// Masks of the past, which old checkpoints have.
+// Causal masks that old checkpoints contain.
 constexpr std::string_view kGpt2Unused[] = {".attn.bias", ".attn.masked_bias"};
 
 void read_gpt2_json(JsonConfig& from) {

@@ -13,10 +13,10 @@ constexpr std::string_view kLlamaTypes[] = {"mistral"};
 void read_mistral_json(JsonConfig& from) {
   from.refuse("attention_bias", from.fields.boolean("attention_bias", false));
   read_llama_json(from);
-  from.config.window = from.fields.integer("sliding_window", 0, INT32_MAX, 0);  // Mistral has one if it is not null
+  from.config.window = from.fields.integer("sliding_window", 0, INT32_MAX, 0);  // Mistral's, unless it is null
 }
 
-// Files have the rows of queries and keys ordered for pairs of neighbours.
+// GGUF files order the rows of queries and keys for RotaryPairs::Adjacent.
 void read_neighbours_gguf(GgufConfig& from) {
   from.config.rotary.pairs = RotaryPairs::Adjacent;
   read_llama_gguf(from);
@@ -86,7 +86,7 @@ Status read_llama2(ChatReader& from) {
   return Status::Ok;
 }
 
-// Whitespace goes from the end of all of it, which is the system message where the user said nothing.
+// Trailing whitespace is stripped from the whole text, also if the user's message is empty and the system message is last.
 void write_with_system(ChatWriter& to, std::string_view system, std::string_view content) {
   const bool silent = to.variant.trims && strip(content).empty();
   to.mark("<<SYS>>\n");
@@ -128,7 +128,7 @@ Status read_mistral(ChatReader& from) {
   if (from.has("[THINK]")) return from.unknown("it has [INST] and also [THINK]");
   ChatVariant& variant = from.variant;
   const auto space_if = [](bool is) { return std::string(is ? 1 : 0, ' '); };
-  // Strings are moved here, since GCC 12 warns of copies.
+  // Strings are moved because GCC 12 warns about copies.
   variant.open = std::string(from.has_literal(" [INST] ")  ? " [INST] "
                              : from.has_literal("[INST] ") ? "[INST] "
                                                            : "[INST]");
@@ -155,7 +155,7 @@ Status write_mistral(ChatWriter& to) {
     to.mark("[/SYSTEM_PROMPT]");
     turns.system = nullptr;
   }
-  // Where the template looks at the last message only, a system message is lost behind an answer.
+  // Templates that look only at the last message lose a system message after an answer.
   const size_t place = to.variant.system_last ? turns.rest.size() - 1 : 0;
   for (size_t i = 0; i < turns.rest.size(); ++i) {
     const std::string_view content = turns.rest[i].content;

@@ -1,4 +1,4 @@
-// What families that resemble Llama have of it: its keys, its names and its layer, which they change where they differ.
+// Keys, names and the layer of Llama, for families that resemble it and change parts of them.
 #pragma once
 
 #include "models/config.hpp"
@@ -24,7 +24,7 @@ inline constexpr GgufName kLlamaGgufNames[] = {{"model.embed_tokens", "token_emb
                                                {"model.norm", "output_norm"},
                                                {"lm_head", "output"}};
 
-// Sizes, norms, tied or not, rotation. Leaves biases of attention and windows to the family.
+// Reads sizes, norms, tied weights and rotary settings. Biases of attention and windows are left to the family.
 void read_llama_json(JsonConfig& from, std::string_view activation = "silu");
 void read_llama_gguf(GgufConfig& from);
 

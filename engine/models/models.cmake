@@ -1,7 +1,8 @@
-# Makes the lists of families from the files of engine/models, so that a new family is one file. A family is a line that begins
-# with "extern constinit const DecoderFamily NAME", a family of chat templates one with "extern constinit const ChatFormat NAME".
+# Makes the lists of families from the files of engine/models, so that a new family needs only one new file. A line that begins with "extern
+# constinit const DecoderFamily NAME" defines a family of decoders, one with "extern constinit const ChatFormat NAME" a family of chat
+# templates.
 function(heed_list_families target)
-  get_target_property(is_taken ${target} IMPORTED)  # with the objects of another build
+  get_target_property(is_taken ${target} IMPORTED)  # if objects of another build are used
   if(is_taken)
     return()
   endif()

@@ -1,4 +1,4 @@
-// Parts of networks that several families have.
+// Parts of networks that several families share.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace heed::models {
 
-// A weight [rows, width] of the type that it was declared with before, else of `dtype`.
+// A weight [rows, width] of the type with which the graph already declares it, else of `dtype`.
 Tensor table(Graph& g, const std::string& name, int64_t rows, int64_t width, DType dtype);
 
-// Whether a layer of this number has no window where others have one.
+// Whether this layer attends to all tokens in a model with sliding windows.
 bool sees_all(const DecoderConfig& config, int layer);
 
-// What layers of all decoders have: heads, cache, window, width and pre-norm.
+// Options that layers of all decoders share: heads, cache, window, width and pre-norm.
 nn::EncoderLayerOptions common_layer(const Layer& layer);
 
 }  // namespace heed::models

@@ -9,7 +9,7 @@ namespace {
 
 void read_qwen_json(JsonConfig& from) {
   read_llama_json(from);
-  // Where it is switched on, not all layers have a window.
+  // If it is enabled, not all layers have a window.
   from.refuse("use_sliding_window", from.fields.boolean("use_sliding_window", false));
 }
 
@@ -32,7 +32,7 @@ Tensor add_qwen3_layer(Graph& g, Tensor x, const Layer& layer) {
   return nn::encoder_layer(g, x, layer.name, options);
 }
 
-// --- ChatML, which SmolLM 2 has, too: <|im_start|>role, content<|im_end|>
+// --- ChatML, which SmolLM 2 also uses: <|im_start|>role, content<|im_end|>
 
 bool is_chat_ml(const ChatReader& from) { return from.has("<|im_start|>") && from.has("<|im_end|>"); }
 
@@ -43,7 +43,7 @@ Status read_chat_ml(ChatReader& from) {
   from.variant.always_prompts = !from.has("add_generation_prompt");
   from.variant.trims = from.trims();
   from.variant.thinks = from.has("</think>");
-  // What stands in one literal between "<|im_start|>system\n" and "<|im_end|>".
+  // The text between "<|im_start|>system\n" and "<|im_end|>" in one literal.
   for (const std::string& text : from.literals_from("<|im_start|>system"))
     if (const size_t end = text.find("<|im_end|>"); text.starts_with('\n') && end != std::string::npos) {
       from.variant.default_system = text.substr(1, end - 1);
@@ -52,7 +52,7 @@ Status read_chat_ml(ChatReader& from) {
   return Status::Ok;
 }
 
-// Qwen 3 keeps the thoughts of answers behind the last question only.
+// Qwen 3 keeps the thoughts only of answers after the last question.
 void write_thoughtful_answer(ChatWriter& to, std::string_view content, bool behind_query, bool last) {
   constexpr std::string_view kBegin = "<think>", kEnd = "</think>";
   std::string_view thoughts;
@@ -80,7 +80,7 @@ Status write_chat_ml(ChatWriter& to) {
     to.say(to.variant.default_system);
     to.mark("<|im_end|>\n");
   }
-  size_t query = all.size() - 1;  // the last of the user
+  size_t query = all.size() - 1;  // index of the user's last message
   for (size_t i = 0; i < all.size(); ++i)
     if (all[i].role == "user") query = i;
   for (size_t i = 0; i < all.size(); ++i) {

@@ -16,7 +16,7 @@ double frequency(size_t pair, size_t pairs, double base) {
   return std::pow(base, -static_cast<double>(pair) / static_cast<double>(pairs));
 }
 
-// Returns the factor by which Llama3 scaling slows a frequency down.
+// The factor by which Llama3 scaling slows a frequency down.
 double factor_of(const RotaryScaling& scaling, double frequency) {
   const double low = static_cast<double>(scaling.low), high = static_cast<double>(scaling.high);
   const double turns = frequency * static_cast<double>(scaling.trained_length) / (2 * std::numbers::pi);
@@ -24,7 +24,8 @@ double factor_of(const RotaryScaling& scaling, double frequency) {
   return 1 / (share + (1 - share) / static_cast<double>(scaling.factor));
 }
 
-// Between the slowed pairs and the others the share is linear in the frequency, so that two pairs there give low and high.
+// The interpolation weight of pairs between the slowed and the others is linear in the frequency, so that two such pairs determine low and
+// high.
 void fit_bounds(std::span<const float> factors, double base, RotaryScaling* scaling) {
   const double most = static_cast<double>(scaling->factor);
   const auto is_between = [&](size_t i) {
@@ -35,7 +36,7 @@ void fit_bounds(std::span<const float> factors, double base, RotaryScaling* scal
   size_t first = 0, last = factors.size() - 1;
   while (first < factors.size() && !is_between(first)) ++first;
   while (last > first && !is_between(last)) --last;
-  if (first >= last) return;  // low and high stay as they are
+  if (first >= last) return;  // keep the default low and high
   const double a = frequency(first, factors.size(), base), b = frequency(last, factors.size(), base);
   const double slope = (share(first) - share(last)) / (a - b);
   if (!(slope > 0)) return;

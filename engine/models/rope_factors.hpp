@@ -1,4 +1,4 @@
-// Factors by which the pairs of a rotation are slowed down, one for each, as GGUF files of Llama 3 store them.
+// Factors by which rotary pairs are slowed down, one for each pair, as GGUF files of Llama 3 store them.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace heed {
 
-// The scaling that gives these factors for a rotation with `base`, within 1e-4; nothing if none does. `trained_length` is
-// the one that Llama3 scaling gets; low and high follow from it.
+// The scaling that gives these factors for a rotary with `base`, within 1e-4; nothing if there is none. `trained_length` is the value for
+// Llama3 scaling; low and high follow from it.
 std::optional<RotaryScaling> scaling_of(std::span<const float> factors, double base, int64_t trained_length);
 
 }  // namespace heed

@@ -1,11 +1,11 @@
-// SmolLM3 (Bakouch et al. 2025): Llama, but each fourth layer does not turn queries and keys (Yang et al. 2025, arXiv:2501.18795).
+// SmolLM3 (Bakouch et al. 2025): Llama, but every fourth layer has no rotary embedding (Yang et al. 2025, arXiv:2501.18795).
 #include "models/llama.hpp"
 
 namespace heed::models {
 
 namespace {
 
-constexpr int kUnturned = 4;  // the layers that do not turn are kUnturned - 1, 2 kUnturned - 1, ...
+constexpr int kUnturned = 4;  // layers without rotary are kUnturned - 1, 2 kUnturned - 1, ...
 
 bool turns(int layer) { return (layer + 1) % kUnturned != 0; }
 
@@ -15,7 +15,7 @@ void read_smollm3_json(JsonConfig& from) {
   from.refuse("use_sliding_window", from.fields.boolean("use_sliding_window", false));
   from.refuse("no_rope_layer_interval",
               from.fields.integer("no_rope_layer_interval", 0, INT32_MAX, kUnturned) != kUnturned);
-  // A list with 1 for each layer that turns.
+  // A list with 1 for each layer with rotary.
   const Json layers = from.fields.field("no_rope_layers");
   for (size_t i = 0; i < layers.size(); ++i) {
     const int64_t* flag = layers.element(i).integer();
@@ -23,7 +23,7 @@ void read_smollm3_json(JsonConfig& from) {
   }
 }
 
-// Files have the rows of queries and keys ordered for pairs of neighbours, and no key for the layers that do not turn.
+// GGUF files order the rows of queries and keys for RotaryPairs::Adjacent, and have no key for the layers without rotary.
 void read_smollm3_gguf(GgufConfig& from) {
   from.config.rotary.pairs = RotaryPairs::Adjacent;
   read_llama_gguf(from);

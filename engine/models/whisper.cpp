@@ -18,7 +18,7 @@ constexpr int64_t kFrame = WhisperConfig::kFrame, kBins = kFrame / 2 + 1;
 
 std::string layer_name(const char* side, int index) { return format("%s.layer_%d", side, index); }
 
-// The weights that a window's keys and values of cross attention are made with.
+// Whether the weight computes keys and values of cross attention.
 bool makes_memory(std::string_view name) { return name.find(".attention.linear_1.") != std::string_view::npos; }
 
 // The basis of a DFT of windowed frames, [2 kBins, kFrame]: row b is the Hann window times cos(2 pi b i / kFrame), row kBins + b the window
@@ -56,14 +56,14 @@ Tensor table(Graph& g, const char* name, int64_t rows, int64_t width) {
   return g.weight(name, {rows, width}, known.valid() ? g.dtype(known) : DType::F32);
 }
 
-// Rows [S, heads width] -> heads [1, heads, S, width].
+// Splits rows [S, heads width] into heads [1, heads, S, width].
 Tensor apart(Graph& g, Tensor x, int64_t heads) {
   const Shape shape = g.shape(x);
   if (shape.rank != 3) return {};
   return g.transpose(g.reshape(x, {shape[0], shape[1], heads, shape[2].value / heads}), 1, 2);
 }
 
-// Heads [1, heads, S, width] -> rows.
+// Joins heads [1, heads, S, width] to rows.
 Tensor together(Graph& g, Tensor heads) {
   const Shape shape = g.shape(heads);
   if (shape.rank != 4) return {};
@@ -77,8 +77,8 @@ Tensor memory(Graph& g, const std::string& attention, const char* what, int64_t 
                  options.cache_dtype.value_or(DType::F32));
 }
 
-// One of the parts, as wide as x, of a linear layer that makes several: a product of its own, which writes its heads where they stay. Of few
-// rows a GPU makes all parts in one pass.
+// The heads of one part (query, key or value), as wide as x, of a linear layer with several parts. Each part is a separate matmul that
+// writes its heads directly to their destination. For few rows a GPU merges them into one pass.
 Tensor heads_of_part(Graph& g, Tensor x, const std::string& name, int64_t part, int64_t parts,
                      const WhisperConfig& config) {
   const int64_t width = config.width, begin = part * width;
@@ -90,7 +90,7 @@ Tensor heads_of_part(Graph& g, Tensor x, const std::string& name, int64_t part, 
   return apart(g, y, config.decoder.heads);
 }
 
-// Attention over the tokens so far.
+// Causal self-attention over the tokens so far.
 Tensor own_attention(Graph& g, Tensor x, const std::string& layer, Dim past, const WhisperConfig& config,
                      const WhisperOptions& options) {
   const std::string name = layer + ".self_attention";
@@ -108,7 +108,7 @@ Tensor own_attention(Graph& g, Tensor x, const std::string& layer, Dim past, con
   return g.add(x, nn::linear(g, together(g, seen.output), name + ".linear_1", config.width));
 }
 
-// Attention over what is heard, whose keys and values are there. *weights becomes those of all heads.
+// Attention over the encoded sound, whose keys and values are in states. *weights receives those of all heads.
 Tensor cross_attention(Graph& g, Tensor x, const std::string& layer, const WhisperConfig& config,
                        const WhisperOptions& options, Tensor* weights) {
   const std::string name = layer + ".attention";
@@ -152,7 +152,7 @@ std::vector<double> mel_triangles(int64_t bands) {
 
 namespace {
 
-// The storage of a tensor on the device. Q8_0 is only for matrices whose rows are whole blocks, and not for tables of positions.
+// The storage type of a tensor on the device. Q8_0 is only for matrices whose rows are whole blocks, and not for position tables.
 DType type_on_device(const HostTensor& tensor, const WhisperOptions& options) {
   if (tensor.shape.size() < 2) return DType::F32;
   if (!options.weight_dtype) return tensor.dtype;
@@ -162,7 +162,7 @@ DType type_on_device(const HostTensor& tensor, const WhisperOptions& options) {
   return has_blocks ? *options.weight_dtype : tensor.dtype;
 }
 
-// Blocks of Q8_0: 32 values as multiples of the largest magnitude / 127.
+// Rounds to blocks of Q8_0: 32 values as multiples of the largest magnitude / 127.
 void round_to_blocks(std::span<const float> values, std::byte* to) {
   constexpr auto kBlock = static_cast<size_t>(block_of(DType::Q8_0).elements);
   for (; !values.empty(); values = values.subspan(kBlock)) {
@@ -179,7 +179,7 @@ void round_to_blocks(std::span<const float> values, std::byte* to) {
 
 }  // namespace
 
-// Types of matrices on the device, for all weights that the graph is about to ask for.
+// Declares all weights that the graph will use, with their types on the device.
 void WhisperModel::declare(Graph& g, bool encodes, const WhisperOptions& options) const {
   for (const HostTensor& tensor : tensors_) {
     const bool of_encoder = tensor.name.starts_with("encoder.") || makes_memory(tensor.name);
@@ -192,13 +192,13 @@ void WhisperModel::declare(Graph& g, bool encodes, const WhisperOptions& options
 
 Tensor WhisperModel::mel(Graph& g, Tensor samples) const {
   g.push_label("mel");
-  // Sound is reflected before its first sample, and behind its last one as far as the last frame reaches.
+  // The sound is reflected before its first sample and after its last one, to fill the first and last frames.
   constexpr int64_t kBefore = kFrame / 2, kBehind = kFrame / 2 - WhisperConfig::kHop;
   const Tensor padded = g.pad(samples, 1, kBefore, kBehind, {.mode = Padding::Reflect});
   const Tensor frames = g.windows(padded, 1, kFrame, {.stride = WhisperConfig::kHop});
   const Tensor basis = g.constant("spectrum", {2 * kBins, kFrame}, spectrum_basis());
   const Tensor spectrum = g.matmul(frames, basis, {.transpose_b = true});
-  // The power of a bin is cosine^2 + sine^2: the table of bands has each bin's column twice.
+  // The power of a bin is cosine^2 + sine^2, so the filter matrix has each bin's column twice.
   std::vector<float> both;
   const std::vector<double> triangles = mel_triangles(config_.bands);
   for (int64_t band = 0; band < config_.bands; ++band)
@@ -206,7 +206,7 @@ Tensor WhisperModel::mel(Graph& g, Tensor samples) const {
       both.insert(both.end(), triangles.begin() + band * kBins, triangles.begin() + (band + 1) * kBins);
   const Tensor bands = g.constant("bands", {config_.bands, 2 * kBins}, both);
   const Tensor power = g.matmul(g.mul(spectrum, spectrum), bands, {.transpose_b = true});
-  // (log10(power) + 4) / 4, and nothing more than 2 below the largest of the window.
+  // (log10(power) + 4) / 4, clamped below at 2 less than the largest value of the window.
   const Tensor level =
       g.add(g.scale(g.log(g.maximum(power, g.number(1e-10))), 0.25f / std::numbers::ln10_v<float>), g.number(1.0));
   const Tensor floor = g.sub(g.reduce(level, Reduction::Max, {1, 2}, true), g.number(2.0));
@@ -285,7 +285,7 @@ Tensor WhisperModel::logits(Graph& g, Tensor rows, const WhisperOptions& options
 
 namespace {
 
-// Frees the host's memory of a tensor once it is uploaded: its pages of the mapped file, or its rounded copy.
+// Frees the host's memory of a tensor after its upload: pages of the mapped file, or a rounded copy.
 struct ReadOnce {
   const WhisperModel& model;
   std::vector<std::vector<std::byte>> made;

@@ -25,29 +25,29 @@ namespace heed::models {
 struct WhisperSide {
   int layers = 0;
   int64_t heads = 0, hidden = 0;  // attention heads; width of the feed-forward
-  int64_t positions = 0;          // rows of its table of positions
+  int64_t positions = 0;          // number of positions
 };
 
 struct WhisperConfig {
-  int64_t width = 0, bands = 0, vocabulary = 0;  // of a row; mel bands of a frame; tokens
+  int64_t width = 0, bands = 0, vocabulary = 0;  // width of a token's row; mel bands of a frame; tokens
   WhisperSide encoder, decoder;
-  std::vector<std::pair<int, int>> aligning;  // as the file has them; see aligning_heads()
+  std::vector<std::pair<int, int>> aligning;  // as the file states them; see aligning_heads()
 
-  // Frames begin each kHop samples; the second convolution makes one position of two frames.
+  // A frame begins every kHop samples; the second convolution combines two frames to one position.
   static constexpr int64_t kRate = kSpeechRate, kHop = 160, kFrame = 400, kPosition = 2 * kHop;  // in samples
   int64_t frames() const { return 2 * encoder.positions; }
   int64_t window() const { return encoder.positions * kPosition; }  // samples
-  // Heads of the decoder's cross attention, (layer, head) in ascending order, that look at where a token is said: those that the file
-  // names, else all of the upper half of the layers.
+  // Heads of the decoder's cross attention, (layer, head) in ascending order, whose weights align tokens with the sound: those that the
+  // file names, else all heads of the upper half of the layers.
   std::vector<std::pair<int, int>> aligning_heads() const;
 };
 
-// Tokens that are no text. Texts are the ids below `end`.
+// Ids of special tokens. Ids below `end` are text.
 struct WhisperTokens {
   int32_t end = -1, start = -1, translate = -1, transcribe = -1, previous = -1, no_speech = -1, no_times = -1;
   int32_t first_time = -1;                    // 0 s; each further one is 0.02 s later
   bool multilingual = false;                  // `start` is followed by a language and a task
-  std::vector<int32_t> suppressed, at_first;  // never drawn; not drawn as the first of a window
+  std::vector<int32_t> suppressed, at_first;  // ids that are never drawn; ids that are not drawn first in a window
 };
 
 struct WhisperOptions {
@@ -55,7 +55,7 @@ struct WhisperOptions {
   std::optional<DType> cache_dtype = {};   // storage of keys and values: F16 or BF16; default: F32
 };
 
-// Stays where it is, since its tensors are views of itself.
+// Must not be moved, since its tensors are views of its own members.
 class WhisperModel {
  public:
   WhisperModel() = default;
@@ -63,9 +63,9 @@ class WhisperModel {
   WhisperModel& operator=(const WhisperModel&) = delete;
 
   // `path` is a folder of CTranslate2 (model.bin, config.json, vocabulary.txt or vocabulary.json) or of Hugging Face (config.json,
-  // tokenizer.json, safetensors), or a file of whisper.cpp. All tensors of the network must be there with shapes that fit each other:
-  // MissingWeight, ShapeMismatch, or Unsupported for types that heed cannot store and for tensors beside the network's. A model is opened
-  // once; after a failure it is of no use.
+  // tokenizer.json, safetensors), or a file of whisper.cpp. All tensors of the network must be present with matching shapes: MissingWeight,
+  // ShapeMismatch, or Unsupported for types that heed cannot store and for additional tensors. Call it once; after a failure the object
+  // cannot be used.
   Status open(const std::string& path, const Log& log);
 
   const WhisperConfig& config() const { return config_; }
@@ -74,19 +74,19 @@ class WhisperModel {
   std::vector<std::string> take_vocabulary() { return std::move(vocabulary_); }
   std::span<const HostTensor> tensors() const { return tensors_; }
   Status upload(Device& device, const WhisperOptions& options, Weights* weights, UploadProgress progress) const;
-  // Gives pages of the file back to the system; see MappedFile.
+  // Returns pages of the file to the system; see MappedFile.
   void release(std::span<const std::byte> data) const;
-  // Frees what was made of the file's values; nothing is uploaded afterwards. Names, shapes and types stay, for the graphs of later plans.
+  // Frees values that were converted; nothing can be uploaded afterwards. Names, shapes and types stay, for the graphs of later plans.
   void forget_values();
 
   // Samples [1, window] at kRate, F32 of -1 to 1 -> the log-mel spectrogram [1, frames, bands].
   Tensor mel(Graph& g, Tensor samples) const;
   // mel -> [1, encoder.positions, width], after the last norm.
   Tensor encode(Graph& g, Tensor mel, const WhisperOptions& options) const;
-  // Writes the keys and values of cross attention to states, once for a window.
+  // Writes the keys and values of cross attention to states, once per window.
   void remember(Graph& g, Tensor encoded, const WhisperOptions& options) const;
-  // Ids [1, S] behind the `past` that the states have -> [1, S, width], after the last norm. *looks becomes the weights of the heads that
-  // align, [1, heads, S, encoder.positions].
+  // Ids [1, S] after the `past` tokens in the states -> [1, S, width], after the last norm. *looks receives the weights of the alignment
+  // heads, [1, heads, S, encoder.positions].
   Tensor decode(Graph& g, Tensor ids, Dim past, const WhisperOptions& options, Tensor* looks = nullptr) const;
   // Rows of decode() -> [1, S, vocabulary].
   Tensor logits(Graph& g, Tensor rows, const WhisperOptions& options) const;
@@ -95,24 +95,25 @@ class WhisperModel {
   friend class WhisperLoader;
   void declare(Graph& g, bool encodes, const WhisperOptions& options) const;
 
-  CTranslate2 file_;  // one of these three is open
+  CTranslate2 file_;  // exactly one of these three is open
   GgmlWhisper ggml_;
   Checkpoint checkpoint_;
   WhisperConfig config_;
   WhisperTokens tokens_;
   std::vector<std::string> vocabulary_;
-  std::vector<HostTensor> tensors_;  // of names_, and of values in the file or made_
+  std::vector<HostTensor> tensors_;  // views of names_, and of values in the file or in made_
   std::vector<std::string>
-      names_;  // reserved before it is filled: tensors are views of them, and short strings move with the vector
-  std::vector<std::vector<int64_t>> shapes_;  // of tensors that are stored in another order
+      names_;  // reserved before it is filled: tensors are views of its strings, and short strings would move with the
+               // vector
+  std::vector<std::vector<int64_t>> shapes_;  // shapes of tensors whose axes were reordered
   std::vector<std::vector<std::byte>> made_;
 };
 
-// Whether a weight is a table of positions, which is never quantized.
+// Whether a weight is a position table, which is never quantized.
 bool is_position_table(std::string_view name);
 
-// Triangles over the bins of a spectrum, [bands, kFrame / 2 + 1], on Slaney's scale (mel 15 is 1 kHz), each with an area of 1, as
-// librosa makes them.
+// Triangular filters over the bins of a spectrum, [bands, kFrame / 2 + 1], on Slaney's mel scale (mel 15 is 1 kHz), each with an area of 1,
+// as in librosa.
 std::vector<double> mel_triangles(int64_t bands);
 
 }  // namespace heed::models

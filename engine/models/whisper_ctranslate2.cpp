@@ -1,4 +1,4 @@
-// Whisper's files: a folder as CTranslate2 has it.
+// Reads Whisper from a folder in CTranslate2's format.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -27,16 +27,16 @@ namespace {
 using Entry = CTranslate2::Entry;
 using Type = CTranslate2::Type;
 
-// Networks without these settings are others.
+// Settings that the network must have.
 struct Setting {
   const char* name;
   int64_t value;
 };
 constexpr Setting kSettings[] = {
-    {"activation", 3},  // GELU by the error function
+    {"activation", 3},  // erf-based GELU
     {"pre_norm", 1},   {"alibi", 0}, {"scale_embeddings", 0}, {"start_from_zero_embedding", 0},
 };
-// Facts about the network that are read elsewhere, or change nothing.
+// Tensors with facts that are read elsewhere, or that have no effect.
 constexpr std::string_view kFacts[] = {"num_heads", "alignment_heads", "alignment_layer"};
 
 std::optional<int64_t> scalar_of(const Entry& entry) {
@@ -109,7 +109,7 @@ class CTranslate2Loader : WhisperLoader {
     return Status::Ok;
   }
 
-  // --- Numbers of the network, as the shapes of tensors tell them
+  // --- The configuration, from shapes of tensors
 
   Status size(const char* name, size_t rank, size_t axis, int64_t* to) const {
     const Entry* entry = file_.find(name);
@@ -150,7 +150,7 @@ class CTranslate2Loader : WhisperLoader {
     return status;
   }
 
-  // --- Tensors as the graph wants them: convolutions with channels last, whole numbers with their scales
+  // --- Tensors in the graph's layout: convolutions with channels last, integers with their scales
 
   Status read_tensors() {
     names_.reserve(file_.entries().size());
@@ -173,7 +173,7 @@ class CTranslate2Loader : WhisperLoader {
   }
 
   // Adds the scales of an int8 tensor. The file stores q = round(w scale[row]), so that w = q / scale[row]. The result is Q8_0 if rows are
-  // whole blocks and every 1 / scale is a normal f16 number, otherwise F32. A tensor without scales stays as it is, and is refused later.
+  // whole blocks and every 1 / scale is a normal f16 number, otherwise F32. A tensor without scales is unchanged, and is refused later.
   Status add_scales(const Entry& entry, Stored* tensor) {
     const Entry* scales = file_.find(std::string(entry.name) + "_scale");
     if (scales == nullptr) return Status::Ok;
@@ -213,7 +213,7 @@ class CTranslate2Loader : WhisperLoader {
     return Status::Ok;
   }
 
-  // Finds the weights that the network's graph asks for.
+  // Finds the weights that the network's graph declares.
   Status find_weights() {
     WeightFinder finder(stored_, file_.name(), log_);
     Graph g;

@@ -1,4 +1,4 @@
-// Whisper's files: one of whisper.cpp.
+// Reads Whisper from a file of whisper.cpp.
 #include <cmath>
 #include <set>
 
@@ -34,7 +34,7 @@ constexpr PartNames kGgmlNames = {.tokens = "decoder.token_embedding.weight",
                                   .layers = ".blocks.",
                                   .modules = kGgmlModules};
 
-// The languages in the order of their tokens. Files have the first 99 or all.
+// The languages in the order of their tokens. Files have the first 99 or all of them.
 constexpr std::string_view kLanguages[] = {
     "en", "zh", "de", "es", "ru", "ko", "fr", "ja", "pt",  "tr", "pl", "ca", "nl", "ar", "sv", "it", "id",
     "hi", "fi", "vi", "he", "uk", "el", "ms", "cs", "ro",  "da", "hu", "ta", "no", "th", "ur", "hr", "bg",
@@ -43,13 +43,13 @@ constexpr std::string_view kLanguages[] = {
     "af", "oc", "ka", "be", "tg", "sd", "gu", "am", "yi",  "lo", "uz", "fo", "ht", "ps", "tk", "nn", "mt",
     "sa", "lb", "my", "bo", "tl", "mg", "as", "tt", "haw", "ln", "ha", "ba", "jw", "su", "yue"};
 
-// Texts that nobody speaks: none, and signs that are written. The last one begins all signs of music.
+// Texts that are never drawn: the empty text, and signs that are not spoken. The last one is a prefix of all musical signs.
 constexpr std::string_view kUnspoken[] = {
     "",   "\"", "#",   "(",   ")",  "*",   "+",  "/",  ":",  ";",   "<",  "=",  ">",   "@",
     "[",  "\\", "]",   "^",   "_",  "`",   "{",  "|",  "}",  "~",   "「", "」", "『",  "』",
     "<<", ">>", "<<<", ">>>", "--", "---", "-(", "-[", "('", "(\"", "((", "))", "(((", ")))",
     "[[", "]]", "{{",  "}}",  "♪♪", "♪♪♪", "♩",  "♪",  "♫",  "♬",   "♭",  "♮",  "♯",   "\xe2\x99"};
-// Those that are left out behind a space only.
+// Signs that are excluded only after a space.
 constexpr std::string_view kUnspokenAtBegin[] = {"-", "'"};
 
 class GgmlLoader : WhisperLoader {
@@ -71,7 +71,7 @@ class GgmlLoader : WhisperLoader {
  private:
   Status wrong(Status status, const std::string& what) const { return fail(log_, status, ggml_.name() + ": " + what); }
 
-  // --- Numbers of the network
+  // --- The configuration
 
   Status read_sizes() {
     const GgmlWhisper::Sizes& s = ggml_.sizes();
@@ -106,7 +106,7 @@ class GgmlLoader : WhisperLoader {
     return Status::Ok;
   }
 
-  // The width of the feed-forward is told by its weights. Without them, the finder says what is missing.
+  // Reads the width of the feed-forward from its weights. If they are missing, the finder reports that.
   void read_side(const GgmlWhisper::Side& from, const std::string& name, WhisperSide* to) const {
     to->layers = static_cast<int>(from.layers);
     to->heads = from.heads;
@@ -140,7 +140,7 @@ class GgmlLoader : WhisperLoader {
     std::vector<Stored> stored;
     for (const GgmlWhisper::Entry& entry : ggml_.entries()) {
       Stored tensor = {entry.name, entry.type->name, entry.type->storage, entry.shape, entry.data};
-      // The biases of convolutions have an axis of 1 behind the other one.
+      // Biases of convolutions have an additional axis of size 1.
       const bool is_column = entry.name.ends_with(".bias") && entry.shape.size() == 2 && entry.shape[1] == 1;
       if (is_column) tensor.shape = tensor.shape.first(1);
       stored.push_back(tensor);
@@ -150,8 +150,8 @@ class GgmlLoader : WhisperLoader {
 
   // --- Tokens
 
-  // The file holds the texts alone; files of English models may hold the token that ends a text, too. All other tokens follow in a fixed
-  // order, and times reach to the end of a window.
+  // The file contains only texts; files of English models may include the end token. The other tokens follow in a fixed order, the last
+  // ones being times up to the end of a window.
   Status read_vocabulary() {
     constexpr std::string_view kEnd = "<|endoftext|>";
     constexpr std::string_view kOthers[] = {"<|translate|>",   "<|transcribe|>", "<|startoflm|>",
@@ -174,12 +174,12 @@ class GgmlLoader : WhisperLoader {
     for (const std::string_view other : kOthers) vocabulary_.emplace_back(other);
     vocabulary_.resize(static_cast<size_t>(config_.vocabulary));
     name_times();
-    // The texts of models of several languages end in an empty one.
+    // In multilingual models the last text is empty.
     tokens_.multilingual = seems_multilingual() || texts.back().empty();
     return Status::Ok;
   }
 
-  // GPT-2 writes bytes that are not printable, in their order, as the letters from U+0100 on.
+  // GPT-2's letters: bytes that are not printable become the letters from U+0100 on, in order.
   static std::string letters_of(std::string_view bytes) {
     const auto is_letter = [](unsigned byte) { return (byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte != 0xad); };
     std::string letters;
@@ -200,7 +200,7 @@ class GgmlLoader : WhisperLoader {
     return letters;
   }
 
-  // Forbids the ids that other files list: signs that nobody speaks, and tokens that are no text. No window begins with a space, or is
+  // Forbids the ids that other formats list: signs that are not spoken, and special tokens. A window must not begin with a space or be
   // empty.
   void forbid_tokens() {
     std::set<std::string> unspoken;

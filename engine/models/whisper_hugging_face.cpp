@@ -1,4 +1,4 @@
-// Whisper's files: a folder as Hugging Face has it.
+// Reads Whisper from a folder of Hugging Face.
 #include <algorithm>
 
 #include <heed/bpe.hpp>
@@ -85,7 +85,7 @@ class HuggingFaceLoader : WhisperLoader {
     const std::vector<Stored> stored = all_stored(checkpoint_.entries());
     const auto is_bare = [](const Stored& one) { return one.name == "encoder.conv1.weight"; };
     const char* wrapper = std::any_of(stored.begin(), stored.end(), is_bare) ? "" : "model.";
-    // Logits are products with the table of tokens, which some files have a second time.
+    // Logits are matmuls with the token table, which some files contain twice.
     return find_parts(stored, "the checkpoint", kHuggingFaceNames, wrapper,
                       [](std::string_view name) { return name == "proj_out.weight"; });
   }
@@ -114,11 +114,11 @@ class HuggingFaceLoader : WhisperLoader {
       const std::string* text = token.field("content").text();
       return text == nullptr || (status = place(*text, token.field("id"))) == Status::Ok;
     });
-    if (status == Status::Ok) name_times();  // which older files lack
+    if (status == Status::Ok) name_times();  // older files lack the names of times
     return status;
   }
 
-  // Tokens that are never drawn: newer folders have them in a file of their own.
+  // Tokens that are never drawn: newer folders have them in a separate file.
   Status read_rules() {
     const std::filesystem::path newer = path_ / "generation_config.json";
     const std::string path = (is_there(newer) ? newer : path_ / "config.json").string();
@@ -130,7 +130,7 @@ class HuggingFaceLoader : WhisperLoader {
     read_ids(&fields, "begin_suppress_tokens", &tokens_.at_first);
     read_alignment(&fields);
     tokens_.multilingual = fields.boolean("is_multilingual", seems_multilingual());
-    for (size_t i = 0; i < vocabulary_.size(); ++i)  // rows that pad the table
+    for (size_t i = 0; i < vocabulary_.size(); ++i)  // includes rows that only pad the vocabulary
       if (vocabulary_[i].empty()) tokens_.suppressed.push_back(static_cast<int32_t>(i));
     return fields.status();
   }

@@ -33,7 +33,7 @@ Status WhisperLoader::build(Graph* g) const {
 
 namespace {
 
-// The names in a file of what a weight of the graph, such as "decoder.layer_0.attention.linear_1.weight", is made of.
+// The file's names of the parts of a weight such as "decoder.layer_0.attention.linear_1.weight".
 std::vector<std::string> parts_of(std::string_view weight, const PartNames& by, const char* wrapper) {
   const std::string side(weight.substr(0, weight.find('.'))), front = wrapper + side;
   if (weight == "decoder.embeddings.weight") return {wrapper + std::string(by.tokens)};
@@ -54,7 +54,7 @@ std::vector<std::string> parts_of(std::string_view weight, const PartNames& by, 
   return parts;
 }
 
-// Keys have no bias, which would add the same to all scores of a query.
+// Keys have no bias, which would add the same number to all scores of a query.
 bool may_be_zero(std::string_view name) { return name.ends_with("k_proj.bias") || name.ends_with("attn.key.bias"); }
 
 }  // namespace
@@ -81,7 +81,7 @@ void WhisperLoader::take(const WeightInfo& weight, const std::vector<std::string
     parts.push_back(part);
     if (part != nullptr && first == nullptr) first = part;
     if (is_zero) continue;
-    // The finder tells at its end of parts that are missing, or of other shapes and types.
+    // The finder reports missing parts and wrong shapes or types.
     const bool fits = part != nullptr && part->dtype && part->data.size() == first->data.size() &&
                       (is_float(*part->dtype) || (may_be_quantized(weight) && is_quantized(*part->dtype)));
     if (fits && part->dtype != first->dtype) mixed_.add(printable(part->name));
@@ -90,14 +90,14 @@ void WhisperLoader::take(const WeightInfo& weight, const std::vector<std::string
   Stored whole = *first;
   whole.name = names_.emplace_back(weight.name);
   if (parts.size() > 1) join(parts, weight, &whole);
-  // tell() refuses tensors of another rank.
+  // status() refuses tensors of another rank.
   if (weight.shape.rank == 3 && whole.shape.size() == 3) put_channels_last(&whole);
   add(whole);
 }
 
 void WhisperLoader::join(const std::vector<const Stored*>& parts, const WeightInfo& weight, Stored* whole) {
   const size_t bytes = whole->data.size();
-  std::vector<std::byte>& made = make(bytes * parts.size());  // zeros
+  std::vector<std::byte>& made = make(bytes * parts.size());  // filled with zeros
   for (size_t i = 0; i < parts.size(); ++i)
     if (parts[i] != nullptr) std::memcpy(&made[i * bytes], parts[i]->data.data(), bytes);
   std::vector<int64_t>& shape = shapes_.emplace_back();
@@ -112,7 +112,7 @@ bool WhisperLoader::may_be_quantized(const WeightInfo& weight) {
 
 void WhisperLoader::add(const Stored& found) {
   HostTensor tensor = {found.name, *found.dtype, found.shape, found.data};
-  // What is added or multiplied is F32.
+  // Operands of sums and elementwise products are F32.
   const bool is_matrix = tensor.shape.size() > 1 && !is_position_table(tensor.name);
   if (!is_matrix && tensor.dtype != DType::F32 && is_float(tensor.dtype)) {
     const size_t count = tensor.data.size() / size_of(tensor.dtype);

@@ -1,4 +1,4 @@
-// What readers of Whisper's files share.
+// Code shared by the readers of Whisper's file formats.
 #pragma once
 
 #include <filesystem>
@@ -12,23 +12,23 @@
 
 namespace heed::models {
 
-// Each opens one kind of file: folders with model.bin, folders of Hugging Face, files of whisper.cpp.
+// Each reads one format: folders with model.bin, folders of Hugging Face, files of whisper.cpp.
 Status load_ctranslate2(const std::string& path, const Log& log, WhisperModel* model);
 Status load_hugging_face(const std::string& path, const Log& log, WhisperModel* model);
 Status load_ggml(const std::string& path, const Log& log, WhisperModel* model);
 
-// Samples of a window grow with the positions, 320 for each, and scores of attention with their square.
+// Limits memory: samples of a window grow with the positions, 320 for each, and attention scores with their square.
 inline constexpr int64_t kMostPositions = 1 << 16;
 
-// A module of a layer, and those of a file whose rows it has, one behind the other.
+// A module of a layer, and the modules of a file whose rows it contains, in order.
 struct PartModule {
   std::string_view name, parts[3];
 };
-// The names that a file has for the tensors of the graph.
+// A format's names for the tensors of the graph.
 struct PartNames {
-  std::string_view tokens, positions;           // "decoder.embed_tokens.weight"; what follows a side's name
-  std::string_view encoder_norm, decoder_norm;  // the last ones, without ".weight"
-  std::string_view layers;                      // between a side and the number of a layer
+  std::string_view tokens, positions;           // "decoder.embed_tokens.weight"; the suffix after a side's name
+  std::string_view encoder_norm, decoder_norm;  // the final norms, without ".weight"
+  std::string_view layers;                      // the text between "encoder" or "decoder" and a layer's number in names
   std::span<const PartModule> modules;
 };
 
@@ -52,10 +52,10 @@ class WhisperLoader {
   std::vector<std::byte>& make(size_t bytes) { return made_.emplace_back(bytes); }
   // [out, in, taps] -> [out, taps, in]
   void put_channels_last(Stored* tensor);
-  // The network, with all weights that it asks for.
+  // Builds the network, which declares all weights.
   Status build(Graph* g) const;
   static bool may_be_quantized(const WeightInfo& weight);
-  // Becomes a tensor of the model.
+  // Adds a tensor of the model.
   void add(const Stored& found);
   // Logs weights that are missing or have another shape or type, then tensors of the file that no weight uses, except those for which
   // `unused` is true.
@@ -67,7 +67,7 @@ class WhisperLoader {
     return status == Status::Ok ? left : status;
   }
 
-  // Finds the weights that the network's graph asks for; joined modules are found by their parts. All names begin with `wrapper`.
+  // Finds the weights that the network's graph declares; joined modules are found by their parts. All names begin with `wrapper`.
   template <class Unused>
   Status find_parts(std::span<const Stored> stored, const std::string& file, const PartNames& by, const char* wrapper,
                     Unused unused) {
@@ -76,14 +76,14 @@ class WhisperLoader {
     return status == Status::Ok ? tell(finder, unused) : status;
   }
 
-  // Names the tokens of times at the end, where the last one that has a name is <|notimestamps|>.
+  // Names the time tokens at the end; they follow <|notimestamps|>.
   void name_times();
-  // The ids of tokens that are no text, by their names in the vocabulary.
+  // Finds the ids of special tokens by their names in the vocabulary.
   Status find_tokens();
   void read_ids(Fields* fields, const char* name, std::vector<int32_t>* ids) const;
-  // The list "alignment_heads" of pairs, if it is there.
+  // Reads the list "alignment_heads" of pairs, if present.
   void read_alignment(Fields* fields) const;
-  // Vocabularies of models of English alone are smaller; both name all languages.
+  // Vocabularies of English-only models are smaller, although both name all languages.
   bool seems_multilingual() const { return config_.vocabulary >= 51865; }
 
   std::filesystem::path path_;

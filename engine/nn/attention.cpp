@@ -4,7 +4,7 @@ namespace heed::nn {
 
 namespace {
 
-// Where the queries of each row begin, [B].
+// The position of each row's first query, [B].
 Tensor first_positions(Graph& g, const MultiHeadOptions& options) {
   const Cache& cache = options.cache;
   if (cache.capacity == 0 || !cache.positions.valid()) return options.positions;
@@ -28,7 +28,7 @@ AttentionOptions core_options(Graph& g, const MultiHeadOptions& options) {
           .return_weights = options.weights != nullptr};
 }
 
-// [S, C] -> [1, S, C]; the ranks of all three inputs must agree.
+// Adds a batch axis, [S, C] -> [1, S, C]; the ranks of all three inputs must agree.
 bool add_batch(Graph& g, std::string_view prefix, std::array<Tensor, 3>* inputs) {
   const std::array<Tensor, 3> given = *inputs;
   const int rank = g.shape(given[0]).rank;
@@ -40,13 +40,13 @@ bool add_batch(Graph& g, std::string_view prefix, std::array<Tensor, 3>* inputs)
       return false;
     }
     if (rank == 3) continue;
-    // Equal inputs stay equal, so that project_heads still makes one product of them.
+    // Equal inputs stay equal, so that project_heads still makes one matmul of them.
     (*inputs)[i] = i > 0 && given[i] == given[i - 1] ? (*inputs)[i - 1] : g.reshape(given[i], {1, shape[0], shape[1]});
   }
   return true;
 }
 
-// Appends the rows of new tokens, [B, G, S, d], to the state `name` and gives all that it then holds, [B, G, past + S, d].
+// Appends the rows of new tokens, [B, G, S, d], to the state `name` and returns all its rows, [B, G, past + S, d].
 Tensor remember(Graph& g, Tensor heads, const std::string& name, const Cache& cache, Tensor positions) {
   const Shape shape = g.shape(heads);
   if (shape.rank != 4) return {};
@@ -64,7 +64,7 @@ Tensor for_heads(Graph& g, Tensor positions) {
   return shape.rank == 2 ? g.reshape(positions, {shape[0], 1, shape[1]}) : positions;
 }
 
-// Takes the heads of tokens, [1, H, S, d], to the rows of the cache that have these tokens, [rows, H, 1, d].
+// Gathers the heads of tokens, [1, H, S, d], into the rows of the cache that have these tokens, [rows, H, 1, d].
 bool to_rows(Graph& g, std::string_view prefix, MultiHeadOptions* options, std::array<Tensor, 3>* heads) {
   Cache& cache = options->cache;
   const Shape shape = g.shape(cache.tokens.of_rows);
@@ -83,7 +83,7 @@ bool to_rows(Graph& g, std::string_view prefix, MultiHeadOptions* options, std::
   return true;
 }
 
-// The way back for what attention gives, [rows, 1, C] -> [1, S, C].
+// The inverse for the attention's result, [rows, 1, C] -> [1, S, C].
 Tensor to_tokens(Graph& g, Tensor y, const CacheTokens& tokens) {
   const Shape shape = g.shape(y);
   return shape.rank == 3 ? g.take(g.reshape(y, {1, shape[0], shape[2]}), 1, tokens.rows) : Tensor{};
@@ -97,26 +97,27 @@ bool check_cache(Graph& g, std::string_view prefix, const MultiHeadOptions& opti
   }
   if (cache.capacity < 0 || options.causal == Causal::TopLeft) {
     mistake(g, Status::InvalidArgument, prefix,
-            cache.capacity < 0 ? "a cache of less than no tokens"
+            cache.capacity < 0 ? "the capacity of a cache is negative"
                                : "an attention with a cache is causal from the bottom right, or not at all");
     return false;
   }
   if (cache.rows < 0 || (cache.rows == 0 && cache.row != Dim(0))) {
     mistake(g, Status::InvalidArgument, prefix,
-            cache.rows < 0 ? "a cache of less than no rows" : "a cache has a first row, but no number of rows");
+            cache.rows < 0 ? "the number of rows of a cache is negative"
+                           : "a cache has a first row, but no number of rows");
     return false;
   }
   return true;
 }
 
-// Takes projected heads to where queries meet keys: applies norms and rotation, and appends keys and values to the cache.
+// Prepares projected heads for attention: applies norms and rotary embedding, and appends keys and values to the cache.
 void prepare(Graph& g, std::string_view prefix, const AttentionNames& names, const MultiHeadOptions& options,
              std::array<Tensor, 3>* heads) {
   const Cache& cache = options.cache;
-  // One tensor, so that the pass that turns keys by their positions can also write them there.
+  // A single tensor of positions lets one pass rotate the keys and write them to the cache.
   const Tensor positions = cache.positions.valid() ? for_heads(g, cache.positions) : Tensor{};
   if (cache.capacity != 0 && !check_cache(g, prefix, options)) return;
-  // Values come first, so that what makes queries, keys and values can be one pass, which writes them.
+  // Values come first, so that one pass can compute queries, keys and values and write them.
   if (cache.capacity != 0) (*heads)[2] = remember(g, (*heads)[2], join(prefix, "values"), cache, positions);
   const auto norm = [&](Tensor x, std::string_view name) {
     return name.empty() ? x : rmsnorm(g, x, join(prefix, name), options.head_norm_eps);
@@ -137,7 +138,7 @@ void prepare(Graph& g, std::string_view prefix, const AttentionNames& names, con
   if (cache.capacity != 0) (*heads)[1] = remember(g, (*heads)[1], join(prefix, "keys"), cache, positions);
 }
 
-// [B, heads, S, d_v] -> [B, S, heads d_v]. It costs nothing, since attention writes outputs in that order.
+// [B, heads, S, d_v] -> [B, S, heads d_v]. A view, since attention writes outputs in that order.
 Tensor merge_heads(Graph& g, Tensor x) {
   const Shape shape = g.shape(x);
   if (shape.rank != 4) return {};

@@ -5,7 +5,7 @@ namespace heed::nn {
 
 namespace {
 
-// `sublayer` maps x, or its norm, to the branch that is added to x.
+// `sublayer` maps x, or its norm, to the residual branch.
 template <class Sublayer>
 Tensor with_residual(Graph& g, Tensor x, std::string_view norm_name, const NormOptions& norm, Sublayer&& sublayer) {
   if (norm.placement == NormPlacement::Pre) return g.add(x, sublayer(apply_norm(g, x, norm_name, norm)));

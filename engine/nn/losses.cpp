@@ -54,7 +54,7 @@ CrossEntropyResult cross_entropy(Graph& g, Tensor logits, Tensor labels, const C
     losses = g.mul(losses, weights);
   }
   if (smooths_apart) {
-    // Not the log-probabilities of fewer bits, whose sum is off by that of their roundings.
+    // Not the 16-bit log-probabilities, whose rounding errors would add up.
     const Tensor wide = g.cast(logits, DType::F32);
     Tensor all = options.of_log_probabilities ? wide : g.dtype(logits) == DType::F32 ? logs : g.log_softmax(wide);
     if (is_weighted) all = g.mul(all, class_weights);

@@ -6,7 +6,7 @@ namespace {
 
 using Roles = std::array<Tensor, 3>;  // query, key, value
 
-// One stored weight: the rows of roles first .. last - 1.
+// One stored weight with the rows of roles first .. last - 1.
 struct Stored {
   std::string_view name;
   int first, last;
@@ -30,7 +30,7 @@ class Projector {
         bias_(bias && !names.in_out),
         weight_dtype_(weight_dtype) {}
 
-  // Neighbouring roles of equal input share one product.
+  // Consecutive roles with the same input share one matmul.
   void run(const Stored& stored, Roles* heads) {
     const Label label(graph_, stored.name);
     if (!load(stored)) return;

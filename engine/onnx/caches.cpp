@@ -1,4 +1,4 @@
-// Inputs and outputs of the file that are states of the graph.
+// Inputs and outputs of the file that become states of the graph.
 #include <algorithm>
 
 #include "base/logging.hpp"
@@ -51,7 +51,7 @@ bool Importer::find_axis(Cache* cache) {
     const std::optional<int64_t> axis = grown_axis(node, past.name);
     if (!axis) continue;
     const int64_t counted = *axis < 0 ? *axis + rank : *axis;
-    if (counted < 0 || counted >= rank) continue;  // the node's import says so
+    if (counted < 0 || counted >= rank) continue;  // importing the node reports the mistake
     const FileDim& dim = past.dims[static_cast<size_t>(counted)];
     if (dim.symbol.empty() && dim.size >= 0) {
       fail(Status::Unsupported, format("'%s' cannot be a state: it always has %lld rows, and grows", past.name.c_str(),
@@ -65,10 +65,10 @@ bool Importer::find_axis(Cache* cache) {
   return true;
 }
 
-// The state, as wide as this run is.
+// The state, viewed with the sizes of this run.
 Tensor Importer::state_of(const Cache& cache, const Shape& whole) {
   Tensor state = g_.state(cache.past->name, whole, *device_type(cache.past->type));
-  for (size_t i = 0; i < cache.dims.size(); ++i)  // none of a scalar, whose state is [1]
+  for (size_t i = 0; i < cache.dims.size(); ++i)  // empty for a scalar, whose state is [1]
     if (cache.axis != static_cast<int>(i) && !cache.dims[i].is_constant())
       state = g_.slice(state, static_cast<int>(i), 0, cache.dims[i]);
   return state;

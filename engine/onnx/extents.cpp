@@ -32,7 +32,7 @@ class Finder {
       const auto rank = static_cast<size_t>(info.rank);
       const OnnxShape* shape = find_shape(shapes, input.name);
       if (shape == nullptr) return refuse(format("input '%s' is missing", input.name.c_str()));
-      if (shape->dims.empty() && rank == 1) continue;  // a scalar of the file is [1]
+      if (shape->dims.empty() && rank == 1) continue;  // a scalar of the file is [1] in the graph
       if (shape->dims.size() != rank)
         return refuse(
             format("input '%s' has %zu dims; it must have %zu", input.name.c_str(), shape->dims.size(), rank));
@@ -79,7 +79,7 @@ class Finder {
     values_[extent] = value;
   }
 
-  // Solves a dim for its one unknown extent: a mask has past + new columns and new is known, so that past is the difference.
+  // Solves a dim for its only unknown extent: the width of a mask is past + new; if new is known, past is the difference.
   void solve(const GivenDim& dim) {
     std::vector<size_t> unknown;
     for (size_t i = 0; i < values_.size(); ++i)
@@ -89,7 +89,7 @@ class Finder {
     std::vector<int64_t> with_one = values_;
     with_one[unknown[0]] = 1;
     const int64_t times = data_.sizes.evaluate(dim.size, with_one) - rest;
-    if (times > 0 && dim.value >= rest) know(unknown[0], (dim.value - rest) / times);  // find() checks it
+    if (times > 0 && dim.value >= rest) know(unknown[0], (dim.value - rest) / times);  // find() checks the result
   }
 
   const detail::GraphData& data_;

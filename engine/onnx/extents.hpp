@@ -7,8 +7,8 @@
 
 namespace heed::onnx {
 
-// Empty, or what is wrong with the shapes. `inputs` are those of the file: the graph has none that are empty or states, but may have
-// extents of their dims.
+// Finds the extents. Returns "", or a message if the shapes are wrong. `inputs` are those of the file: the graph lacks those that are empty
+// or states, but may have extents of their dims.
 std::string find_extents(const Graph& g, std::span<const OnnxTensor> inputs, std::span<const OnnxShape> shapes,
                          std::vector<ExtentValue>* extents);
 

@@ -12,10 +12,10 @@
 namespace heed::onnx {
 namespace {
 
-constexpr int kDeepest = 16;            // of functions and branches within each other
-constexpr int64_t kMostNumbers = 4096;  // of an initializer that is read into memory to compute with it
+constexpr int kDeepest = 16;            // nesting depth of functions and branches
+constexpr int64_t kMostNumbers = 4096;  // most numbers of an initializer that is read into memory for computations
 constexpr int64_t kLargestIota = 1 << 24;
-constexpr int64_t kMostNodes = 1 << 20;  // with those of functions as often as they are called
+constexpr int64_t kMostNodes = 1 << 20;  // counting the nodes of a function at each call
 constexpr int64_t kFirstOpset = 7, kLastOpset = 28;
 
 }  // namespace
@@ -30,7 +30,7 @@ std::string symbol_of(const FileDim& dim, std::string_view input, size_t axis) {
   return dim.symbol.empty() ? std::string(input) + "." + std::to_string(axis) : dim.symbol;
 }
 
-// --- Call
+// --- One node
 
 Call::Call(Importer& importer, const FileNode& file_node, int64_t version, const Scope& scope,
            const Arguments* arguments)
@@ -169,7 +169,7 @@ std::vector<Dim> Call::broadcast(const std::vector<Dim>& a, const std::vector<Di
   return dims;
 }
 
-// --- Importer
+// --- The graph
 
 void Importer::fail(Status status, std::string message) {
   if (failed()) return;
@@ -209,7 +209,7 @@ Dim Importer::symbol_dim(const std::string& symbol, std::string_view input) {
 
 Dim Importer::dim_of(const FileDim& dim, std::string_view input, size_t axis) {
   if (dim.symbol.empty() && dim.size >= 0) return dim.size;
-  // A dim without a name is a size of its own.
+  // A dim without a name is a separate size.
   return symbol_dim(symbol_of(dim, input, axis), input);
 }
 
@@ -320,7 +320,7 @@ Tensor Importer::tensor_of(const Value& value, std::string_view name) {
   const std::optional<DType> dtype = device_type(value.type);
   if (!dtype) {
     fail(Status::Unsupported,
-         format("'%s' is of type %s, which heed has not", std::string(name).c_str(), to_string(value.type)));
+         format("'%s' is of type %s, which heed does not support", std::string(name).c_str(), to_string(value.type)));
     return {};
   }
   if (value.cache >= 0) {
@@ -349,7 +349,7 @@ Tensor Importer::tensor_of(const Value& value, std::string_view name) {
     for (const int64_t dim : value.file->dims) shape.push_back(dim);
     return tensor = g_.weight(value.file->name, shape, *dtype);
   }
-  kept_.push_back(value.known);  // so that no other gets its address
+  kept_.push_back(value.known);  // keeps the address from being reused
   Value copy = value;
   Known all;
   const Known* known = known_of(&copy, SIZE_MAX);
@@ -359,7 +359,7 @@ Tensor Importer::tensor_of(const Value& value, std::string_view name) {
     return {};
   }
   if (known->has_sizes()) {
-    // A size as data: the element of a range that has its number.
+    // A size as data: an element of a range of numbers.
     std::vector<Tensor> parts;
     for (const Number& number : known->numbers)
       parts.push_back(number.is_size()
@@ -372,7 +372,7 @@ Tensor Importer::tensor_of(const Value& value, std::string_view name) {
     return tensor = g_.cast(shape.rank == 0 ? joined : g_.reshape(joined, shape), *dtype);
   }
   if (known->numbers.size() == 1) {
-    // Numbers cost no load as operands of elementwise functions.
+    // As operands of elementwise functions, constants need no load.
     const double number = known->numbers[0].value;
     const DType of = *dtype == DType::I32 || *dtype == DType::U8 ? *dtype : DType::F32;
     const double kept = of == DType::F32 ? number
@@ -415,7 +415,7 @@ void Importer::run_node(const FileNode& node, int64_t opset, Scope* scope, const
   if (g_.status() != Status::Ok && message_.empty()) {
     status_ = g_.status();
     message_ = g_.error();
-    const std::string label = g_.data().labels.back() + ": ";  // fail() says the node
+    const std::string label = g_.data().labels.back() + ": ";  // fail() names the node
     if (message_.starts_with(label)) message_.erase(0, label.size());
   }
   g_.pop_label();
@@ -537,12 +537,13 @@ bool Importer::add_inputs() {
     scope_.values.emplace(tensor.name, value);
   }
   for (const FileValue& input : file_.graph.inputs) {
-    if (scope_.find(input.name) != nullptr) continue;  // a tensor of the graph, or an initializer is its default
+    // The input is replaced by a tensor of the existing graph, or its default is an initializer.
+    if (scope_.find(input.name) != nullptr) continue;
     const auto cache = std::find_if(caches_.begin(), caches_.end(), [&](const Cache& c) { return c.past == &input; });
     const std::optional<DType> dtype = device_type(input.type);
     if (!dtype || input.type == ElementType::F64) {
       fail(Status::Unsupported,
-           format("input '%s' is of type %s, which heed has not", input.name.c_str(), to_string(input.type)));
+           format("input '%s' is of type %s, which heed does not support", input.name.c_str(), to_string(input.type)));
       return false;
     }
     if (!input.has_shape) {
@@ -566,7 +567,7 @@ bool Importer::add_inputs() {
       continue;
     }
     for (int i = 0; i < shape.rank; ++i) value.is_empty = value.is_empty || shape[i] == Dim(0);
-    if (value.is_empty) {  // no input of the graph
+    if (value.is_empty) {  // not an input of the graph
       value.dims.assign(shape.dims.begin(), shape.dims.begin() + shape.rank);
       scope_.values.emplace(input.name, value);
       continue;
@@ -592,7 +593,7 @@ bool Importer::add_outputs() {
     outputs.back() = tensor;
     if (options_.gives_outputs) g_.output(output.name, tensor);
   }
-  // Outputs may show what memories were before.
+  // Outputs may show values that states had before this run's writes.
   for (const Cache& cache : caches_)
     if (!add_present(cache)) return false;
   if (g_.status() != Status::Ok) fail(g_.status(), g_.error());

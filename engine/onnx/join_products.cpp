@@ -17,10 +17,10 @@ namespace {
 
 constexpr size_t kMostProducts = 3;
 
-// A product that may be joined, by the indices of its nodes.
+// A matmul that may be joined, by the indices of its nodes.
 struct Product {
   size_t matmul = 0;
-  std::optional<size_t> add;  // of its bias
+  std::optional<size_t> add;  // index of the addition of its bias
   const FileTensor* weight = nullptr;
   const FileTensor* bias = nullptr;
 
@@ -35,7 +35,7 @@ class Joining {
  public:
   explicit Joining(FileGraph* graph) : graph_(*graph), instead_(graph->nodes.size()), gone_(graph->nodes.size()) {
     for (const FileTensor& tensor : graph_.initializers) tensors_.emplace(tensor.name, &tensor);
-    // A default, which a graph that is added to another may take from there.
+    // An initializer that is the default of an input is excluded, since a tensor of an existing graph may replace it.
     for (const FileValue& input : graph_.inputs) tensors_.erase(input.name);
     count_uses(graph_);
     for (size_t n = 0; n < graph_.nodes.size(); ++n)
@@ -86,7 +86,7 @@ class Joining {
     const auto readers = readers_of(n);
     return std::any_of(readers.begin(), readers.end(), [&](size_t reader) { return is(graph_.nodes[reader], op); });
   }
-  // Whether the result becomes heads, perhaps after it was scaled.
+  // Whether the result becomes heads, possibly after scaling.
   bool becomes_heads(size_t n) const {
     if (is_read_by(n, "Reshape")) return true;
     const auto readers = readers_of(n);
@@ -155,7 +155,7 @@ class Joining {
     weight.type = products.front().weight->type;
     weight.dims = {columns, products.front().depth()};
     joined_.emplace(weight.name, std::move(parts));
-    // As Linear of PyTorch keeps them: [out, in].
+    // The layout of PyTorch's Linear: [out, in].
     const std::string turned = weight.name + "/turned", product = weight.name + "/product", sum = weight.name + "/sum";
     FileAttribute axis;
     axis.name = "axis";
@@ -174,7 +174,7 @@ class Joining {
     if (has_bias) made_.push_back(std::move(bias));
   }
 
-  // Biases are small: they are joined at once, with zeros for a product that has none.
+  // Biases are small, so they are joined at once, with zeros for a matmul without one.
   static bool join_biases(const std::vector<Product>& products, int64_t columns, FileTensor* bias) {
     bias->type = products.front().weight->type;
     bias->dims = {columns};
@@ -195,7 +195,7 @@ class Joining {
   std::map<std::string, const FileTensor*, std::less<>> tensors_;
   std::map<std::string, int64_t, std::less<>> uses_;
   std::map<std::string, std::vector<size_t>, std::less<>> readers_;
-  std::vector<std::vector<FileNode>> instead_;  // in front of a node
+  std::vector<std::vector<FileNode>> instead_;  // nodes to insert before a node
   std::vector<bool> gone_;
   std::vector<FileTensor> made_;
   JoinedWeights joined_;
@@ -204,7 +204,7 @@ class Joining {
 template <class T>
 void transpose(const FileTensor& part, std::byte* to) {
   const auto rows = static_cast<size_t>(part.dims[0]), columns = static_cast<size_t>(part.dims[1]);
-  constexpr size_t kBlock = 16;  // both sides of it fit the first cache
+  constexpr size_t kBlock = 16;  // rows and columns of a block fit into the first-level cache
   for (size_t begin = 0; begin < columns; begin += kBlock)
     for (size_t row = 0; row < rows; ++row)
       for (size_t column = begin; column < std::min(begin + kBlock, columns); ++column)

@@ -1,4 +1,4 @@
-// Queries, keys and values of one input as one product.
+// Joins the query, key and value matmuls of one input.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@
 
 namespace heed::onnx {
 
-// Weights [out, in] by their names, and the tensors [in, some of out] that each is made of, which are transposed.
+// Joined weights [out, in] by name, and the tensors [in, some of out] that each consists of, which are transposed.
 using JoinedWeights = std::map<std::string, std::vector<FileTensor>, std::less<>>;
 
-// Makes one MatMul of up to three that follow each other, read the same tensor, have weights of their own, perhaps with biases, and whose
-// results become heads by Reshape. Their weights become one initializer without data, which joined_values makes when it is uploaded. Their
-// results are split off the one product, and have the names that they had.
+// Merges up to three consecutive MatMuls into one. They must read the same tensor, have different weights, optionally with biases, and
+// their results must become heads by Reshape. Their weights become one initializer without data; joined_values computes it for the upload.
+// Split nodes give the results their old names.
 JoinedWeights join_products(FileGraph* graph);
 
-// The values of a joined weight; null if there is no memory.
+// The values of a joined weight; null if there is not enough memory.
 std::unique_ptr<std::byte[]> joined_values(std::span<const FileTensor> parts);
 
 }  // namespace heed::onnx

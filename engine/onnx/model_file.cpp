@@ -38,7 +38,7 @@ size_t bytes_of_element(ElementType type) {
     case ElementType::Undefined:
     case ElementType::String: return 0;
   }
-  return 0;  // types of the standard that have no enumerator here
+  return 0;  // types of the standard without an enumerator here
 }
 
 int64_t FileTensor::elements() const {

@@ -20,7 +20,7 @@ struct OnnxModel::Contents {
   onnx::ModelFile file;
   std::vector<OnnxTensor> inputs, outputs;
   std::vector<std::pair<std::string, int64_t>> operators;
-  std::vector<OnnxState> states;  // views of the names of inputs and outputs
+  std::vector<OnnxState> states;  // views of names in inputs and outputs
   onnx::JoinedWeights joined;
 };
 
@@ -45,11 +45,11 @@ void count_operators(const onnx::FileGraph& graph, std::map<std::string, int64_t
   }
 }
 
-// What the name of a cache may begin with.
+// Prefixes of the names of caches.
 constexpr std::string_view kPast[] = {"past_key_values", "past_key_value", "past"},
                            kPresent[] = {"present_key_values", "present_key_value", "present"};
 
-// Pairs whose names are the same behind that. The longest beginning comes first.
+// Pairs of inputs and outputs whose names are equal after these prefixes. The longest prefix is tried first.
 std::vector<OnnxState> usual_states(std::span<const OnnxTensor> inputs, std::span<const OnnxTensor> outputs) {
   std::vector<OnnxState> states;
   for (const OnnxTensor& input : inputs) {
@@ -157,7 +157,7 @@ Status OnnxModel::add_to(Graph* g, std::span<const OnnxInput> inputs, const Onnx
     importer.same = same;
     const Status status = importer.run();
     same = importer.same;
-    if (importer.must_retry()) continue;  // each time there is a name less
+    if (importer.must_retry()) continue;  // each retry unites at least two symbols
     if (status != Status::Ok) return fail(log, status, contents_->name + ": " + importer.message());
     for (const onnx::SameSize& one : same) {
       std::string sum = one.terms.empty() ? std::to_string(one.size) : one.terms[0];
@@ -176,7 +176,7 @@ Status OnnxModel::upload(Device& device, const Graph& g, const Log& log, Weights
   if (!valid() || weights == nullptr) return refuse("OnnxModel::upload: no file is open, or weights is null");
   std::map<std::string_view, const FileTensor*> known;
   for (const FileTensor& tensor : contents_->file.graph.initializers) known.emplace(tensor.name, &tensor);
-  // Memory of a value is freed as soon as it is uploaded, so that upload takes little more than the weights.
+  // The memory of a value is freed right after its upload, so that the upload needs little more than the weights.
   struct Reading {
     const MappedFile& file;
     std::vector<std::unique_ptr<std::byte[]>> joined;

@@ -1,4 +1,4 @@
-// Attention and RotaryEmbedding of opset 23 on.
+// Attention and RotaryEmbedding, from opset 23 on.
 #include <limits>
 
 #include "onnx/operators.hpp"
@@ -6,7 +6,7 @@
 namespace heed::onnx {
 namespace {
 
-// [B, S, H d] as [B, H, S, d]; of rank 4 as it is.
+// [B, S, H d] viewed as [B, H, S, d]; unchanged if the rank is 4.
 Tensor heads_of(Call& call, size_t i, int64_t heads) {
   const std::vector<Dim> dims = call.dims(i);
   const Tensor x = call.tensor(i);
@@ -19,7 +19,7 @@ Tensor heads_of(Call& call, size_t i, int64_t heads) {
   return call.g.transpose(call.g.reshape(x, {dims[0], dims[1], heads, width}), 1, 2);
 }
 
-// What the node before has, and the new behind it.
+// The past rows with the new ones appended.
 Tensor behind_past(Call& call, size_t past, Tensor fresh) {
   if (!call.has(past) || call.in(past).is_empty || call.failed()) return fresh;
   if (call.in(past).cache >= 0) return call.importer().append(call.in(past), fresh, 2).tensor;
@@ -27,7 +27,7 @@ Tensor behind_past(Call& call, size_t past, Tensor fresh) {
   return call.failed() ? fresh : call.g.concat({before, fresh}, 2);
 }
 
-// How many keys lie before the new ones.
+// The number of keys before the new ones.
 Dim length_of_past(Call& call) {
   if (!call.has(4)) return 0;
   const std::vector<Dim> dims = call.dims(4);
@@ -36,8 +36,8 @@ Dim length_of_past(Call& call) {
   return 0;
 }
 
-// Query i has the position past + i among the keys. Causal::BottomRight gives that where there are past + queries keys; otherwise
-// AttentionOptions::positions does. With a length for each row of the batch (input 6) the attention finds it by them.
+// Query i has position past + i among the keys. Causal::BottomRight expresses that if there are past + queries keys; otherwise
+// AttentionOptions::positions does. With a length for each row of the batch (input 6), positions follow from the lengths.
 void place_queries(Call& call, Tensor query, Tensor key, AttentionOptions* options) {
   Graph& g = call.g;
   const bool has_window = options->window > 0 || options->window_ahead > 0;
@@ -55,7 +55,7 @@ void take_mask(Call& call, Tensor key, AttentionOptions* options) {
   Tensor mask = call.tensor(3);
   if (call.failed() || call.rank(3) == 0) return call.fail("a mask of no dims");
   const bool is_kept = call.type(3) == ElementType::Bool;
-  // Keys behind the mask are left out.
+  // Keys beyond the width of the mask are excluded.
   const Dim keys = call.g.shape(key)[2], masked = call.dims(3).back();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (keys.is_constant() && masked.is_constant() && masked.value < keys.value)
@@ -101,7 +101,7 @@ void attention(Call& call) {
   if (has_scores) call.give(options.return_weights ? made.weights : made.scores, call.type(0));
 }
 
-// Tables of cosines and sines, [positions, width / 2], or [B, S, width / 2] without positions.
+// cos and sin tables: [positions, width / 2], or [B, S, width / 2] without a positions input.
 void rotary(Call& call) {
   Graph& g = call.g;
   const std::vector<Dim> dims = call.dims(0);

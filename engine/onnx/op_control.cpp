@@ -1,4 +1,4 @@
-// Operators that choose what runs, and those that do nothing when a model is used.
+// Control flow, and operators that have no effect at inference.
 #include "onnx/operators.hpp"
 
 namespace heed::onnx {

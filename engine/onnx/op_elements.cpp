@@ -1,4 +1,4 @@
-// Operators of elements.
+// Elementwise operators.
 #include <cmath>
 #include <initializer_list>
 #include <limits>
@@ -13,7 +13,7 @@ namespace {
 using Unary = Tensor (Graph::*)(Tensor);
 using Binary = Tensor (Graph::*)(Tensor, Tensor);
 
-// Whether the result has rank 0, as all operands do.
+// Whether all operands, and thus the result, have rank 0.
 bool is_scalar(Call& call) {
   for (size_t i = 0; i < call.count(); ++i)
     if (call.has(i) && call.rank(i) > 0) return false;
@@ -78,7 +78,7 @@ void pow(Call& call) {
   const Tensor x = call.tensor(0);
   const Known* exponent = call.known(1);
   if (call.failed()) return;
-  // Squares and cubes are products, which are exact where powers of negative numbers are not defined.
+  // Squares and cubes become products, which also work for negative numbers.
   if (exponent != nullptr && exponent->numbers.size() == 1 &&
       (exponent->numbers[0].is(2) || exponent->numbers[0].is(3))) {
     const Tensor square = g.mul(x, x);
@@ -208,7 +208,7 @@ void is_inf(Call& call) {
             ElementType::Bool, is_scalar(call));
 }
 
-// x (1 + c[0] x^2 + c[1] x^4 + ...) near 0, where `otherwise`, a difference of nearly equal numbers, is inexact.
+// The series x (1 + c[0] x^2 + c[1] x^4 + ...) near 0, and `otherwise` elsewhere, which loses precision near 0 by cancellation.
 Tensor series_near_0(Graph& g, Tensor x, std::initializer_list<double> coefficients, Tensor otherwise) {
   const Tensor square = g.mul(x, x);
   Tensor sum = number_like(g, 0, x);
@@ -216,7 +216,7 @@ Tensor series_near_0(Graph& g, Tensor x, std::initializer_list<double> coefficie
     sum = g.mul(square, g.add(number_like(g, *--c, x), sum));
   return g.where(g.lt(g.abs(x), number_like(g, 0.125, x)), g.add(x, g.mul(x, sum)), otherwise);
 }
-// log(x + root), where the square of a large x would overflow and the root is x.
+// log(x + root). For large x the square inside the root would overflow, so root is replaced by x.
 Tensor log_with_root(Graph& g, Tensor x, Tensor root) {
   return g.where(g.gt(x, number_like(g, 1e4, x)), g.add(g.log(x), number_like(g, std::numbers::ln2, x)),
                  g.log(g.add(x, root)));
@@ -240,7 +240,7 @@ void atanh(Call& call) {
                          g.scale(g.log(g.div(g.add(one, x), g.sub(one, x))), 0.5f));
   });
 }
-// exp(|x|) / 2 and exp(-|x|) / 2; the first as a product, which overflows no earlier than it must.
+// exp(|x|) / 2 and exp(-|x|) / 2. The first is a product of two powers, so that it overflows only if the result does.
 std::pair<Tensor, Tensor> half_exponentials(Graph& g, Tensor x) {
   const Tensor root = g.exp(g.scale(g.abs(x), 0.5f));
   return {g.mul(g.scale(root, 0.5f), root), g.scale(g.exp(g.neg(g.abs(x))), 0.5f)};

@@ -6,7 +6,7 @@
 namespace heed::onnx {
 namespace {
 
-// Scores [N, C, ...] and labels [N, ...], as rows of the classes.
+// Views scores [N, C, ...] and labels [N, ...] as rows of classes.
 template <bool of_log_probabilities>
 void loss(Call& call) {
   Graph& g = call.g;
@@ -14,7 +14,7 @@ void loss(Call& call) {
   const std::string_view reduction = call.text("reduction", "mean");
   const Tensor x = call.tensor(0), labels = call.tensor(1), weights = call.has(2) ? call.tensor(2) : Tensor{};
   if (call.failed() || rank < 2) return call.fail("[N, C, ...] is needed");
-  std::vector<int> last = {0}, second = {0, rank - 1};  // where the classes lie
+  std::vector<int> last = {0}, second = {0, rank - 1};  // move the class axis to the end
   for (int i = 2; i < rank; ++i) {
     last.push_back(i);
     second.push_back(i - 1);

@@ -1,4 +1,4 @@
-// Operators that make tensors of nothing but shapes and numbers.
+// Operators that make tensors from shapes and numbers only.
 #include <algorithm>
 #include <cmath>
 
@@ -61,7 +61,7 @@ void range(Call& call) {
   if (!n) return call.fail("how many numbers the range has is not known");
   Graph& g = call.g;
   Tensor numbers = call.importer().iota(n->dim());
-  if (first.is_size())  // those of a longer range
+  if (first.is_size())  // elements of a longer range
     numbers = g.slice(call.importer().iota(Dim(last.size.value)), 0, first.dim(), n->dim());
   else if (!first.is(0))
     numbers = g.add(numbers, g.number(first.value, DType::I32));
@@ -99,7 +99,7 @@ void constant(Call& call) {
   const FileAttribute* found = nullptr;
   for (const char* name : {"value", "value_float", "value_int", "value_floats", "value_ints"})
     if (found == nullptr) found = call.find(name);
-  if (found == nullptr) return call.fail("the value is of a kind that heed has not");
+  if (found == nullptr) return call.fail("the value is of a kind that heed does not support");
   switch (found->kind) {
     case FileAttribute::Kind::Tensor: {
       Known known;
@@ -121,7 +121,7 @@ void constant(Call& call) {
       for (const int64_t number : found->integers) known.numbers.push_back(static_cast<double>(number));
       return call.give(ElementType::I64, std::move(known));
     }
-    default: return call.fail("the value is of a kind that heed has not");
+    default: return call.fail("the value is of a kind that heed does not support");
   }
 }
 

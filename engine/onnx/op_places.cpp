@@ -1,4 +1,4 @@
-// Operators that read and write elements at places.
+// Gather and scatter operators.
 #include <algorithm>
 #include <numeric>
 
@@ -27,7 +27,7 @@ Known gathered(const Known& x, const Known& at, size_t axis) {
   return made;
 }
 
-// Places, of which negative ones count from the end.
+// Indices with negative ones counted from the end.
 Tensor counted(Call& call, size_t i, const Dim& length) {
   Graph& g = call.g;
   const Tensor at = cast_to(call, call.tensor(i), call.type(i), ElementType::I32);
@@ -57,7 +57,7 @@ void gather(Call& call) {
   if (call.failed()) return;
   const Dim length = dims[static_cast<size_t>(axis)];
   if (at != nullptr && at->numbers.size() == 1) {
-    // One place: a slice.
+    // A single index: a slice.
     const Number number = at->numbers[0];
     const Tensor one = number.is_size() ? g.slice(x, axis, number.dim(), 1) : g.slice(x, axis, number.whole(), 1);
     std::vector<Dim> shape(dims.begin(), dims.begin() + axis);
@@ -68,7 +68,7 @@ void gather(Call& call) {
   }
   const Tensor ids = counted(call, 1, length);
   if (call.failed()) return;
-  // Rows of a table: the axis first, all others as one.
+  // For rows of a table, the axis goes first and all others are merged.
   std::vector<int> order = {axis};
   std::vector<Dim> rest;
   for (int i = 0; i < rank; ++i) {
@@ -106,7 +106,7 @@ void gather_elements(Call& call) {
   const std::vector<Dim> dims = call.dims(0), places = call.dims(1);
   const int axis = call.axis(call.integer("axis", 0), static_cast<int>(dims.size()));
   Tensor x = call.tensor(0);
-  if (call.failed() || places.size() != dims.size()) return call.fail("places of another rank");
+  if (call.failed() || places.size() != dims.size()) return call.fail("indices of another rank");
   for (size_t i = 0; i < dims.size(); ++i) {
     const bool is_part = dims[i].is_constant() && places[i].is_constant() && places[i].value < dims[i].value;
     if (static_cast<int>(i) != axis && is_part) x = g.slice(x, static_cast<int>(i), 0, places[i]);
@@ -126,7 +126,7 @@ void scatter_elements(Call& call) {
     call.give(how == "add" ? g.scatter_add(x, axis, at, values) : g.scatter(x, axis, at, values), call.type(0));
 }
 
-// x, whose elements from `first` on along the first axes become `values`.
+// x with the elements from `first` on, along the first axes, replaced by `values`.
 Tensor with_slice(Call& call, Tensor x, std::span<const Ramp> first, Tensor values, int axis) {
   Graph& g = call.g;
   if (axis == static_cast<int>(first.size())) return values;
@@ -142,7 +142,7 @@ Tensor with_slice(Call& call, Tensor x, std::span<const Ramp> first, Tensor valu
   return parts.size() == 1 ? parts[0] : g.concat(parts, axis);
 }
 
-// Places that ramps along an axis each make are those of a slice.
+// Indices that are a ramp along each axis describe a slice.
 bool assigns_slice(Call& call) {
   const std::vector<Ramp>& ramps = call.in(1).ramps;
   const size_t rank = call.dims(1).size();
@@ -153,7 +153,7 @@ bool assigns_slice(Call& call) {
   return true;
 }
 
-// Writes whole rows, or elements, at places that are known.
+// Writes whole rows, or elements, at known indices.
 void scatter_nd(Call& call) {
   if (call.text("reduction", "none") != "none") return call.fail("a reduction");
   if (assigns_slice(call)) {
@@ -172,13 +172,14 @@ void scatter_nd(Call& call) {
   int64_t inner = 1;
   for (size_t i = depth; i < made.dims.size(); ++i) inner *= made.dims[i];
   if (updates->numbers.size() != at->numbers.size() / depth * static_cast<size_t>(inner))
-    return call.fail("%zu values for these places", updates->numbers.size());
+    return call.fail("%zu values do not fit the indices", updates->numbers.size());
   for (size_t row = 0; row * depth < at->numbers.size(); ++row) {
     int64_t to = 0;
     for (size_t i = 0; i < depth; ++i) {
       int64_t index = at->numbers[row * depth + i].whole();
       if (index < 0) index += made.dims[i];
-      if (index < 0 || index >= made.dims[i]) return call.fail("place %lld is outside", static_cast<long long>(index));
+      if (index < 0 || index >= made.dims[i])
+        return call.fail("index %lld is outside the tensor", static_cast<long long>(index));
       to = to * made.dims[i] + index;
     }
     for (int64_t k = 0; k < inner; ++k)

@@ -1,4 +1,4 @@
-// Matrix products.
+// MatMul, Gemm and Einsum.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -8,9 +8,9 @@
 namespace heed::onnx {
 namespace {
 
-constexpr int kMostDims = 4;  // of an operand of Graph::matmul
+constexpr int kMostDims = 4;  // highest rank of Graph::matmul's operands
 
-// Both with their leading dims as one, since together they have more than a product takes.
+// Merges the leading dims of both operands, if they have too many for matmul.
 Tensor flat_batches(Call& call, Tensor x, std::span<const Dim> batch, const Dim& rows, const Dim& columns) {
   std::vector<Dim> whole(batch.begin(), batch.end());
   whole.push_back(rows);
@@ -25,7 +25,7 @@ void matmul(Call& call) {
   std::vector<Dim> a = call.dims(0), b = call.dims(1);
   Tensor x = call.tensor(0), y = call.tensor(1);
   if (call.failed()) return;
-  if (a.empty() || b.empty()) return call.fail("a scalar has no product");
+  if (a.empty() || b.empty()) return call.fail("a scalar cannot be multiplied as a matrix");
   const bool is_row = a.size() == 1, is_column = b.size() == 1;
   if (is_row) a.insert(a.begin(), Dim(1)), x = g.reshape(x, shape_of(a));
   if (is_column) b.push_back(1), y = g.reshape(y, shape_of(b));
@@ -85,7 +85,7 @@ bool parse(Call& call, std::string_view equation, Terms* terms) {
   }
   if (arrow != std::string::npos) {
     terms->result = text.substr(arrow + 2);
-  } else {  // labels that stand once, in the order of the alphabet
+  } else {  // labels that occur once, in alphabetical order
     for (char c = 'A'; c <= 'z'; ++c)
       if (std::count(left.begin(), left.end(), c) == 1) terms->result += c;
   }
@@ -95,7 +95,7 @@ bool parse(Call& call, std::string_view equation, Terms* terms) {
     fits = static_cast<int>(labels.size()) == call.rank(i);
     for (const char c : labels) fits = fits && std::count(labels.begin(), labels.end(), c) == 1;
   }
-  if (!fits) call.fail("the equation '%s' is of a kind that heed has not", std::string(equation).c_str());
+  if (!fits) call.fail("the equation '%s' is of a kind that heed does not support", std::string(equation).c_str());
   return fits;
 }
 
@@ -116,7 +116,7 @@ void einsum(Call& call) {
   }
   if (call.failed()) return;
   const auto holds = [](const std::string& labels, char c) { return labels.find(c) != std::string::npos; };
-  // What one operand alone has, and the result has not, is summed up first.
+  // Axes that only one operand has and the result lacks are summed first.
   for (size_t i = 0; i < x.size(); ++i) {
     std::string& labels = terms.operands[i];
     for (size_t d = labels.size(); d-- > 0;) {

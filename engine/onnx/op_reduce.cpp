@@ -1,4 +1,4 @@
-// Reductions, running sums and indices of the largest.
+// Reductions, cumulative sums, argmax and argmin.
 #include "onnx/operators.hpp"
 
 namespace heed::onnx {
@@ -56,7 +56,7 @@ void cumsum(Call& call) {
   const ElementType type = call.type(0);
   Tensor x = call.tensor(0);
   if (call.failed()) return;
-  // Whole numbers are summed up as floats: exact as long as sums are below 2^24, as those of masks are.
+  // Integers are summed as floats, which is exact while sums are below 2^24, as those of masks are.
   const bool whole = is_whole(type);
   if (whole) x = call.g.cast(x, DType::F32);
   x = call.g.cumsum(x, counted, exclusive, reverse);

@@ -1,4 +1,4 @@
-// Norms and softmaxes.
+// Norms and softmax.
 #include <algorithm>
 #include <array>
 
@@ -7,7 +7,7 @@
 namespace heed::onnx {
 namespace {
 
-// f of rows along the axis; up to opset 12, of all axes from it on as one.
+// Calls f on rows along the axis; up to opset 12, on all axes from it on merged into one.
 template <class F>
 void rows(Call& call, const F& f) {
   Graph& g = call.g;
@@ -22,7 +22,7 @@ void rows(Call& call, const F& f) {
     for (int i = axis; i < rank; ++i) width = g.dim_product(width, dims[static_cast<size_t>(i)]);
     y = reshaped(call, f(g.reshape(x, {-1, width})), dims);
   } else {
-    constexpr int kMost = 4;  // of Graph::softmax
+    constexpr int kMost = 4;  // highest rank for Graph::softmax
     y = along(call, x, std::min(axis, rank - 1), [&](Tensor turned) {
       const Shape shape = g.shape(turned);
       if (shape.rank <= kMost) return f(turned);
@@ -55,7 +55,7 @@ Moments moments_of(Graph& g, Tensor x, std::span<const int> axes, double eps) {
   return {mean, centred, g.rsqrt(g.add(variance, g.number(eps)))};
 }
 
-// The axes from `axis` on as one, and their factors likewise.
+// The same on the axes from `axis` on, merged, with factors merged likewise.
 template <class F>
 void norm(Call& call, float eps, const F& f) {
   Graph& g = call.g;
@@ -93,7 +93,7 @@ void rmsnorm(Call& call) {
        [&](Tensor x, Tensor gamma, Tensor, float eps) { return call.g.rmsnorm(x, gamma, eps); });
 }
 
-// A factor for each channel, [C], beside x [N, C, ...].
+// A factor for each channel, [C], in the shape that broadcasts to x [N, C, ...].
 Tensor of_channels(Call& call, size_t i) {
   const Tensor factor = call.tensor(i);
   if (call.failed()) return {};

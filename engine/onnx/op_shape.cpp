@@ -1,4 +1,4 @@
-// Operators that see elements in other shapes, and repeat or pad them.
+// Operators that reshape, repeat or pad tensors.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,7 +28,7 @@ void size(Call& call) {
   call.give(ElementType::I64, Known{{}, {all}});
 }
 
-// Dims of one shape that the other has not. Where there are as many of each, and the rest is the same, they are the same sizes in turn.
+// Unites dims that only one of two shapes of equal element count has. If both have as many of them, they are equal pairwise, in order.
 bool unite_elements(Call& call, std::vector<Dim> a, std::vector<Dim> b) {
   if (std::find(b.begin(), b.end(), Dim(-1)) != b.end()) return true;
   for (auto one = a.begin(); one != a.end();) {
@@ -60,11 +60,11 @@ std::vector<Dim> dims_of(const Graph& g, Tensor x) {
   return {shape.dims.begin(), shape.dims.begin() + shape.rank};
 }
 
-// A ramp stays one where axes of size 1 come and go.
+// A ramp stays a ramp if axes of size 1 are added or removed.
 void keep_ramp(Call& call, const std::vector<Dim>& from, const std::vector<Dim>& to) {
   const std::vector<Ramp>& ramps = call.in(0).ramps;
   if (ramps.size() != 1) return;
-  // Axes that are not 1, counted from the end.
+  // Axes whose size is not 1, counted from the end.
   const auto others = [](const std::vector<Dim>& dims) {
     std::vector<int> axes;
     for (size_t i = 0; i < dims.size(); ++i)
@@ -86,7 +86,7 @@ void give_empty(Call& call, std::vector<Dim> dims) {
   call.give(empty);
 }
 
-// What is asked for as another shape of input 0: known numbers, or a view.
+// Gives input 0 in another shape: as known numbers, or as a view.
 void give_reshaped(Call& call, const std::vector<Dim>& dims) {
   if (call.failed()) return;
   if (call.in(0).is_empty) return give_empty(call, dims);

@@ -1,4 +1,4 @@
-// Operators that cut tensors and join them.
+// Operators that slice, split and concatenate tensors.
 #include <algorithm>
 #include <cmath>
 
@@ -7,8 +7,8 @@
 namespace heed::onnx {
 namespace {
 
-// Concat(n elements of one number, x), where n is the length of a cache and may be 0: x is padded in front by the largest n, and the
-// slice leaves out what is too much.
+// Concat(n copies of one number, x), where n is the length of a cache and may be 0: x is padded at its front by the maximum of n, and a
+// slice removes the excess.
 Tensor behind_filled(Call& call, const Value& filled, Tensor x, int axis) {
   Graph& g = call.g;
   const Dim size = filled.dims[static_cast<size_t>(axis)], most = size.value;
@@ -67,7 +67,7 @@ void concat(Call& call) {
     parts.push_back(call.tensor(i));
   }
   if (call.failed()) return;
-  // A node has room for so many.
+  // The most tensors that one concat node can join.
   constexpr size_t kMost = 8;
   while (parts.size() > kMost) {
     const Tensor joined = call.g.concat(std::span(parts).first(kMost), axis);
@@ -129,15 +129,15 @@ struct Range {
   bool is_whole = false;
 };
 
-// Where a slice of `length` begins, and how long it is. Negative numbers count from the end.
+// Clamps an index of a slice to an axis of `length`. Negative numbers count from the end.
 std::optional<Number> clamped(Graph& g, const Number& at, const Dim& length) {
   const Number all{length};
   if (at == all) return at;
-  // A size is 1 or more, and what is behind the end does not count.
+  // A size is at least 1, and indices beyond the end are clamped.
   if (at.is_size()) return length == Dim(1) ? Number(1.0) : at;
   if (at.value >= static_cast<double>(length.value))
     return length.is_constant() ? Number(static_cast<double>(length.value)) : all;
-  if (at.value >= 0) return at;  // of an axis that some runs make shorter, a bound refuses those
+  if (at.value >= 0) return at;  // if runs could make the axis shorter, a bound refuses them
   if (length.is_constant()) return Number(std::max(static_cast<double>(length.value) + at.value, 0.0));
   const Number pair[] = {all, at};
   return compute(g, "Add", ElementType::I64, pair);
@@ -151,7 +151,7 @@ bool find_range(Call& call, const Number& start, const Number& end, const Number
   }
   constexpr double kLongest = 1e12;
   range->step = Number(std::clamp(step.value, -kLongest, kLongest)).whole();
-  if (range->step < 0) {  // all in reverse, or a part of that
+  if (range->step < 0) {  // a reversed slice
     if (!length.is_constant() || start.is_size() || end.is_size()) {
       call.fail("a negative step along an axis whose size differs from run to run");
       return false;

@@ -1,4 +1,4 @@
-// Convolutions and pools. ONNX has channels before the axes of space, heed behind them.
+// Convolutions and pools. ONNX has channels before the spatial axes, heed after them.
 #include <algorithm>
 #include <numeric>
 
@@ -7,7 +7,7 @@
 namespace heed::onnx {
 namespace {
 
-// [N, C, ...] as [N, ..., C]; and back.
+// Moves channels to the end, [N, C, ...] -> [N, ..., C]; and back.
 Tensor last_channels(Graph& g, Tensor x, int rank) {
   std::vector<int> axes = {0};
   for (int i = 2; i < rank; ++i) axes.push_back(i);
@@ -22,7 +22,7 @@ Tensor first_channels(Graph& g, Tensor y, int rank) {
 
 struct Windows {
   std::vector<WindowOptions> axes;
-  std::vector<int64_t> more;  // elements behind that are there for ceil_mode alone
+  std::vector<int64_t> more;  // padding at the end that only ceil_mode needs
 };
 
 bool find_windows(Call& call, std::span<const int64_t> sizes, Windows* windows) {
@@ -37,7 +37,7 @@ bool find_windows(Call& call, std::span<const int64_t> sizes, Windows* windows) 
     call.fail("windows of one or two axes are supported, with a number for each");
     return false;
   }
-  // Further checks are Graph's; these numbers can be computed with.
+  // Larger numbers could overflow here; Graph checks the rest.
   constexpr int64_t kMost = int64_t{1} << 31;
   for (const std::span<const int64_t> numbers :
        {sizes, std::span<const int64_t>(strides), std::span<const int64_t>(dilations)})
@@ -66,7 +66,7 @@ bool find_windows(Call& call, std::span<const int64_t> sizes, Windows* windows) 
     int64_t more = 0;
     if (ceils) {
       int64_t made = (length.value + window.before + window.behind - span + strides[i] - 1) / strides[i] + 1;
-      if ((made - 1) * strides[i] >= length.value + window.before) --made;  // a window of padding alone
+      if ((made - 1) * strides[i] >= length.value + window.before) --made;  // removes a window that consists of padding
       more = std::max<int64_t>((made - 1) * strides[i] + span - length.value - window.before - window.behind, 0);
     }
     window.behind += more;

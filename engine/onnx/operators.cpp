@@ -13,7 +13,7 @@ std::array<std::span<const Operator>, 12> rooms() {
           window_operators(),  attention_operators(), control_operators(), loss_operators()};
 }
 
-constexpr int64_t kMostFolded = 1 << 16;  // numbers of a result that is computed when the graph is built
+constexpr int64_t kMostFolded = 1 << 16;  // the most elements of a folded result
 
 }  // namespace
 
@@ -38,7 +38,7 @@ bool is_small(std::span<const Dim> dims, std::vector<int64_t>* values) {
     values->push_back(dim.value);
   }
   const int64_t n = count(*values);
-  // Of nothing, lists alone: shapes and axes may be empty.
+  // Empty results are allowed for lists only: shapes and axes may be empty.
   return n <= kMostFolded && (n > 0 || (n == 0 && values->size() == 1));
 }
 

@@ -117,7 +117,7 @@ bool read_numbers(const FileTensor& file, Known* known) {
 
 namespace {
 
-// x as a value of this type.
+// x rounded to this type.
 double rounded(ElementType type, double x) {
   switch (type) {
     case ElementType::F32: return static_cast<double>(static_cast<float>(x));
@@ -164,7 +164,7 @@ std::optional<double> compute_constants(std::string_view op, ElementType type, d
   return std::nullopt;
 }
 
-// Sizes are 0 or more, and at most what their Dim says.
+// Sizes lie between 0 and the maximum of their Dim.
 std::optional<Number> compute_sizes(Graph& g, std::string_view op, ElementType type, const Number& a, const Number& b) {
   const double most_a = a.value, most_b = b.value;
   const bool same = a == b;
@@ -197,7 +197,7 @@ std::optional<Number> compute_sizes(Graph& g, std::string_view op, ElementType t
     if (!b.is_size() && (b.value <= 0 || b.value >= most_a)) return (b.value <= 0) == wants_most ? a : b;
     return std::nullopt;
   }
-  // Comparisons are known where the most and the least that a size can be decide them.
+  // A comparison is known if the minimum and maximum of a size decide it.
   const double least_a = a.is_size() ? 0.0 : a.value, least_b = b.is_size() ? 0.0 : b.value;
   if (op == "Equal") {
     if (same) return Number(1.0);
@@ -224,7 +224,7 @@ std::optional<Number> compute(Graph& g, std::string_view op, ElementType type, s
 
 std::optional<Number> converted(const Number& number, ElementType from, ElementType to) {
   if (!number.is_size()) return Number(rounded(to, number.value));
-  // A size as a float stays a size as long as it is only added, multiplied and cast back.
+  // A size cast to float is still known as long as it is only added, multiplied and cast back.
   if (to == ElementType::Bool || from == ElementType::Bool) return std::nullopt;
   return number;
 }

@@ -1,6 +1,6 @@
 """Writes _ffi.py, which declares the C interface to Python: make_ffi.py HEED_H FFI_PY. Run by CMake.
 
-cffi knows no preprocessor. The headers need none: beside includes, guards and HEED_API they hold only what cffi understands.
+cffi has no preprocessor. The headers do not need one: besides includes, guards and HEED_API they contain only what cffi understands.
 """
 
 import pathlib
@@ -11,7 +11,7 @@ import cffi
 
 
 def declarations(header, seen):
-    """The text of a header, with those of its parts in front, each once."""
+    """The text of a header, after those that it includes, each once."""
     if header in seen:
         return ""
     seen.add(header)
@@ -26,7 +26,7 @@ def declarations(header, seen):
 def main():
     header, target = map(pathlib.Path, sys.argv[1:])
     ffi = cffi.FFI()
-    ffi.set_source("heed._ffi", None)  # no C compiler takes part: the library is loaded, and layouts are those of the platform
+    ffi.set_source("heed._ffi", None)  # no C compiler is used: the library is loaded, and layouts are those of the platform
     ffi.cdef(declarations(header, set()))
     ffi.emit_python_code(str(target))
 

@@ -1,5 +1,5 @@
-// The graphs of a SpeechRecognizer: a window's keys and values from its samples; and the decoder, with the draw of a token. What is
-// drawn lies beside keys and values, so that it is there before the host knows it.
+// The graphs of a SpeechRecognizer: the encoder, from samples to the keys and values of a window, and the decoder with the draw of a token.
+// Drawn tokens are stored in a state, so that the next run can read them before the host knows them.
 #include <limits>
 #include <numeric>
 
@@ -40,7 +40,7 @@ class DecodingBuilder {
   int64_t words() const { return model_.config().vocabulary; }
   Tensor last_axis(Tensor x, Reduction kind) { return g_.reduce(x, kind, {2}, true); }
 
-  // Those of the last token. Those of the token that begins a transcript tell whether anybody speaks.
+  // Logits of the last token. Those of the token that begins a transcript give the probability of no speech.
   Tensor read_logits(Tensor rows) {
     const Tensor start = g_.take(rows, 1, g_.input("start", {1, 1}, DType::I32));
     const Tensor both = model_.logits(g_, g_.concat({start, g_.last(rows, 1)}, 1), shared_.network);
@@ -50,7 +50,7 @@ class DecodingBuilder {
     return g_.slice(both, 1, 1, 1);
   }
 
-  // The id of each word; -1 for those that are never drawn.
+  // By token: its id, or -1 if it is never drawn.
   Tensor allowed_ids() {
     std::vector<int32_t> ids(static_cast<size_t>(words()));
     std::iota(ids.begin(), ids.end(), 0);

@@ -13,7 +13,7 @@ namespace {
 
 bool is_float_or(DType other, const std::optional<DType>& type) { return !type || is_float(*type) || *type == other; }
 
-// The tokens' texts, of which those of the model's own words are never written.
+// A tokenizer of the model's tokens; control tokens are not shown.
 Status make_bpe(SpeechRecognizer::Shared* shared) {
   BpeVocabulary vocabulary;
   vocabulary.tokens = shared->model.take_vocabulary();
@@ -23,7 +23,7 @@ Status make_bpe(SpeechRecognizer::Shared* shared) {
   return Bpe::make(std::move(vocabulary), shared->path, shared->log, &shared->bpe);
 }
 
-// A pause must fit a window.
+// A pause must fit into half a window.
 float most_pause(const models::WhisperConfig& config) {
   return 0.5f * static_cast<float>(config.window()) / static_cast<float>(models::WhisperConfig::kRate);
 }
@@ -37,7 +37,7 @@ Status check_options(const SpeechOptions& o, const SpeechRecognizer::Shared& sha
     const char* name;
     float value, least, most;
   };
-  // Thresholds that are never met may be infinite.
+  // Thresholds may be infinite, and then have no effect.
   constexpr float kNever = std::numeric_limits<float>::infinity(), kMostSeconds = 3600.0f;
   const Range ranges[] = {{"least_log_probability", o.least_log_probability, -kNever, kNever},
                           {"least_entropy", o.least_entropy, -kNever, kNever},

@@ -48,7 +48,7 @@ Status SpeechStream::poll(SpeechPiece* piece) {
     if (shared.run.of != impl_.get() && waiting == nullptr) shared.waiting = impl_.get();
     return status;
   }
-  // Who waits goes first, unless its host does not poll it any more.
+  // A waiting stream goes first, unless its host no longer polls it.
   shared.waiting = nullptr;
   return waiting == nullptr || waiting == impl_.get() ? impl_->launch(false) : status;
 }

@@ -1,4 +1,4 @@
-// The inside of a SpeechStream.
+// The implementation of a SpeechStream.
 #pragma once
 
 #include "speech/speech_shared.hpp"
@@ -22,36 +22,36 @@ struct SpeechStream::Impl {
   Plan reader, drawer, fallback_reader, fallback_drawer;
   State state;
 
-  // Sound: samples `begin` .. `begin` + heard.size() of the stream. All before `begin` is text.
+  // Sound: samples `begin` .. `begin` + heard.size() of the stream. All sound before `begin` has become text.
   std::vector<float> heard;
   int64_t begin = 0;
   bool finished = false;
-  // Stretches of the sound whose level is known, for pauses.
-  int64_t measured = 0, quiet = 0;  // up to which sample; how many samples before it are quiet
+  // Loudness of the sound, measured in short stretches to find pauses.
+  int64_t measured = 0, quiet = 0;  // end of the measured samples; number of quiet samples before it
   bool spoke = false;               // a stretch of the window was not quiet
-  int64_t pause_end = -1;           // where a window ends in a pause; -1: nowhere yet
-  int64_t drafted = 0;              // up to which sample the last partial text reached
+  int64_t pause_end = -1;           // end of a window that a pause ends; -1: none found yet
+  int64_t drafted = 0;              // the sample at which the last partial text ended
 
-  // The window under way.
+  // The current window.
   Stage stage = Stage::Idle;
-  int64_t samples = 0;    // of it
-  bool is_final = false;  // else its text is partial
+  int64_t samples = 0;    // number of samples
+  bool is_final = false;  // false: its text is partial
   float temperature = 0;
   int32_t language = -1;
   std::vector<int32_t> prompt, ids;
   std::vector<float> id_log_probabilities;
   float mean_log_probability = 0;
-  int64_t there = 0;  // how many tokens the states have
+  int64_t there = 0;  // number of tokens in the states
   float no_speech = 0;
   double log_probabilities = 0;
 
-  // The run that is over and was not asked for yet, and what it gave.
+  // The finished run whose result has not been fetched, and its results.
   bool has_run = false;
   Status run_status = Status::Ok;
   int32_t run_next = -1;
   float run_log_probability = 0, run_no_speech = 0;
-  std::vector<float> run_looks;  // if the run was one that aligns
-  uint64_t begun_at = 0;         // which of all runs was this stream's last
+  std::vector<float> run_looks;  // output of an aligning run
+  uint64_t begun_at = 0;         // value of the shared run counter at this stream's last run
 
   const Log& log() const { return shared->log; }
   int64_t window_samples() const { return shared->model.config().window(); }
@@ -61,25 +61,25 @@ struct SpeechStream::Impl {
   Status check(std::span<const float> samples) const;
   void take_sound(std::span<const float> samples);
   void measure();
-  int64_t end_of_window() const;  // the sample at which a window that begins now ends for good; -1: nobody knows yet
+  int64_t end_of_window() const;  // the sample at which a window that begins now ends; -1: not known yet
   bool may_draft() const;
   void begin_window();
-  void drop(int64_t samples);  // from the front
+  void drop(int64_t samples);  // removes samples from the front
   void cancel();
 
   // Runs, in stream_steps.cpp.
   bool busy() const;
   Status launch(bool wait);
   void prepare();
-  void begins();  // marks the prepared run as under way, for this stream
+  void begins();  // marks the prepared run as this stream's current one
   Status take(SpeechPiece* piece);
   Status take_token(SpeechPiece* piece);
   void begin_text();
-  int64_t room() const;  // for tokens that are drawn
+  int64_t room() const;  // the most tokens that can still be drawn
   void end_window(SpeechPiece* piece);
   void give_segments(SpeechPiece* piece);
   std::vector<int32_t> text_to_align() const;
-  void add_words(std::span<SpeechSegment> segments) const;  // of the window, in stream_words.cpp
+  void add_words(std::span<SpeechSegment> segments) const;  // to the window's segments, in stream_words.cpp
   std::string text_of(std::span<const int32_t> ids) const;
   void wait();
 };

@@ -1,4 +1,4 @@
-// Sound as it comes in, and where windows of it end.
+// Incoming sound, and where its windows end.
 #include <algorithm>
 #include <cmath>
 
@@ -9,9 +9,9 @@ namespace heed {
 
 namespace {
 
-// Beyond it the powers of a spectrum would be infinite, and no host means it.
+// The spectrum of louder samples would overflow; no meaningful sound is as loud.
 constexpr float kLoudest = 65536.0f;
-// Levels are told of stretches of 20 ms.
+// Loudness is measured in stretches of 20 ms.
 constexpr int64_t kStretch = models::WhisperConfig::kRate / 50;
 
 bool is_quiet(std::span<const float> stretch, float level) {
@@ -37,13 +37,13 @@ void SpeechStream::Impl::take_sound(std::span<const float> fresh) {
   measure();
 }
 
-// Finds the first pause behind speech. While no window is under way, only the last half of a pause before speech is kept, in which the
-// speech may begin softly.
+// Finds the first pause after speech. While no window is being decoded, only the last half of a pause before speech is kept, since speech
+// may begin softly.
 void SpeechStream::Impl::measure() {
   if (options.pause_seconds <= 0) return;
   const auto enough = static_cast<int64_t>(options.pause_seconds * static_cast<float>(models::WhisperConfig::kRate));
   measured = std::max(measured, begin);
-  int64_t first = begin;  // of the sound that is kept
+  int64_t first = begin;  // the first sample of the kept sound
   while (pause_end < 0 && measured + kStretch <= begin + static_cast<int64_t>(heard.size())) {
     const auto at = static_cast<size_t>(measured - begin);
     const bool now = is_quiet(std::span(heard).subspan(at, static_cast<size_t>(kStretch)), options.pause_level);
@@ -66,7 +66,7 @@ int64_t SpeechStream::Impl::end_of_window() const {
   const int64_t end = begin + static_cast<int64_t>(heard.size()), full = begin + window_samples();
   if (pause_end >= 0 && pause_end <= full) return pause_end;
   if (end >= full) return full;
-  // Nobody speaks in what is left behind a pause.
+  // There is no speech in the rest after a pause.
   const bool is_quiet_rest = options.pause_seconds > 0 && !spoke;
   return finished && end > begin && !is_quiet_rest ? end : -1;
 }

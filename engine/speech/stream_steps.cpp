@@ -1,4 +1,4 @@
-// Runs of a stream: a window's sound, its prompt, and one token after the other.
+// Runs of a stream: encoding a window, reading the prompt, and drawing tokens one by one.
 #include <algorithm>
 #include <cmath>
 
@@ -24,7 +24,7 @@ void SpeechRun::clear() {
   under_way = false;
   recording = nullptr;
   plan = {};
-  state = {};  // which a stream that has left may have been the last to keep
+  state = {};  // a stream that has left may have kept it alive
 }
 
 SpeechStream::Impl::~Impl() {
@@ -46,17 +46,17 @@ Status SpeechStream::Impl::prepare_plans() {
 
 bool SpeechStream::Impl::busy() const { return stage != Stage::Idle || has_run || end_of_window() >= 0 || may_draft(); }
 
-// How many tokens may be drawn behind the prompt.
+// The most tokens that can be drawn after the prompt.
 int64_t SpeechStream::Impl::room() const {
   const int64_t all = shared->model.config().decoder.positions, left = all - static_cast<int64_t>(prompt.size());
   return std::min(left, options.most_tokens > 0 ? options.most_tokens : all / 2);
 }
 
-// Fills shared->run with the plan and the inputs of this stream's next run. A recognizer has one such run at a time.
+// Fills shared->run with the plan and inputs of this stream's next run. A recognizer has one run at a time.
 void SpeechStream::Impl::prepare() {
   SpeechRecognizer::Shared& s = *shared;
   SpeechRun& run = s.run;
-  const SpeechRun& given = run;  // buffers of which are inputs
+  const SpeechRun& given = run;  // const, so that its buffers are inputs
   if (stage == Stage::Idle) begin_window();
   run.state = state;
   run.extents.clear();
@@ -92,7 +92,7 @@ void SpeechStream::Impl::prepare() {
     give({{"ids", given.ids}, {"start", given.start}, {"no_speech", run.no_speech}});
   }
   if (draws) {
-    // Settings are within their ranges, as check_options sees to.
+    // Cannot fail: check_options has checked the settings.
     (void)sample_words({.temperature = temperature}, &run.settings);
     run.seed = {static_cast<int32_t>(options.seed)};
     run.step = {static_cast<int32_t>(ids.size())};
@@ -106,7 +106,7 @@ void SpeechStream::Impl::begins() {
   shared->run.under_way = true;
 }
 
-// Prepares the next run and does it; without `waits`, only starts it.
+// Prepares the next run and executes it, or, without `waits`, only starts it.
 Status SpeechStream::Impl::launch(bool waits) {
   prepare();
   begins();
@@ -134,7 +134,7 @@ void SpeechStream::Impl::begin_text() {
   stage = Stage::Reads;
 }
 
-// What the run that is over gave.
+// Processes the results of the finished run.
 Status SpeechStream::Impl::take(SpeechPiece* piece) {
   has_run = false;
   piece->done = true;
@@ -157,7 +157,7 @@ Status SpeechStream::Impl::take(SpeechPiece* piece) {
     there += stage == Stage::Reads ? static_cast<int64_t>(prompt.size()) : 1;
     status = take_token(piece);
   }
-  const bool is_outdated = !is_final && end_of_window() >= 0;  // a text that is final can be read instead
+  const bool is_outdated = !is_final && end_of_window() >= 0;  // a final text can be decoded instead of the partial one
   if (status != Status::Ok && is_final) drop(samples);
   if (status != Status::Ok || is_outdated) stage = Stage::Idle;
   return status;
@@ -167,7 +167,8 @@ Status SpeechStream::Impl::take_token(SpeechPiece* piece) {
   const int32_t id = run_next;
   piece->token = id;
   if (id < 0 || !std::isfinite(run_log_probability))
-    return fail(log(), Status::InvalidFile, shared->path + ": the logits are no numbers, so no token was drawn");
+    return fail(log(), Status::InvalidFile,
+                shared->path + ": all logits are NaN or minus infinity, so no token was drawn");
   log_probabilities += static_cast<double>(run_log_probability);
   stage = Stage::Draws;
   if (id != shared->model.tokens().end) {
@@ -181,7 +182,7 @@ Status SpeechStream::Impl::take_token(SpeechPiece* piece) {
 }
 
 void SpeechStream::Impl::end_window(SpeechPiece* piece) {
-  // The token that ended the window counts, too.
+  // The end token counts in the mean, too.
   const bool ended = piece->token == shared->model.tokens().end;
   mean_log_probability = static_cast<float>(log_probabilities / static_cast<double>(ids.size() + (ended ? 1 : 0)));
   const bool is_unlikely = mean_log_probability < options.least_log_probability;
@@ -202,7 +203,7 @@ void SpeechStream::Impl::end_window(SpeechPiece* piece) {
     give_segments(piece);
 }
 
-// Texts of segments, and where the next window begins.
+// Fills the segments' texts, and finds where the next window begins.
 void SpeechStream::Impl::give_segments(SpeechPiece* piece) {
   constexpr int64_t kStep = models::WhisperConfig::kPosition;
   constexpr auto kRate = static_cast<double>(models::WhisperConfig::kRate);
@@ -243,7 +244,7 @@ std::string SpeechStream::Impl::text_of(std::span<const int32_t> list) const {
   return text;
 }
 
-// For a run of its own under way. Of one that the host records nobody knows when it is over: the stream leaves it.
+// Waits for the stream's current run. A run that the host records may never end, so the stream leaves it instead.
 void SpeechStream::Impl::wait() {
   if (shared->run.of != this) return;
   if (shared->run.recording != nullptr)

@@ -1,4 +1,4 @@
-// The words of a window, from where the heads that align looked while its text was read once more, without times.
+// The words of a window, timed by the attention of the alignment heads while the text is decoded once more, without time tokens.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -8,7 +8,7 @@
 
 namespace heed {
 
-// The prompt of a text without times, the text, and its end; as many of its tokens as the decoder has room for.
+// A prompt without time tokens, the text, and its end; as many tokens as the decoder can hold.
 std::vector<int32_t> SpeechStream::Impl::text_to_align() const {
   const models::WhisperTokens& tokens = shared->model.tokens();
   std::vector<int32_t> all = prompt;
@@ -26,9 +26,9 @@ void SpeechStream::Impl::add_words(std::span<SpeechSegment> segments) const {
   const auto positions = static_cast<size_t>(s.model.config().encoder.positions);
   const size_t heads = s.model.config().aligning_heads().size(), read = text_to_align().size();
   const size_t first =
-      prompt.size() - (prompt.back() == tokens.no_times ? 1 : 0);  // the row that tells the text's first token
+      prompt.size() - (prompt.back() == tokens.no_times ? 1 : 0);  // the row whose logits give the text's first token
   const auto frames = std::clamp<size_t>(static_cast<size_t>(samples / models::WhisperConfig::kPosition), 1, positions);
-  // Rows of the heads' weights over the frames of the window's sound, which sum to 1.
+  // Weights of each head: rows of tokens over the frames of the window's sound, normalized to sum to 1.
   std::vector<speech::Matrix> looks(heads, {read, frames, std::vector<double>(read * frames)});
   speech::Matrix mean{read, frames, std::vector<double>(read * frames)};
   for (size_t h = 0; h < heads; ++h)
@@ -42,19 +42,19 @@ void SpeechStream::Impl::add_words(std::span<SpeechSegment> segments) const {
       }
     }
   speech::Matrix all = speech::combined(std::move(looks));
-  // The row of a token tells the one behind it; that of the text's last token tells its end.
+  // The row of a token gives the next token; the row of the text's last token gives its end.
   const size_t rows = read - 1 - first;
   all.values.erase(all.values.begin(), all.values.begin() + static_cast<long>(first * frames));
   all.values.resize(rows * frames);
   all.rows = rows;
   const std::vector<size_t> begins = speech::path_begins(all);
-  const auto seconds = [&](size_t token) {  // when a token of the text begins
+  const auto seconds = [&](size_t token) {  // time at which a token of the text begins
     const auto step = static_cast<int64_t>(begins[std::min(token, rows - 1)]);
     return static_cast<double>(begin + std::min(samples, step * models::WhisperConfig::kPosition)) /
            static_cast<double>(models::WhisperConfig::kRate);
   };
   const auto bytes = [&](int32_t id) { return s.bpe.bytes(id); };
-  size_t at = 0, text_at = 0;  // among all tokens of the window; among those of the text
+  size_t at = 0, text_at = 0;  // index among all tokens of the window; among those of the text
   for (SpeechSegment& segment : segments) {
     std::vector<int32_t> text;
     std::vector<float> sure;

@@ -7,11 +7,11 @@
 namespace heed::speech {
 
 Limits Times::behind(std::span<const int32_t> ids) const {
-  constexpr int32_t kLatestBegin = 50;  // steps, a second
+  constexpr int32_t kLatestBegin = 50;  // steps of 0.02 s, one second
   if (ids.empty()) return {first, first, first, std::min(words, first + kLatestBegin + 1)};
   const bool was_time = is_time(ids.back());
   const bool is_pair = was_time && (ids.size() < 2 || is_time(ids[ids.size() - 2]));
-  // The end of a segment may be where the next one begins, but no segment is empty.
+  // A segment may end at the time where the next one begins, but no segment is empty.
   const auto last = std::find_if(ids.rbegin(), ids.rend(), [&](int32_t id) { return is_time(id); });
   const int32_t earliest = last == ids.rend() ? first : was_time && !is_pair ? *last : std::min(words, *last + 1);
   if (is_pair) return {0, first, words, words};
@@ -34,14 +34,14 @@ std::vector<Stretch> stretches(const Times& times, std::span<const int32_t> ids,
     if (times.is_time(ids[i - 1]) && times.is_time(ids[i])) add(i);
   const bool ends_in_time = count > 0 && times.is_time(ids[count - 1]) && (count < 2 || !times.is_time(ids[count - 2]));
   if (all.empty()) {
-    // One segment, which ends at its last time, or with the window.
+    // A single segment, which ends at its last time, or with the window.
     int32_t from = 0, to = length;
     if (count > 0 && times.is_time(ids[0])) from = step(0);
     for (size_t i = 1; i < count; ++i)
       if (times.is_time(ids[i]) && step(i) > from) to = step(i);
     if (count > 0) all.push_back({0, count, from, std::max(from, to)});
   } else if (ends_in_time) {
-    add(count);  // nobody speaks behind it
+    add(count);  // there is no speech after it
   } else if (all.back().to > 0) {
     *next = all.back().to;
   }

@@ -17,7 +17,7 @@ void sort(double* a, double* b) {
   *a = least;
 }
 
-// Of five values the least and the greatest cannot be the median of seven: they are dropped, and the next value takes their place.
+// The least and the greatest of five values cannot be the median of seven: they are dropped, and the next value is inserted.
 double median(std::array<double, 7> v) {
   for (size_t first = 0, last = 4; first < 3; ++first) {
     for (size_t i = first + 1; i <= last; ++i) sort(&v[first], &v[i]);
@@ -33,7 +33,7 @@ std::vector<double> median_of_7(std::span<const double> values) {
   constexpr int64_t kHalf = 3;
   const auto count = static_cast<int64_t>(values.size());
   std::vector<double> result(values.begin(), values.end());
-  if (count <= kHalf) return result;  // there is nothing to reflect
+  if (count <= kHalf) return result;  // too few values to reflect
   for (int64_t i = 0; i < count; ++i) {
     std::array<double, 2 * kHalf + 1> around;
     for (int64_t k = -kHalf; k <= kHalf; ++k) {
@@ -56,7 +56,8 @@ void standardize_columns(Matrix* m) {
     mean /= rows;
     for (size_t r = 0; r < m->rows; ++r) square += (m->row(r)[c] - mean) * (m->row(r)[c] - mean);
     const double deviation = std::sqrt(square / rows);
-    const double by = deviation > 1e-9 * std::fabs(mean) ? 1 / deviation : 0;  // else they differ by rounding alone
+    // A smaller deviation comes from rounding alone.
+    const double by = deviation > 1e-9 * std::fabs(mean) ? 1 / deviation : 0;
     for (size_t r = 0; r < m->rows; ++r) m->row(r)[c] = (m->row(r)[c] - mean) * by;
   }
 }
@@ -81,7 +82,7 @@ std::vector<size_t> path_begins(const Matrix& values) {
   const size_t rows = values.rows, columns = values.columns;
   std::vector<size_t> begins(rows);
   if (rows == 0 || columns == 0) return begins;
-  // The best sum up to each element, a column at a time.
+  // The best sum up to each element, column by column.
   constexpr double kNone = -std::numeric_limits<double>::infinity();
   std::vector<double> before(rows + 1, kNone), now(rows + 1);
   std::vector<uint8_t> steps(rows * columns);
@@ -119,7 +120,8 @@ bool is_ascii_punctuation(std::string_view text) {
          std::string_view("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~").find(text[0]) != std::string_view::npos;
 }
 
-// Punctuation that belongs to the word behind it, if a space is before it; and that belongs to the word before it, if none is.
+// Punctuation that is joined to the next word if a space is before it, and punctuation that is joined to the previous word if no space is
+// before it.
 constexpr std::string_view kOpens[] = {"\"", "'", "“", "¿", "(", "[", "{", "-"};
 constexpr std::string_view kCloses[] = {"\"", "'", ".",  "。", ",", "，", "!", "！", "?",
                                         "？", ":", "：", "”",  ")", "]",  "}", "、"};

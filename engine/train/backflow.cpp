@@ -6,7 +6,7 @@ namespace heed::train {
 
 namespace {
 
-// Whether a view shows all elements of its memory once: its strides, from the innermost out, are products of its dims.
+// Whether a view shows all elements of its storage once: its strides, from the innermost out, are products of its dims.
 bool shows_all(Backflow& flow, const TensorInfo& ordered, const TensorInfo& owner) {
   SizeTable& sizes = flow.data().sizes;
   if (!sizes.is_constant(ordered.offset, 0)) return false;
@@ -27,7 +27,7 @@ bool same_view(Backflow& flow, const TensorInfo& a, const TensorInfo& b) {
 
 std::span<const SizeId> dims_of(const TensorInfo& info) { return {info.dims.data(), static_cast<size_t>(info.rank)}; }
 
-// A view of x that has these axes of it, in this order; the others have size 1.
+// A view with these axes of x in this order, and axes of size 1 elsewhere.
 Tensor permuted(Backflow& flow, Tensor x, const std::vector<int>& axes) {
   const TensorInfo from = flow.info(x);
   TensorInfo view = from;
@@ -40,7 +40,7 @@ Tensor permuted(Backflow& flow, Tensor x, const std::vector<int>& axes) {
   return flow.build().add_view(view, view.storage);
 }
 
-// x, whose axes are those that in_memory_order named, permuted back to the dims of `owner`.
+// x, whose axes are those that in_memory_order returned, permuted back to the dims of `owner`.
 Tensor as_owner_axes(Backflow& flow, Tensor x, const TensorInfo& owner, const std::vector<int>& axes) {
   TensorInfo view = flow.info(x);
   const TensorInfo ordered = view;
@@ -59,7 +59,7 @@ Tensor as_owner_axes(Backflow& flow, Tensor x, const TensorInfo& owner, const st
   return flow.build().add_view(view, view.storage);
 }
 
-// The axis that a tensor was cut along into these slices, the first of which comes first; -1: they are not slices of one.
+// The axis along which a tensor was cut into these slices, given in order; -1: they are not slices of one tensor.
 int cut_axis(Backflow& flow, const std::vector<TensorInfo>& views) {
   const TensorInfo& first = views[0];
   int axis = -1;
@@ -70,7 +70,7 @@ int cut_axis(Backflow& flow, const std::vector<TensorInfo>& views) {
     for (int i = 0; i < view.rank && axis < 0; ++i)
       if (view.dims[static_cast<size_t>(i)] != first.dims[static_cast<size_t>(i)]) axis = i;
   }
-  // Slices of equal size differ in their offsets alone.
+  // Slices of equal size differ in their offsets only.
   for (int i = 0; i < first.rank && axis < 0; ++i) {
     const auto at = static_cast<size_t>(i);
     if (flow.data().sizes.mul(first.dims[at], first.strides[at]) == views[1].offset) axis = i;
@@ -109,7 +109,7 @@ void Backflow::spread(std::span<const Node> nodes) {
   }
 }
 
-// The view without the copies that expand shows: axes of stride 0 have size 1.
+// The view without repetitions by expand: axes of stride 0 become size 1.
 Tensor Backflow::unexpanded(Tensor view) {
   TensorInfo once = info(view);
   bool is_expanded = false;
@@ -138,7 +138,7 @@ void Backflow::add_part(const Part& part) {
     flows_[key_of(part.view)].push_back(part);
     return;
   }
-  // One axis is cut: the inner one into pieces as long as the outer one's step, or the outer one into its elements.
+  // One axis is split: the inner one into pieces as long as the outer one's step, or the outer one into its elements.
   SizeTable& sizes = data_.sizes;
   const auto outer = static_cast<size_t>(overlap.outer), inner = static_cast<size_t>(overlap.inner);
   const std::optional<SizeId> step = sizes.quotient(view.strides[outer], view.strides[inner]);
@@ -166,7 +166,7 @@ void Backflow::refuse(const Node& node, const char* why) {
   if (!build_.failed()) build_.fail(Status::Unsupported, format("%s %s", to_string(node.op), why));
 }
 
-// The gradient of what a view shows, as that of its memory.
+// The gradient of a view as a gradient of the whole storage.
 Tensor Backflow::as_owner(const Part& part, Tensor owner) {
   const TensorInfo view = info(part.view), whole = info(owner);
   if (same_view(*this, view, whole)) return part.gradient;
@@ -193,8 +193,8 @@ std::vector<Backflow::Part> Backflow::by_view(const std::vector<Part>& parts) {
   return views;
 }
 
-// The parts of a product that were cut into queries, keys and values, for one: their gradients are joined by one pass, not
-// each put among zeros and added.
+// Joins gradients of parts, such as queries, keys and values split off one matmul, by one concat instead of scattering each into zeros and
+// adding.
 Tensor Backflow::joined(std::vector<Part> parts, Tensor owner) {
   if (parts.size() < 2) return {};
   std::sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) {
@@ -229,7 +229,7 @@ Tensor Backflow::gathered(Tensor t) {
     if (!one.valid()) return {};
     sum = sum.valid() ? g_.add(sum, one) : one;
   }
-  found->second.assign(1, {owner, sum});  // who asks again gets the same
+  found->second.assign(1, {owner, sum});  // later calls return the same sum
   return sum;
 }
 
@@ -242,7 +242,7 @@ Tensor Backflow::result(Tensor of) {
   if (!whole.valid()) return filled(*this, view, view.dtype, 0.0f);
   const TensorInfo owner = info(Tensor{view.storage});
   if (same_view(*this, view, owner)) return whole;
-  // The same view of the gradient, in memory of the same order.
+  // The same view of the gradient, in the same memory order.
   std::vector<int> axes;
   static_cast<void>(in_memory_order(*this, owner, &axes));
   const Tensor dense = build_.contiguous(permuted(*this, whole, axes));

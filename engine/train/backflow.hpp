@@ -1,4 +1,4 @@
-// The way back through a graph: what flows to each tensor, and what the rules of operations add to it.
+// Backpropagation through a graph: the gradient that arrives at each tensor, and what the rules of operations add.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace heed::train {
 using detail::Build;
 using detail::GraphData;
 
-// Gradients belong to memory: a view of a tensor contributes to the tensor. A state is another tensor after each write.
+// Gradients belong to storages: the gradient of a view is added to that of its storage. A state counts as another tensor after each write.
 class Backflow {
  public:
   explicit Backflow(Graph& g) : g_(g), data_(detail::data_of(g)), build_(data_, "gradients") {}
@@ -27,24 +27,24 @@ class Backflow {
   const TensorInfo& info(Tensor t) const { return build_.info(t); }
 
   // --- For rules
-  // The gradient of what a node gave, of its shape and type; invalid if none flows.
+  // The gradient of a node's output, of its shape and type; invalid if there is none.
   Tensor upstream(Tensor output);
-  // Whether anybody asked for what lies behind an input; an invalid tensor is not wanted.
+  // Whether a gradient of this input is needed; false for an invalid tensor.
   bool wants(Tensor input) const;
-  // Contributes to an input that is wanted; other calls do nothing. The gradient may have a larger shape, to which the input was
-  // broadcast, and another floating-point type.
+  // Adds to the gradient of an input if it is needed. The gradient may have a larger shape, to which the input was broadcast, and another
+  // floating-point type.
   void add(Tensor input, Tensor gradient);
-  // The operation of a node has no gradient: a mistake that says so.
+  // Records a mistake that says that the node's operation has no gradient.
   void refuse(const Node& node, const char* why);
 
   // --- For gradients() itself
   void ask(Tensor of);
-  // Marks what depends on what was asked for.
+  // Marks all tensors that depend on requested ones.
   void spread(std::span<const Node> nodes);
   bool flows_to(Tensor output) const { return flows_.count(key_of(output)) != 0; }
-  // The gradient of a tensor that was asked for, all of it.
+  // The whole gradient of a requested tensor.
   Tensor result(Tensor of);
-  // `copy` is `original` computed again, with memory of its own: its gradient flows to the original.
+  // `copy` is `original` recomputed in other memory: its gradient is added to the original's.
   void is_copy(Tensor copy, Tensor original) { originals_[copy.id] = original.id; }
 
  private:
@@ -57,15 +57,15 @@ class Backflow {
     const auto original = originals_.find(info(t).storage);
     return {original == originals_.end() ? info(t).storage : original->second, info(t).writes};
   }
-  // The sum of what flows to the memory of a tensor, with the dims of the tensor that owns it; invalid if nothing does.
+  // The sum of all gradients of a storage, with the dims of the tensor that owns it; invalid if there are none.
   Tensor gathered(Tensor t);
   Tensor as_owner(const Part& part, Tensor owner);
   Tensor unexpanded(Tensor view);
-  // Keeps what flows to a view, in parts that do not overlap.
+  // Adds the gradient of a view, as one of the parts that do not overlap.
   void add_part(const Part& part);
-  // Sums the gradients of parts that are the same view, which leaves one part for each view.
+  // Sums the gradients of parts with equal views, which leaves one part for each view.
   std::vector<Part> by_view(const std::vector<Part>& parts);
-  // The parts side by side, if their views are slices that make up all of the owner; otherwise invalid.
+  // The concatenation of the parts, if their views are slices that cover the whole owner; otherwise invalid.
   Tensor joined(std::vector<Part> parts, Tensor owner);
 
   Graph& g_;
@@ -73,22 +73,22 @@ class Backflow {
   Build build_;
   std::set<Key> wanted_;
   std::map<Key, std::vector<Part>> flows_;
-  std::map<uint32_t, uint32_t> originals_;  // of copies
+  std::map<uint32_t, uint32_t> originals_;  // original tensor of each recomputed copy, by id
 };
 
-// --- What rules are made of (parts.cpp)
+// --- Helpers of rules (parts.cpp)
 
 Dim dim_of(Backflow& flow, SizeId size);
-// x with these dims, of which there are as many elements.
+// x with these dims, which have the same number of elements.
 Tensor reshaped(Backflow& flow, Tensor x, std::span<const SizeId> dims);
 // The sum over all axes along which `target` is broadcast to x.
 Tensor summed_to(Backflow& flow, Tensor x, const TensorInfo& target);
-// x, which broadcasts to the dims of `target`, copied to these dims, times a factor.
+// x times a factor, broadcast to the dims of `target` by a copy.
 Tensor expanded(Backflow& flow, Tensor x, const TensorInfo& target, float factor = 1.0f);
-// A tensor of these dims and this type whose elements are all 0 or 1.
+// A tensor of these dims and this type whose elements are all 0 or all 1.
 Tensor filled(Backflow& flow, const TensorInfo& shape, DType dtype, float value);
-// A view of `x` that shows its memory in order, its axes from the outermost to the innermost. Axes of size 1 are left out; at
-// least one is left. `axes` are those of x.
+// A view of `x` whose axes are in memory order, from the outermost to the innermost. Axes of size 1 are removed, but at least one remains.
+// `axes` are the corresponding axes of x.
 TensorInfo in_memory_order(Backflow& flow, const TensorInfo& x, std::vector<int>* axes);
 
 }  // namespace heed::train

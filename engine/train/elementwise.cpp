@@ -10,7 +10,7 @@ namespace {
 
 using Kind = ElementwiseAttrs::Operand;
 
-// The gradients of a function's operands a, b and c. An invalid one is 0 everywhere. The function's result is y, whose gradient is g.
+// The gradients of a function's operands a, b and c. An invalid one is zeros. The function's result is y, with gradient g.
 struct Passed {
   Tensor a, b, c;
 };
@@ -18,7 +18,7 @@ struct Passed {
 // 2 / sqrt(pi)
 constexpr double kErfSlope = 2.0 * std::numbers::inv_sqrtpi;
 
-// An operand of a function: a tensor, and its value where it is a number.
+// An operand of a function: a tensor, and its value if it is a number.
 struct Of {
   Tensor tensor;
   std::optional<double> value;
@@ -42,7 +42,7 @@ Passed pass_back_power(Graph& G, const Of& a, const Of& b, Tensor y, Tensor g) {
   return passed;
 }
 
-// Makes no more of what two operands get than is wanted.
+// Computes the gradients of a function's operands, only as far as they are needed.
 Passed pass_back(Backflow& flow, Function function, const Of& of_a, const Of& of_b, bool c_wanted, Tensor y, Tensor g) {
   Graph& G = flow.graph();
   const Tensor a = of_a.tensor, b = of_b.tensor;
@@ -61,7 +61,7 @@ Passed pass_back(Backflow& flow, Function function, const Of& of_a, const Of& of
     case Function::Mul: return each([&] { return G.mul(g, b); }, [&] { return G.mul(g, a); });
     case Function::Div: return each([&] { return G.div(g, b); }, [&] { return G.neg(G.div(G.mul(g, y), b)); });
     case Function::Mod: return each(whole, [&] { return G.neg(G.mul(g, G.floor(G.div(a, b)))); });
-    // Where both are equal, the first gets the whole gradient.
+    // If both are equal, the first operand gets the whole gradient.
     case Function::Min: return each([&] { return where(G.le(a, b)); }, [&] { return where(G.gt(a, b)); });
     case Function::Max: return each([&] { return where(G.ge(a, b)); }, [&] { return where(G.lt(a, b)); });
     case Function::Pow: return pass_back_power(G, of_a, of_b, y, g);
@@ -80,11 +80,11 @@ Passed pass_back(Backflow& flow, Function function, const Of& of_a, const Of& of
     case Function::Elu: return {G.where(G.gt(a, number(0)), g, G.mul(g, G.add(y, b))), {}, {}};
     case Function::Where:
       return {{}, of_b.wanted ? where(a) : Tensor{}, c_wanted ? G.where(a, number(0), g) : Tensor{}};
-    default: return {};  // constant between jumps, or whole numbers
+    default: return {};  // piecewise constant, or integers
   }
 }
 
-// A program, seen as the graph calls that it stands for.
+// An elementwise program as the equivalent graph calls.
 class Steps {
  public:
   Steps(Backflow& flow, const Node& node) : flow_(flow), node_(node), attrs_(node.as<ElementwiseAttrs>()) {
@@ -164,7 +164,7 @@ void elementwise_rule(Backflow& flow, const Node& node) {
   if (upstream.valid()) Steps(flow, node).pass_back_from(upstream);
 }
 
-// The same bits are drawn again, for the same elements.
+// The same random bits are drawn again for the same elements.
 void dropout_rule(Backflow& flow, const Node& node) {
   Build build(flow.data(), "dropout");
   const Tensor upstream = flow.upstream(node.outputs[0]);

@@ -7,7 +7,7 @@ namespace {
 
 using Rule = void (*)(Backflow& flow, const Node& node);
 
-// Null where the sheet says that there is none.
+// Null if the sheet lists no rule.
 Rule rule_of(Op op) {
   switch (op) {
 #define HEED_OPERATION(enumerator, name, ...)                                             \
@@ -25,8 +25,8 @@ void apply_rule(Backflow& flow, const Node& node) {
   if (info_of(node.op).gradient == Gradient::None) flow.refuse(node, "has no gradient itself");
 }
 
-// Whether what a rule read of its node, which is what the rule's nodes from number `first` on read, is what the states among it hold:
-// a view that a rule makes of a state shows it as it is by then.
+// Whether the values that a rule's nodes (from number `first` on) read of states are still current: a rule would read a state that was
+// written since the forward pass with its new value.
 bool reads_no_older_state(Backflow& flow, const Node& node, size_t first) {
   Build& build = flow.build();
   const auto is_read = [&](Tensor t) {
@@ -47,7 +47,7 @@ bool is_float_tensor(Build& build, Tensor t, const char* what) {
                       format("%s %s has no gradient; f32, f16 or bf16 is needed", what, build.text(t).c_str()));
 }
 
-// The gradient of an output, which is 1 where none is given.
+// The gradient of an output, which is 1 if none is given.
 Tensor first_gradient(Backflow& flow, const Upstream& given) {
   Build& build = flow.build();
   if (!is_float_tensor(build, given.output, "the output")) return {};
@@ -86,12 +86,12 @@ bool run(Backflow& flow, std::span<const Upstream> outputs, std::span<const Tens
     for (const Tensor output : original.outputs) flows = flows || (output.valid() && flow.flows_to(output));
     if (!flows || flow.build().is_state(flow.info(original.outputs[0]).storage)) continue;
     const std::string label = original.label;
-    const Node node = remat.seen(n);  // a copy, as rules add nodes
+    const Node node = remat.seen(n);  // a copy, since rules add nodes
     const size_t first = flow.data().nodes.size();
     flow.graph().push_label(label);
     apply_rule(flow, node);
     flow.graph().pop_label();
-    // Rules of custom passes call the graph, which looks at each operand, and may write states themselves.
+    // Rules of custom passes use graph calls, which check each operand, and may write states themselves.
     if (node.op != Op::Custom && !flow.build().failed() && !reads_no_older_state(flow, node, first)) return false;
   }
   return !flow.build().failed();

@@ -1,4 +1,4 @@
-// First values of weights. This file is compiled without fused multiply-adds, so that each operation rounds alike everywhere.
+// Initial values of weights. This file is compiled without fused multiply-adds, so that each operation rounds the same everywhere.
 #include <heed/initial.hpp>
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 namespace heed::train {
 namespace {
 
-constexpr uint32_t kUse = 2;  // the last word of the counter, which is 0 for dropout and 1 for draws of tokens
+constexpr uint32_t kUse = 2;  // last word of the counter; 0 is for dropout, 1 for sampling
 
-// The natural logarithm of x in 0 .. 1, by ln x = 2 artanh((x - 1) / (x + 1)) between the roots of 1/2 and 2.
+// The natural logarithm of x in 0 .. 1, by ln x = 2 artanh((x - 1) / (x + 1)) for a mantissa between sqrt(1/2) and sqrt(2).
 double natural_log(double x) {
   int exponent = 0;
   double part = std::frexp(x, &exponent);
@@ -29,7 +29,7 @@ struct Turned {
   double cosine = 1.0, sine = 0.0;
 };
 
-// Cosine and sine of (word + 1/2) 2^-32 turns: by series in the first quarter, then turned by whole quarters.
+// Cosine and sine of (word + 1/2) 2^-32 turns: series in the first quarter turn, then rotation by whole quarters.
 Turned turned(uint32_t word) {
   const double x = ((word & 0x3fffffffu) + 0.5) * 0x1p-31 * std::numbers::pi, z = x * x;
   double cosine = 1.0, sine = 1.0;
@@ -50,7 +50,7 @@ struct Fans {
   double in = 0.0, out = 0.0;
 };
 
-// Names the first option that is out of its range; null if all are within.
+// The first option that is out of range; null if all are in range.
 const char* mistake_in(const InitialOptions& o, std::span<const int64_t> shape) {
   if (o.kind > Initial::KaimingNormal) return "there is no such kind";
   if (!std::isfinite(o.mean)) return "mean must be finite";
@@ -67,7 +67,7 @@ Fans fans_of(std::span<const int64_t> shape) {
   return {static_cast<double>(shape[1]) * behind, static_cast<double>(shape[0]) * behind};
 }
 
-// The four words of block `block`.
+// The four random words of block `block`.
 std::array<uint32_t, 4> words_of(const InitialOptions& o, uint64_t block) {
   return philox4x32_10(
       {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), static_cast<uint32_t>(o.seed >> 32), kUse},
@@ -97,7 +97,7 @@ void fill_normal(const InitialOptions& o, double mean, double deviation, std::sp
 Status initial_values(const InitialOptions& options, std::span<const int64_t> shape, std::span<float> values) {
   if (const char* mistake = mistake_in(options, shape))
     return refuse((std::string("initial_values: ") + mistake).c_str());
-  uint64_t left = values.size();  // the sizes divide it one by one, so that no product overflows
+  uint64_t left = values.size();  // divided by each size in turn, so that no product overflows
   bool fits = left != 0;
   for (const int64_t size : shape) {
     fits = fits && left % static_cast<uint64_t>(size) == 0;

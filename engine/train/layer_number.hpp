@@ -1,4 +1,4 @@
-// The numbers of layers in dotted names: of weights, and of labels.
+// Numbers of layers in dotted names of weights and labels.
 #pragma once
 
 #include <charconv>
@@ -8,7 +8,7 @@
 
 namespace heed::train {
 
-// The number that a dotted name begins with, as 3 in "3.attn.q"; -1 if its first part is none.
+// The number at the beginning of a dotted name, such as 3 in "3.attn.q"; -1 if its first part is not a number.
 inline int64_t layer_number(std::string_view name) {
   const std::string_view part = name.substr(0, name.find('.'));
   int64_t number = -1;

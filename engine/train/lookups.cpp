@@ -1,4 +1,4 @@
-// Rows of tables, and rows at places.
+// Gradients of embedding, and of scatter and gather of rows.
 #include <algorithm>
 #include <array>
 
@@ -19,7 +19,7 @@ void embedding_rule(Backflow& flow, const Node& node) {
   flow.add(table, reshaped(flow, sums, std::array{whole.dims[0], whole.dims[1]}));
 }
 
-// scatter: each row of values gets the gradient of the sum that it is a part of.
+// scatter: the gradient of each row of values is that of the sum to which it was added.
 void embedding_backward_rule(Backflow& flow, const Node& node) {
   if (flow.wants(node.inputs[0]))
     flow.add(node.inputs[0], flow.graph().take(flow.upstream(node.outputs[0]), 1, node.inputs[1]));
@@ -27,7 +27,7 @@ void embedding_backward_rule(Backflow& flow, const Node& node) {
 
 namespace {
 
-// Places, which broadcast to these dims, copied to them.
+// `places` broadcast to these dims by a copy.
 Tensor all_places(Backflow& flow, Tensor places, const TensorInfo& shape) {
   if (flow.build().same_shape(flow.info(places), shape)) return places;
   TensorInfo dims = shape;
@@ -37,7 +37,7 @@ Tensor all_places(Backflow& flow, Tensor places, const TensorInfo& shape) {
 
 }  // namespace
 
-// take: what several places name gets the sum. append passes nothing back, since its result is a state.
+// take: an element that was read several times gets the sum. append passes no gradient on, since its result is a state.
 void place_rule(Backflow& flow, const Node& node) {
   const Tensor x = node.inputs[in::kX];
   if (!flow.wants(x)) return;

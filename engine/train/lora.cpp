@@ -1,4 +1,4 @@
-// Adapters: which weights get them, and the passes beside the products of these.
+// Adapters: which weights get them, and the nodes that they add to matmuls.
 #include <heed/lora.hpp>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ bool ends_in_module(std::string_view name, std::string_view module) {
          (name.size() > module.size() && name.ends_with(module) && name[name.size() - module.size() - 1] == '.');
 }
 
-// The first part of a dotted name that is a number; -1: none is.
+// The first part of a dotted name that is a number; -1: there is none.
 int64_t layer_of(std::string_view name) {
   while (true) {
     if (const int64_t number = layer_number(name); number >= 0) return number;
@@ -44,7 +44,7 @@ bool names(const LoraOptions& options, std::string_view module) {
                                  [&](const std::string& one) { return ends_in_module(module, one); });
 }
 
-// Whether a product's b [in, out] shows all of a weight, which is stored as [out, in] or as [in, out].
+// Whether a matmul's b [in, out] shows a whole weight, which is stored as [out, in] or as [in, out].
 bool shows_weight(const GraphData& data, Tensor b, uint32_t weight, bool* in_out) {
   const TensorInfo &view = data.tensors[b.id], &whole = data.tensors[weight];
   if (view.rank != 2 || whole.rank != 2 || !data.sizes.is_constant(view.offset, 0)) return false;
@@ -68,8 +68,8 @@ bool is_product_with(const GraphData& data, const Node& node, uint32_t weight, b
   return shows_weight(data, node.inputs[in::kB], weight, in_out);
 }
 
-// Adds the passes of an adapter behind the product at nodes[n]: its result becomes a sum, for all that was built with it. Gives
-// how many passes there are more.
+// Adds the nodes of an adapter after the matmul at nodes[n], whose result becomes a sum for all its readers. Returns the number of added
+// nodes.
 size_t add_adapter(Graph& g, size_t n, Tensor a, Tensor b, const LoraOptions& options) {
   GraphData& data = detail::data_of(g);
   Build build(data, "lora");
@@ -136,7 +136,7 @@ Status Lora::choose(const Graph& g, const Log& log) {
       if (!reads(data, node, weight.tensor)) continue;
       if (!is_product_with(data, node, weight.tensor, &adapter.in_out))
         return fail(log, Status::Unsupported,
-                    format("lora: %s does not read '%s' as the whole weight of a product", to_string(node.op),
+                    format("lora: %s does not read '%s' as the whole weight of a matmul", to_string(node.op),
                            weight.name.c_str()));
       is_read = true;
     }
@@ -214,7 +214,7 @@ Status Lora::initial(uint64_t seed, std::vector<LoraMatrix>* matrices) const {
 Status Lora::read(const Optimizer& optimizer, const State& state, std::vector<LoraMatrix>* matrices) const {
   std::vector<LoraMatrix> found = shapes();
   for (LoraMatrix& matrix : found) {
-    // A State that cannot hold the matrix has another, and the optimizer says so without memory for it.
+    // If the State cannot hold the matrix, the optimizer's error is returned before memory is allocated.
     const uint64_t elements = elements_of(matrix);
     if (elements <= state.bytes() / sizeof(float) && !try_resize(&matrix.values, elements)) return Status::OutOfMemory;
     if (const Status status = optimizer.read(state, matrix.name, matrix.values); status != Status::Ok) return status;

@@ -6,8 +6,8 @@
 namespace heed::train {
 namespace {
 
-// Whether columns, not rows, of [.., rows, columns] lie without gaps. Its gradient is then made transposed, so that it lies in
-// memory as the tensor does.
+// Whether the columns of [.., rows, columns] are contiguous, rather than the rows. The gradient is then computed transposed, so that it has
+// the tensor's memory layout.
 bool is_transposed(Backflow& flow, Tensor x) {
   const TensorInfo& info = flow.info(x);
   const auto last = static_cast<size_t>(info.rank - 1);
@@ -15,7 +15,7 @@ bool is_transposed(Backflow& flow, Tensor x) {
   return !is_one(info.strides[last]) && is_one(info.strides[last - 1]);
 }
 
-// A quantized b, [.., N, K] seen as [.., K, N], as rows of f32, [.., N, K]. Its table's rows are looked up, all of them.
+// Dequantizes b, [.., N, K] viewed as [.., K, N], to rows of f32, [.., N, K], by an embedding of all rows.
 Tensor widened(Backflow& flow, Tensor b, DType dtype) {
   Build& build = flow.build();
   const int rank = flow.info(b).rank;
@@ -39,7 +39,7 @@ Tensor gradient_of_a(Backflow& flow, Tensor a, Tensor b, Tensor upstream, float 
   return g.transpose(g.matmul(b, upstream, {.transpose_b = true, .scale = scale}), -2, -1);
 }
 
-// [.., M, K] as [M', K], with all batches in one.
+// [.., M, K] as [M', K], with the batches merged into M'.
 Tensor flat(Backflow& flow, Tensor x) {
   const TensorInfo info = flow.info(x);
   SizeTable& sizes = flow.data().sizes;
@@ -54,7 +54,7 @@ Tensor gradient_of_b(Backflow& flow, Tensor a, Tensor b, Tensor upstream, float 
   bool shares_batches = left.rank == up.rank && right.rank == 2 && left.rank > 2;
   for (int i = 0; i + 2 < left.rank && shares_batches; ++i)
     shares_batches = left.dims[static_cast<size_t>(i)] == up.dims[static_cast<size_t>(i)];
-  if (shares_batches) {  // one product sums over the batches, too
+  if (shares_batches) {  // one matmul sums over the batches, too
     a = flat(flow, a);
     upstream = flat(flow, upstream);
   }

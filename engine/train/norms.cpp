@@ -1,4 +1,4 @@
-// layernorm, rmsnorm and l2_normalize.
+// Gradients of layernorm, rmsnorm and l2_normalize.
 #include "train/rules.hpp"
 
 namespace heed::train {

@@ -1,4 +1,4 @@
-// Weights that live in states, and the passes of a step.
+// Weights that are stored in states, and the passes of a step.
 #include <heed/optimizer.hpp>
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 namespace heed::train {
 namespace {
 
-// Weights begin at cache lines.
+// Weights begin at cache lines (elements).
 constexpr int64_t kAlignment = 16;
 
 static_assert(kStepWords == detail::kUpdateWords && sizeof(StepReport) == sizeof(UpdateFactors));
 
-bool is_share(float x) { return x >= 0.0f && x < 1.0f; }  // NaN is none
+bool is_share(float x) { return x >= 0.0f && x < 1.0f; }  // false for NaN
 bool is_amount(float x) { return x >= 0.0f && std::isfinite(x); }
 
 std::vector<int64_t> shape_of(const Graph& g, Tensor t) {
@@ -33,7 +33,7 @@ std::vector<int64_t> shape_of(const Graph& g, Tensor t) {
 
 namespace {
 
-// Names the first number that is out of its range; null if all are within.
+// The first number that is out of range; null if all are in range.
 const char* mistake_in(UpdateRule rule, const StepNumbers& numbers) {
   const bool adam = rule == UpdateRule::AdamW;
   if (!is_amount(numbers.rate)) return "rate must be 0 or more";
@@ -54,7 +54,7 @@ Status step_words(UpdateRule rule, const StepNumbers& numbers, StepWords* words)
   if (words == nullptr) return refuse("step_words: words is null");
   if (const char* mistake = mistake_in(rule, numbers)) return refuse((std::string("step_words: ") + mistake).c_str());
   const UsualFloats floats;
-  // volatile keeps the arithmetic between the ends of `floats`.
+  // volatile keeps the compiler from reordering or fusing the arithmetic.
   const volatile double rate = numbers.rate, decay = numbers.weight_decay, beta1 = numbers.beta1, beta2 = numbers.beta2,
                         scale = numbers.loss_scale, runs = static_cast<double>(numbers.runs);
   UpdateSettings settings{};
@@ -181,7 +181,7 @@ Tensor Optimizer::loss_scale(Graph& g, Tensor settings) const {
   return g.reshape(g.slice(g.slice(settings, 0, 0, 1), 1, word, 1), {1});
 }
 
-// The first moment and the second one, by the names of PyTorch's optimizers.
+// The names of the first and second moment in PyTorch's optimizers.
 std::vector<std::string> Optimizer::moments() const {
   if (options_.rule == UpdateRule::AdamW) return {"exp_avg", "exp_avg_sq"};
   return options_.momentum ? std::vector<std::string>{"momentum_buffer"} : std::vector<std::string>{};

@@ -1,4 +1,4 @@
-// Weights, moments and the count of steps, from and to tensors by name.
+// Reads and writes weights, moments and the count of steps as tensors by name.
 #include <heed/optimizer.hpp>
 #include <heed/safetensors.hpp>
 
@@ -33,7 +33,7 @@ Status check(const HostTensor& tensor, std::span<const int64_t> shape, const Log
   return Status::Ok;
 }
 
-// A state of a group holds the weights themselves, or a moment of each.
+// One state of a group: the weights, or a moment of each weight.
 struct Row {
   std::string state, what;  // `what` is empty for weights
   int group = 0;
@@ -44,7 +44,7 @@ std::string tensor_name(const std::string& prefix, const Row& row, const std::st
   return row.what.empty() ? weight : prefix + "." + weight + "." + row.what;
 }
 
-// Whether a State has `elements` of f32 by this name.
+// Whether a State has a tensor of this name with `elements` of f32.
 Status check_state(const State& state, const std::string& name, int64_t elements, const Log& log) {
   const detail::StateTensor* const tensor = state.impl()->layout->find(name);
   if (tensor == nullptr) return fail(log, Status::NotFound, format("optimizer: the State has no '%s'", name.c_str()));
@@ -67,7 +67,7 @@ constexpr int64_t kOne[] = {1};
 
 }  // namespace
 
-// The State and the tensors are asked what they have before anything is written, or memory is taken for it.
+// All names and shapes are checked before anything is written or allocated.
 Status Optimizer::load(State& state, std::span<const HostTensor> tensors, const Log& log) const {
   if (!state.valid()) return refuse("Optimizer::load: state is empty");
   const auto has = [&](const std::string& name) { return state.impl()->layout->find(name) != nullptr; };
@@ -139,7 +139,7 @@ Status Optimizer::save(const State& state, std::string_view path, const Log& log
   float steps = 0.0f;
   status = state.read(step, std::as_writable_bytes(std::span(&steps, 1)));
   if (status != Status::Ok) return status;
-  std::vector<std::string> names;  // that the tensors refer to
+  std::vector<std::string> names;  // referenced by the tensors
   names.reserve(rows.size() * parameters_.size() + 1);
   std::vector<HostTensor> tensors;
   for (const Row& row : rows)

@@ -1,4 +1,4 @@
-// Parts that were joined, turned rows, and passes of hosts.
+// Gradients of concat, rotary and custom passes.
 #include <array>
 
 #include "train/rules.hpp"
@@ -18,7 +18,7 @@ void concat_rule(Backflow& flow, const Node& node) {
   }
 }
 
-// The turn back: the same angles, negated in the table, where they are fractions of 2^64.
+// Rotates back: the same angles, negated in the table of fractions of 2^64.
 void rotary_rule(Backflow& flow, const Node& node) {
   Build build(flow.data(), "rotary");
   const Tensor upstream = flow.upstream(node.outputs[0]), table = node.inputs[in::kRotaryTable];

@@ -18,7 +18,7 @@ Tensor reshaped(Backflow& flow, Tensor x, std::span<const SizeId> dims) {
 
 namespace {
 
-// x with axes first .. last made one.
+// x with axes first .. last merged into one.
 Tensor merged(Backflow& flow, Tensor x, int first, int last) {
   const TensorInfo info = flow.info(x);
   std::vector<SizeId> dims;
@@ -44,7 +44,7 @@ Tensor summed_to(Backflow& flow, Tensor x, const TensorInfo& target) {
     return !sizes.is_constant(from.dims[static_cast<size_t>(axis)], 1) &&
            (of_target < 0 || sizes.is_constant(target.dims[static_cast<size_t>(of_target)], 1));
   };
-  // Neighbouring axes are summed as one, from the last run to the first, so that the numbers of earlier axes stay.
+  // Adjacent axes are summed as one, from the last group to the first, so that the numbers of earlier axes stay valid.
   for (int last = from.rank - 1; last >= 0 && x.valid(); --last) {
     if (!is_summed(last)) continue;
     int first = last;
@@ -83,7 +83,7 @@ TensorInfo in_memory_order(Backflow& flow, const TensorInfo& x, std::vector<int>
   for (int i = 0; i < x.rank; ++i)
     if (!sizes.is_constant(x.dims[static_cast<size_t>(i)], 1)) axes->push_back(i);
   if (axes->empty()) axes->push_back(x.rank - 1);
-  // Strides stand in the same order at every run, and are told apart at the extents' maxima.
+  // The order of strides is the same at every run, so they are compared at the extents' maxima.
   std::stable_sort(axes->begin(), axes->end(), [&](int a, int b) {
     return flow.build().max_of(x.strides[static_cast<size_t>(a)]) >
            flow.build().max_of(x.strides[static_cast<size_t>(b)]);
@@ -95,7 +95,7 @@ TensorInfo in_memory_order(Backflow& flow, const TensorInfo& x, std::vector<int>
     ordered.dims[i] = x.dims[static_cast<size_t>((*axes)[i])];
     ordered.strides[i] = x.strides[static_cast<size_t>((*axes)[i])];
   }
-  if (sizes.is_constant(ordered.dims[0], 1)) ordered.strides[0] = sizes.constant(1);  // a view may have left it 0
+  if (sizes.is_constant(ordered.dims[0], 1)) ordered.strides[0] = sizes.constant(1);  // a view may have left it at 0
   return ordered;
 }
 

@@ -1,4 +1,4 @@
-// Reductions, and running sums.
+// Gradients of reductions and cumulative sums.
 #include <array>
 
 #include "graph/build/backward.hpp"
@@ -7,8 +7,8 @@
 namespace heed::train {
 namespace {
 
-// The share of each element in a mean: 1 / n, or 0 where the mask leaves an element out. A softmax of zeros, since the number
-// of elements may only be known at a run. [B, n] with a mask, else [1, n].
+// The weight of each element in a mean: 1 / n, or 0 if the mask excludes it. Computed as a softmax of zeros, since n may be known only at a
+// run. [B, n] with a mask, else [1, n].
 Tensor shares(Backflow& flow, const Node& mean, const TensorInfo& x) {
   const auto& attrs = mean.as<ReduceAttrs>();
   const Tensor mask = mean.inputs[in::kReduceMask];
@@ -35,7 +35,7 @@ class ReduceRule {
     if (!upstream.valid()) return {};
     if (attrs_.kind == Reduction::Sum || attrs_.kind == Reduction::Mean)
       return of_mean(flow_.graph().cast(upstream, info_.dtype));
-    // F32 between, where a count of equals or zeros could be too much for F16.
+    // F32, since counts of equal elements or zeros could exceed F16.
     const Tensor g = wide(upstream), x = wide(x_), y = wide(as_column(node_.outputs[0]));
     return of_kind(g, x, y);
   }
@@ -66,7 +66,7 @@ class ReduceRule {
     switch (attrs_.kind) {
       case Reduction::Product: return of_product(g, x);
       case Reduction::LogSumExp: {
-        // Minus infinity has no share in the sum, nor in one of nothing else, which is minus infinity itself.
+        // Minus infinity contributes nothing to the sum, also if the whole row is minus infinity.
         const Tensor share = G.exp(G.sub(x, y));
         return G.where(G.lt(x, number(-3.402823466e38)), number(0), G.mul(g, share));
       }
@@ -78,7 +78,7 @@ class ReduceRule {
     }
   }
 
-  // The product of the other elements: of all that are not 0, less the element's own, if there are no others that are 0.
+  // The product of the other elements: the product of all nonzero ones, divided by the element itself, or 0 if another element is 0.
   Tensor of_product(Tensor g, Tensor x) {
     Graph& G = flow_.graph();
     const Tensor is_zero = G.eq(x, number(0)), zeros = summed(G.cast(is_zero, DType::F32));

@@ -7,7 +7,7 @@
 namespace heed::train {
 namespace {
 
-// The number of the layer NAME.i that a label is in; -1: it is in none.
+// The number i of the layer NAME.i to which a label belongs; -1: none.
 int64_t layer_of_label(std::string_view label, std::string_view name) {
   if (!label.starts_with(name) || label.size() <= name.size() || label[name.size()] != '.') return -1;
   return layer_number(label.substr(name.size() + 1));
@@ -35,7 +35,7 @@ void Remat::find(std::string_view name) {
 
 bool Remat::may_repeat(const Node& node) const {
   const auto is_state = [&](Tensor t) { return t.valid() && flow_.build().is_state(flow_.info(t).storage); };
-  // A copy would read the state as it is now.
+  // A copy would read the current value of the state.
   const auto has_changed = [&](Tensor t) {
     return is_state(t) && flow_.info(t).writes != flow_.info({flow_.info(t).storage}).writes;
   };
@@ -43,7 +43,7 @@ bool Remat::may_repeat(const Node& node) const {
          std::none_of(node.inputs.begin(), node.inputs.end(), has_changed);
 }
 
-// A tensor of a layer becomes the one of its copy; what came into the layer stays.
+// Maps a tensor of the layer to its copy; inputs of the layer are unchanged.
 Tensor Remat::copy_of(Tensor t) {
   if (!t.valid()) return t;
   if (const auto known = copies_.find(t.id); known != copies_.end()) return {known->second};

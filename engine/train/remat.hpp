@@ -1,4 +1,4 @@
-// Layers that are computed again on the way back (GradientOptions::remat).
+// Layers that are recomputed in the backward pass (GradientOptions::remat).
 #pragma once
 
 #include <map>
@@ -11,16 +11,16 @@ namespace heed::train {
 
 class Remat {
  public:
-  // Layers among the nodes that the graph has now.
+  // Finds the layers among the graph's current nodes.
   Remat(Backflow& flow, std::string_view name);
-  // Gives node number n as its rule is to see it: a copy, if its layer is computed again. The first call for a layer adds its copies.
+  // Node number n as its rule reads it: the recomputed copy, if its layer is recomputed. The first call for a layer adds its copies.
   Node seen(size_t n);
 
  private:
   struct Layer {
     size_t first = 0, last = 0;
     bool is_kept = false;
-    size_t copies = 0;  // number of the first copy; 0: there are none yet
+    size_t copies = 0;  // index of the first copy; 0: not added yet
   };
 
   void find(std::string_view name);
@@ -30,7 +30,7 @@ class Remat {
 
   Backflow& flow_;
   std::vector<Layer> layers_;
-  std::map<uint32_t, uint32_t> copies_;  // of tensors of all layers so far
+  std::map<uint32_t, uint32_t> copies_;  // tensors of all layers so far
 };
 
 }  // namespace heed::train

@@ -1,4 +1,4 @@
-// The rule of each operation that has one by the sheet: what it passes back to its inputs.
+// The gradient rules of all operations that have one in the sheet.
 #pragma once
 
 #include "train/backflow.hpp"

@@ -5,8 +5,8 @@
 namespace heed::train {
 namespace {
 
-// Adds the weights that a softmax with masked_fill would have without hidden keys, at which they are 0: the gradient flows to visible
-// keys alone. Other softmaxes need none, and get an invalid tensor.
+// For a softmax with masked_fill: the weights without hidden keys, which are 0 for hidden keys, so that only visible keys get a gradient.
+// Invalid for other softmaxes, which need none.
 Tensor visible_weights(Backflow& flow, const Node& softmax) {
   if (!softmax.as<SoftmaxAttrs>().masked_fill) return {};
   Build build(flow.data(), "visible");
@@ -18,7 +18,7 @@ Tensor visible_weights(Backflow& flow, const Node& softmax) {
   return visible;
 }
 
-// The softmax of each row of a tensor of any rank. Graph::softmax takes at most four axes, so that the rows become one matrix.
+// The softmax of each row of a tensor of any rank. The rows are viewed as one matrix, since Graph::softmax supports at most four axes.
 Tensor softmax_of_rows(Backflow& flow, Tensor x) {
   const TensorInfo info = flow.info(x);
   const auto rank = static_cast<size_t>(info.rank);

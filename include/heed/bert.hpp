@@ -51,14 +51,13 @@ struct BertConfig {
 // Unsupported: another architecture ([model_type] is not "bert"), relative positions, a decoder, or an unknown
 // activation. The message names the field and its value. On failure *config is unchanged.
 HEED_API Status read_bert_config(std::string_view path, const Log& log, BertConfig* config);
-// Reads it from memory; `name` stands for the file in messages.
+// Reads the same from memory. `name` stands for the file in messages.
 HEED_API Status parse_bert_config(std::string_view json, std::string_view name, const Log& log, BertConfig* config);
 
-// The tensors of a checkpoint in the form that nn::bert asks for: without the "bert." that some checkpoints put in
-// front of all names, and with query, key and value of each layer joined to one weight
-// "encoder.layer.N.attention.self.qkv.weight" [3 width, width] (rows of queries, then keys, then values) and
-// its bias, so that one product makes all three. Only the joined ones are copies; all other tensors lie in the
-// checkpoint, which must outlive this. Move-only.
+// The tensors of a checkpoint in the form that nn::bert asks for. Names lack the "bert." that some checkpoints put in front. Query, key and
+// value of each layer are joined to one weight "encoder.layer.N.attention.self.qkv.weight" [3 width, width] (rows of queries, then keys,
+// then values) and one bias, so that one matmul computes all three. Only the joined tensors are copies; all others lie in the checkpoint,
+// which must outlive this. Move-only.
 class HEED_API BertWeights {
  public:
   // Compares the checkpoint with the weights that nn::bert asks for. If tensors are missing (MissingWeight), have another shape
@@ -67,7 +66,7 @@ class HEED_API BertWeights {
   static Status load(const Checkpoint& checkpoint, const BertConfig& config, const Log& log, BertWeights* weights) {
     return load(checkpoint.entries(), config, log, weights);
   }
-  // The same of the tensors of one file, SafeTensors::entries(), which are sorted by name.
+  // The same for the tensors of one file. `entries` must be sorted by name, as SafeTensors::entries() is.
   static Status load(std::span<const SafeTensors::Entry> entries, const BertConfig& config, const Log& log,
                      BertWeights* weights);
 
@@ -77,7 +76,7 @@ class HEED_API BertWeights {
 
   std::span<const HostTensor> tensors() const { return tensors_; }  // for Device::upload
   bool has_pooler() const { return has_pooler_; }
-  // The type of the network's matrices and tables in the checkpoint: F16 or BF16 if all of them have it, else F32.
+  // F16 or BF16 if all of the network's matrices and tables have that type in the checkpoint, else F32.
   DType dtype() const;
 
  private:
@@ -113,8 +112,8 @@ struct BertResult {
 
 namespace nn {
 
-// The encoder on ids I32 [B, S]; B and S may be extents, S at most config.positions. No token sees padding, and the
-// result's rows for padding mean nothing. Weights are asked of the graph by the names that BertWeights gives.
+// The encoder on ids I32 [B, S]; B and S may be extents, S at most config.positions. Attention masks padding out; the result's rows for
+// padding are undefined. The weights have the names that BertWeights gives.
 HEED_API BertResult bert(Graph& g, Tensor ids, Mask padding, const BertConfig& config, const BertOptions& options = {});
 
 // The mean of the kept tokens, [B, S, C] -> [B, C], with each row scaled to length 1: the sentence embedding of

@@ -1,6 +1,6 @@
-// Byte pair tokenizers of language models: the byte-level ones of GPT-2, SmolLM, Llama 3 and Qwen 2, and SentencePiece's of
-// Llama 2 and Gemma (Sennrich et al. 2016, arXiv:1508.07909; Kudo and Richardson 2018, arXiv:1808.06226). Ids are those that
-// llama.cpp's llama-tokenize prints for the same file.
+// Byte pair tokenizers of language models: the byte-level ones of GPT-2, SmolLM, Llama 3 and Qwen 2, and SentencePiece's of Llama 2 and
+// Gemma (Sennrich et al. 2016, arXiv:1508.07909; Kudo and Richardson 2018, arXiv:1808.06226). Ids are those that llama.cpp's llama-tokenize
+// prints for the same file.
 //
 //   heed::Gguf file;
 //   heed::Bpe bpe;
@@ -11,9 +11,9 @@
 //   std::string text;
 //   s = bpe.decode(ids, {.show_special = true}, &text);   // the same bytes
 //
-// Any bytes may be encoded, and decode gives the same bytes back. Bytes that are not UTF-8 count as signs, each broken part
-// for itself. There are three exceptions: a vocabulary without a token for some byte loses that byte (encode counts them),
-// SentencePiece takes U+2581 for a space, and a tokenizer.json may ask for Unicode's composed form (Qwen).
+// Any bytes may be encoded, and decode gives the same bytes back. Each invalid part of a UTF-8 sequence counts as one character. There are
+// three exceptions: bytes without a token in the vocabulary are lost (encode counts them), SentencePiece reads U+2581 as a space, and a
+// tokenizer.json may ask for Unicode's composed form (Qwen).
 #pragma once
 
 #include <cstddef>
@@ -31,46 +31,46 @@ namespace heed {
 
 class Gguf;
 
-// The numbers are those of GGUF's tokenizer.ggml.token_type.
+// Values are those of GGUF's tokenizer.ggml.token_type.
 enum class TokenType : uint8_t { Normal = 1, Unknown = 2, Control = 3, UserDefined = 4, Unused = 5, Byte = 6 };
 
 // How a vocabulary cuts a text into tokens.
 enum class BpeKind : uint8_t {
-  ByteLevel,      // text is split into words, and a word is merged from its bytes, each written as a letter as in GPT-2
-  SentencePiece,  // spaces become U+2581, all of a text is merged from its characters, unknown ones become byte tokens
+  ByteLevel,      // each word of the text is merged from its bytes, each written as a letter as in GPT-2
+  SentencePiece,  // spaces become U+2581; the whole text is merged from its characters; unknown ones become byte tokens
 };
 
-// What a tokenizer is made of. from_json and from_gguf fill it from files.
+// The data of a tokenizer. from_json and from_gguf fill it from files.
 struct BpeVocabulary {
   BpeKind kind = BpeKind::ByteLevel;
   // How ByteLevel text is split into words: "gpt-2", "smollm", "llama-bpe" (Llama 3) or "qwen2".
   std::string pre = "gpt-2";
-  // By id. Empty tokens are never given; of equal tokens the last one is. Control, UserDefined and Unknown tokens are
-  // written as they appear in a text.
+  // The text of each token, by id. Empty tokens are never produced; of equal tokens the last one is. Control, UserDefined and Unknown
+  // tokens are stored as they appear in a text.
   std::vector<std::string> tokens;
-  std::vector<TokenType> types;  // by id; none: all are Normal
-  // "left right", the first being merged first; both and their concatenation must be tokens. SentencePiece may have scores by
-  // id instead, the highest being merged first.
+  std::vector<TokenType> types;  // type of each id; empty: all are Normal
+  // Pairs "left right" in order of priority; both and their concatenation must be tokens. SentencePiece may have scores by id instead: the
+  // pair with the highest score is merged first.
   std::vector<std::string> merges;
   std::vector<float> scores;
   int32_t bos = -1, eos = -1, unknown = -1;  // ids, or -1
   bool add_bos = false, add_eos = false;     // what BpeOptions::add_special adds
-  bool space_prefix = false;  // SentencePiece puts a space in front of the text, and behind special tokens
-  bool space_once = false;    // in front of the text only
-  bool whole_words = false;   // a word that is a token is not merged (Llama 3)
-  bool compose = false;       // text is brought to Unicode's form NFC first
+  bool space_prefix = false;                 // SentencePiece puts a space before the text and after special tokens
+  bool space_once = false;                   // puts that space before the text only
+  bool whole_words = false;                  // a word that is a token is not merged (Llama 3)
+  bool compose = false;                      // text is brought to Unicode's form NFC first
 };
 
 // How Bpe::encode reads a text.
 struct BpeOptions {
-  // Control and Unknown tokens that are written in the text become these tokens. Leave it off for what players write, or use
+  // Control and Unknown tokens that are spelled out in the text become these tokens. Leave it off for text that players write, or use
   // TextPart. UserDefined tokens always become tokens.
   bool read_special = false;
-  bool add_special = false;  // bos in front and eos behind, as far as the model wants them
+  bool add_special = false;  // add bos before and eos after, if the model wants them
 };
 
-// A text may be put together from parts that are read differently, as a prompt is from a template and what players write.
-// Words go across the borders of parts.
+// A part of a text. Parts may be read differently, as those of a prompt that come from a template and from players. Words may span the
+// borders of parts.
 struct TextPart {
   std::string_view text;
   bool read_special = false;  // see BpeOptions
@@ -78,50 +78,50 @@ struct TextPart {
 
 // How Bpe::decode and BpeStream write tokens as text.
 struct DecodeOptions {
-  bool show_special = false;  // write Control and Unknown tokens, which else give nothing
-  // The first id begins a text, so that the space which space_prefix put there is left out.
+  bool show_special = false;  // write Control and Unknown tokens, which otherwise give nothing
+  // The first id begins a text, so the space that space_prefix added is left out.
   bool begins_text = true;
 };
 
 // A cheap handle: copies share the vocabulary. Several threads may make const calls.
 class HEED_API Bpe {
  public:
-  // Larger sizes are refused: files with InvalidFile, texts with InvalidArgument.
+  // Larger files are InvalidFile, larger texts InvalidArgument.
   static constexpr uint64_t kMaxFileBytes = 64u << 20;
   static constexpr size_t kMaxTokens = 1u << 24;
   static constexpr size_t kMaxTokenBytes = 4096;
-  static constexpr size_t kMaxSpecialBytes = 256;  // of tokens that are looked for in texts
+  static constexpr size_t kMaxSpecialBytes = 256;  // special tokens that are longer are not searched for in texts
   static constexpr size_t kMaxTextBytes = 1u << 30;
 
   // Takes the vocabulary; `name` stands for it in messages. InvalidFile: a merge, an id or a score makes no sense, or something
   // is too large. Unsupported: `pre` is not known. On failure *bpe is unchanged.
   static Status make(BpeVocabulary vocabulary, std::string_view name, const Log& log, Bpe* bpe);
-  // `path` is a tokenizer.json, or a directory with one; a tokenizer_config.json beside it says bos, eos and whether they are
-  // added. NotFound: there is no such file. InvalidFile: it is damaged. Unsupported, with the name of what was not
-  // understood: another kind of tokenizer.
+  // `path` is a tokenizer.json, or a directory with one; a tokenizer_config.json beside it names bos and eos and says whether they are
+  // added. NotFound: there is no such file. InvalidFile: it is damaged. Unsupported: another kind of tokenizer; the message names the part
+  // that heed does not know.
   static Status open(std::string_view path, const Log& log, Bpe* bpe);
   static Status from_json(std::string_view text, std::string_view name, const Log& log, Bpe* bpe);
-  // From the keys tokenizer.ggml.* of <heed/gguf.hpp>. The file may be closed afterwards.
+  // Reads the keys tokenizer.ggml.* of an open file (<heed/gguf.hpp>), which may be closed afterwards.
   static Status from_gguf(const Gguf& file, const Log& log, Bpe* bpe);
 
   bool valid() const { return data_ != nullptr; }
 
-  // Sets *ids. *lost, if not null, is the number of bytes that have no token and are left out. Takes time n log n in the
-  // length of the text. InvalidArgument: more than kMaxTextBytes, or the tokenizer is not valid.
+  // Sets *ids. *lost, if not null, is the number of bytes that have no token and are left out. Takes O(n log n) time for n bytes.
+  // InvalidArgument: more than kMaxTextBytes, or the tokenizer is not valid.
   Status encode(std::string_view text, const BpeOptions& options, std::vector<int32_t>* ids,
                 size_t* lost = nullptr) const;
-  // The parts say themselves whether special tokens are read. A token lies within one part.
+  // Each part says whether special tokens are read in it. A token lies within one part.
   Status encode(std::span<const TextPart> parts, bool add_special, std::vector<int32_t>* ids,
                 size_t* lost = nullptr) const;
   // Sets *text. IndexOutOfRange: an id is no token; *text then holds what was before it.
   Status decode(std::span<const int32_t> ids, const DecodeOptions& options, std::string* text) const;
 
-  // The tokenizer must be valid for all of these.
+  // The tokenizer must be valid for the calls below.
   size_t size() const;                       // ids are 0 .. size() - 1
   std::string_view token(int32_t id) const;  // as in the file; "" outside that range
   int32_t id(std::string_view token) const;  // -1 if there is none
   TokenType type(int32_t id) const;
-  // What the token adds to a text, before the rule of spaces at its beginning. "" for Control and Unknown tokens.
+  // The bytes of the token's text, before the space at the beginning of a text is removed. "" for Control and Unknown tokens.
   std::string_view bytes(int32_t id) const;
   const BpeVocabulary& vocabulary() const;
 
@@ -132,8 +132,8 @@ class HEED_API Bpe {
   std::shared_ptr<const Data> data_;
 };
 
-// Turns ids into text as they come, in whole characters: what it gives is valid UTF-8 at any time. Bytes that cannot belong
-// to a character become U+FFFD.
+// Turns ids into text one by one. It gives whole characters only, so its output is valid UTF-8 at any time. Bytes that cannot belong to a
+// character become U+FFFD.
 //
 //   heed::BpeStream stream(bpe);
 //   while (...) { std::string more; s = stream.add(next_id, &more); print(more); }
@@ -151,7 +151,7 @@ class HEED_API BpeStream {
  private:
   Bpe bpe_;
   DecodeOptions options_;
-  bool at_start_;        // a space of space_prefix would be here
+  bool at_start_;        // a space that space_prefix added may come first
   std::string pending_;  // the first bytes of a character
 };
 

@@ -18,7 +18,7 @@ namespace heed {
 // Owns the mapped files. Move-only. Views that it returns point into it, and are valid while it lives.
 class HEED_API Checkpoint {
  public:
-  // Checkpoints of more files than this, or with a larger index, are InvalidFile.
+  // Checkpoints with more files or a larger index are InvalidFile.
   static constexpr size_t kMaxShards = 1000;
   static constexpr uint64_t kMaxIndexBytes = 64u << 20;
 
@@ -37,7 +37,7 @@ class HEED_API Checkpoint {
   const SafeTensors::Entry* find(std::string_view name) const;  // null if absent
   uint64_t bytes() const;                                       // the size of all tensors
 
-  // Views for Device::upload, in the order of entries(). SafeTensors::host_tensors says which are left out.
+  // Views for Device::upload, in the order of entries(). Some tensors are left out: see SafeTensors::host_tensors.
   std::vector<HostTensor> host_tensors() const;
 
  private:

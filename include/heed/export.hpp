@@ -4,7 +4,7 @@
 #if defined(_WIN32)
 #if defined(HEED_BUILDING_SHARED)
 #define HEED_API __declspec(dllexport)
-#elif defined(HEED_SHARED)  // set for whoever links heed::heed as a shared library
+#elif defined(HEED_SHARED)  // set for users that link heed::heed as a shared library
 #define HEED_API __declspec(dllimport)
 #else
 #define HEED_API

@@ -6,13 +6,13 @@
 //   std::vector<std::string_view> tokens;
 //   if (!file.value("tokenizer.ggml.tokens").read(&tokens)) { ... }   // absent, or no array of text
 //
-// The whole file but the values of its tensors is checked before anything is handed out: every count, length and type fits,
-// no key or name is given twice, every tensor lies inside the file and none overlap. A damaged or hostile file gives
-// InvalidFile and one message that names the file, the key or tensor and the values. Versions 2 and 3 are read.
+// Everything but the values of tensors is checked before open returns: every count, length and type fits, no key or name is given twice,
+// every tensor lies inside the file and none overlap. A damaged or hostile file gives InvalidFile and one message that names the file, the
+// key or tensor and the values. Versions 2 and 3 are read.
 //
-// Layout, little-endian: "GGUF", version, the numbers of tensors and of keys; each key with the type of its value and the
-// value; each tensor's name, shape (innermost first), type and offset; the tensors' data, aligned.
-// <heed/decoder_model.hpp> makes networks of such files.
+// Layout, little-endian: "GGUF", version, the numbers of tensors and of keys; each key with the type of its value and the value; each
+// tensor's name, shape (innermost first), type and offset; the tensors' data, aligned. <heed/decoder_model.hpp> builds networks from such
+// files.
 #pragma once
 
 #include <cstddef>
@@ -35,32 +35,32 @@ namespace heed {
 // are valid while it lives, also after a move. Nobody may shorten the file meanwhile.
 class HEED_API Gguf {
  public:
-  // Files with more dims than this, or longer names, are InvalidFile.
+  // Files with more dims or longer names are InvalidFile.
   static constexpr size_t kMaxDims = 4;
-  static constexpr uint64_t kMaxNameBytes = 65535;  // of a key, or of a tensor's name
+  static constexpr uint64_t kMaxNameBytes = 65535;  // longest key or tensor name
 
-  // The types of values, by the numbers that the file has for them.
+  // The types of values. The enumerators have the file's numbers.
   enum class ValueType : uint8_t { U8, I8, U16, I16, U32, I32, F32, Bool, Text, Array, U64, I64, F64 };
 
-  // A view of one value, or of none. Texts are bytes of the file, which nobody checked to be UTF-8.
+  // A view of one value, or of none. Texts are the file's bytes, unchecked: they may be invalid UTF-8.
   class HEED_API Value {
    public:
-    // False: the file has no such key.
+    // False if the file has no such key.
     bool there() const { return data_ != nullptr; }
     // The type of the value; U8 if there is no value.
     ValueType type() const { return type_; }
-    // Of an array; its elements are never arrays. A value that is no array has 0 of them.
+    // The type of an array's elements, which are never arrays themselves, and their number. A value that is no array has 0 of them.
     ValueType element_type() const { return element_; }
     size_t size() const { return size_; }
 
-    // The value, or nothing if it is not there, of another type, or does not fit. A number is any integer or float.
+    // The value; empty if it is absent, of another type, or does not fit. A number is any integer or float.
     std::optional<int64_t> integer() const;
     std::optional<double> number() const;
     std::optional<bool> boolean() const;
     std::optional<std::string_view> text() const;
 
-    // The elements of an array. False, with *values unchanged, if it is not there, its elements are of another kind, or
-    // one does not fit. The texts point into the file.
+    // Reads the elements of an array. Returns false and leaves *values unchanged if the value is absent, its elements are of another kind,
+    // or one does not fit. The texts point into the file.
     bool read(std::vector<std::string_view>* values) const;
     bool read(std::vector<int64_t>* values) const;
     bool read(std::vector<int32_t>* values) const;
@@ -81,7 +81,7 @@ class HEED_API Gguf {
     Value value;
   };
 
-  // One tensor. `type` is the number that the file has for its type; type_name(type) is its name.
+  // One tensor. `type` is the file's number for its type; type_name(type) is the name.
   struct Entry {
     std::string_view name;
     uint32_t type = 0;
@@ -98,15 +98,15 @@ class HEED_API Gguf {
   // NotFound: there is no such file, or it cannot be read. Unsupported: another version, big-endian numbers, or a type
   // of values or tensors that is not known. On failure *file is unchanged.
   static Status open(std::string_view path, const Log& log, Gguf* file);
-  // Reads memory that the caller keeps alive. `name` stands for the file in messages.
+  // Reads from memory that the caller keeps alive. `name` stands for the file in messages.
   static Status parse(std::span<const std::byte> bytes, std::string_view name, const Log& log, Gguf* file);
 
   std::string_view name() const;             // the file, for messages
   uint32_t version() const;                  // 2 or 3; 0 before a file is open
   std::span<const Field> fields() const;     // sorted by name
   Value value(std::string_view name) const;  // not there() if absent
-  // Lets the system take back the memory of an entry's data until somebody reads it again. Does nothing for other bytes than those
-  // of a file that open() has mapped.
+  // Tells the system that an entry's data may leave memory until it is read again. Has no effect on bytes that are not part of a file that
+  // open() has mapped.
   void release(std::span<const std::byte> data) const;
   std::span<const Entry> entries() const;          // sorted by name
   const Entry* find(std::string_view name) const;  // null if absent
@@ -118,7 +118,7 @@ class HEED_API Gguf {
 
   // "Q4_1", "IQ2_XXS", ...; null if heed does not know the type.
   static const char* type_name(uint32_t type);
-  // The storage type of heed that holds the tensor type unchanged; false if there is none.
+  // Sets *dtype to the storage type of heed that holds the tensor type unchanged; false if there is none.
   static bool storage_type(uint32_t type, DType* dtype);
 
  private:

@@ -5,11 +5,10 @@
 //   ...
 //   s = plan.run({heed::glm_buffer("position", position), heed::glm_buffer("next", next)}, {{"n", agents}});
 //
-// A vector of length L is a row of L elements; a span of N of them is [N, L]. glm keeps the columns of a matrix
-// together, so matCxR is [C, R] and element [c, r] of the tensor is m[c][r]: on paper the transpose of m.
-// float is F32, 16-bit integers are F16 (what glm::packHalf makes of a vector), int is I32, 8-bit unsigned is U8.
-// Only packed types fit: in a Vulkan buffer that GLSL declares as vec3[] with std430, each vec3 takes 16 bytes
-// instead; use vec4 or float[] there.
+// A vector of length L is a row of L elements; a span of N of them is [N, L]. glm stores a matrix by columns, so matCxR is [C, R] and
+// element [c, r] of the tensor is m[c][r]: the tensor is the transpose of m. float is F32, 16-bit integers are F16 (what glm::packHalf
+// makes of a vector), int is I32, 8-bit unsigned is U8. Only packed types fit: in a Vulkan buffer that GLSL declares as vec3[] with std430,
+// each vec3 takes 16 bytes instead; use vec4 or float[] there.
 #pragma once
 
 #include <array>
@@ -114,14 +113,14 @@ struct GlmTensor {
   std::string_view name;
   DType dtype = DType::F32;
   std::array<int64_t, 3> shape{};
-  size_t rank = 0;  // how many of `shape` count
+  size_t rank = 0;  // the number of dims in `shape`
   std::span<const std::byte> data;
 
-  // A view of it, valid while this and the range are.
+  // A view, valid while this object and the range are.
   HostTensor tensor() const { return {name, dtype, std::span(shape).first(rank), data}; }
 };
 
-// Makes one. The range must outlive it.
+// Makes a GlmTensor of a range, which must outlive it.
 template <std::ranges::contiguous_range R>
 GlmTensor glm_tensor(std::string_view name, const R& range) {
   using Packed = detail::GlmPacked<std::ranges::range_value_t<R>>;

@@ -1,4 +1,4 @@
-// Grammars for answers: what a language model says under one can be parsed.
+// Grammars restrict the answers of a language model, so that a program can parse them.
 //
 //   heed::TextConversationOptions options;
 //   options.grammar = R"(
@@ -25,13 +25,12 @@
 //   x{m} x{m,} x{m,n}   m times, at least m, m to n; m and n are at most 10000
 //   # ...               a comment, to the end of the line
 //
-// In texts and sets \n \r \t \\ \" \[ \] \- \^ stand for these characters, \xHH \uHHHH \UHHHHHHHH for a code point. A character is a
-// code point of Unicode, never a half of a surrogate pair. A repetition of what may be empty is fine.
+// In texts and sets \n \r \t \\ \" \[ \] \- \^ stand for these characters, \xHH \uHHHH \UHHHHHHHH for a code point. A character is a code
+// point of Unicode, never a half of a surrogate pair. An expression that may be empty may be repeated.
 //
-// What is refused is refused when a conversation begins, as InvalidArgument with line and column: a rule that is not there or is
-// there twice, one that calls itself before it reads anything (left recursion: write x ::= y ("," y)* for x ::= x "," y | y), one
-// that never ends, groups and repetitions nested deeper than 100, more than 256 KiB of text, 4096 rules, or 131072 steps with all
-// repetitions written out.
+// Errors appear when a conversation begins, as InvalidArgument with line and column: a rule that is undefined or defined twice, left
+// recursion (write x ::= y ("," y)* for x ::= x "," y | y), a rule that never ends, groups and repetitions nested deeper than 100, more
+// than 256 KiB of text, 4096 rules, or 131072 steps with all repetitions written out.
 #pragma once
 
 #include <string>
@@ -42,11 +41,11 @@
 
 namespace heed {
 
-// Makes a grammar for JSON that is valid for a schema (json-schema.org). It writes properties in the order of the schema, and no
-// others, and a space, or none, behind a comma or colon between values, in constants too. Texts of the type string have their
-// characters as they are or escaped, where DEL and what JSON demands are always escaped; a character outside of the basic plane
-// is escaped as a surrogate pair. Constants and the names of properties are written in one way: \b \f \n \r \t \" \\, other control
-// characters as \u and four digits, all else as it is; numbers as the schema has them. What it understands:
+// Makes a grammar for JSON that is valid for a schema (json-schema.org). Answers have the schema's properties in its order, and no others.
+// One space may follow a comma or colon between values, in constants too. In values of the type string characters may be escaped or not;
+// DEL and what JSON demands are always escaped, and a character outside of the basic plane is escaped as a surrogate pair. Constants and
+// property names have one spelling: \b \f \n \r \t \" \\, other control characters as \u and four digits, all else unescaped; numbers as
+// the schema spells them. Supported keywords:
 //
 //   type        object, array, string, integer, number, boolean, null, or a list of them; none, {} or true: any value
 //   object      properties, required (without it a property may be left out), additionalProperties (any: none are written)
@@ -55,9 +54,9 @@ namespace heed {
 //   any         enum, const, anyOf, oneOf (an answer may fit several alternatives)
 //   notes       title, description, default, examples, $schema, $id, $comment, deprecated, readOnly, writeOnly are read over
 //
-// Integers have at most 16 digits, numbers at most 16 before and behind the point. InvalidArgument: the text is no JSON, is nested
-// deeper than 64, or a value makes no sense, such as a required property that is not there. Unsupported: a keyword, or two of them
-// beside each other, that are not understood. The message names the place, as in "/properties/text". On failure *gbnf is unchanged.
+// Integers have at most 16 digits, numbers at most 16 before and after the point. InvalidArgument: the text is no JSON, is nested deeper
+// than 64, or a value makes no sense, such as a required property that is not defined. Unsupported: a keyword, or a combination of
+// keywords, that heed does not support. The message names its JSON pointer, as in "/properties/text". On failure *gbnf is unchanged.
 HEED_API Status grammar_of_json_schema(std::string_view schema, const Log& log, std::string* gbnf);
 
 }  // namespace heed

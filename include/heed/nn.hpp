@@ -7,19 +7,18 @@
 //                                             {.heads = 12, .causal = heed::Causal::TopLeft});
 //   g.output("y", y);
 //
-// Weights are asked of the graph by name: `prefix` + "." + a name from a *Names struct (no dot if the prefix is
-// empty), with PyTorch's layouts: a linear layer `name` is `name.weight` [out, in] and `name.bias` [out]; a name
-// that ends in '_' continues without a dot ("in_proj_" is in_proj_weight and in_proj_bias). Names and prefixes are
-// only read during the call.
+// Layers declare weights by name: `prefix` + "." + a name from a *Names struct (no dot if the prefix is empty). Layouts are PyTorch's: a
+// linear layer `name` has `name.weight` [out, in] and `name.bias` [out]. A name that ends in '_' continues without a dot ("in_proj_" is
+// in_proj_weight and in_proj_bias). Names and prefixes are only read during the call.
 //
-// Weights have the element type of the layer's input. If that is F32, `weight_dtype` may make matrices F16 or BF16,
-// which take half the bytes (see Graph::matmul); biases and norms stay F32. UploadOptions::only_matrices uploads a
-// checkpoint in this form. A weight that the graph has already (Graph::weight, called before the layer) keeps the type that it
-// was declared with, so that each matrix may be of a type of its own, as in files that mix them.
+// Weights have the element type of the layer's input. If that is F32, `weight_dtype` may make matrices F16 or BF16, which take half the
+// bytes (see Graph::matmul); biases and norms stay F32. UploadOptions::only_matrices uploads a checkpoint in this form. A weight that the
+// graph already has (Graph::weight, called before the layer) keeps its type, so that matrices may differ in type, as they do in files that
+// mix types.
 //
-// Activations are [B, S, C] (tokens of width C); attention also takes unbatched [S, C]. B and S may be extents,
-// widths are constants. Widths that do not fit are the graph's first mistake (Graph::status), with a message
-// that names the layer and both values. Dropouts act in training plans only and cost nothing otherwise.
+// Activations are [B, S, C] (tokens of width C); attention also takes unbatched [S, C]. B and S may be extents, widths are constants.
+// Widths that do not fit are the graph's first mistake (Graph::status), with a message that names the layer and both values. Dropouts act
+// in training plans only and cost nothing otherwise.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +35,7 @@ inline constexpr int kMaxLayers = 1000;
 
 // --- Small layers --------------------------------------------------------------------------------------------
 
-// x [..., in] -> [..., out] with the linear layer `prefix`, which has a bias or none.
+// x [..., in] -> [..., out] with the linear layer `prefix`, which has a bias if `bias` is set.
 HEED_API Tensor linear(Graph& g, Tensor x, std::string_view prefix, int64_t out, bool bias = true,
                        std::optional<DType> weight_dtype = {});
 
@@ -48,10 +47,9 @@ HEED_API Tensor rmsnorm(Graph& g, Tensor x, std::string_view prefix, float eps =
 
 // --- Attention -----------------------------------------------------------------------------------------------
 
-// The names of the projections of one attention layer in a checkpoint, and how they are fused. If `qkv` is set, one
-// weight holds the rows of queries, then keys, then values. Else `q` holds the queries, and keys and values are
-// together in `kv` if that is set, else in `k` and `v`. Fused projections run as one product if their inputs are the
-// same tensor, and heads are views of its result.
+// The names of the projections of one attention layer in a checkpoint, and how they are fused. If `qkv` is set, one weight holds the rows
+// of queries, then keys, then values. Else `q` holds the queries, and keys and values are together in `kv` if that is set, else in `k` and
+// `v`. Fused projections run as one matmul if their inputs are the same tensor; heads are views of its result.
 struct AttentionNames {
   std::string_view qkv = {};
   std::string_view q = {};
@@ -61,51 +59,51 @@ struct AttentionNames {
   std::string_view out = {};  // empty: no output projection
   // Projections other than `out` are [in, out] matrices without bias, whose names have no ".weight": y = x W.
   bool in_out = false;
-  // All projections are named and biased as linear layers, but their matrices are [in, out], as those of GPT-2 are.
+  // Projections have names and biases as linear layers do, but their matrices are [in, out], as in GPT-2.
   bool transposed = false;
   // If set, an RMSNorm of this name scales each head's queries or keys after the projection, with one weight [d_k] for
   // all heads (Qwen 3).
   std::string_view q_norm = {}, k_norm = {};
 };
 
-// One weight holds queries, keys and values: the names that self_attention has by default.
+// One weight holds queries, keys and values: the default names of self_attention.
 inline constexpr AttentionNames kFusedQkv = {.qkv = "wqkv", .out = "wo"};
-// One weight holds keys and values: the names that cross_attention has by default.
+// One weight holds keys and values: the default names of cross_attention.
 inline constexpr AttentionNames kFusedKv = {.q = "wq", .kv = "wkv", .out = "wo"};
-// Queries, keys and values have a weight each: the names that attention has by default.
+// Queries, keys and values have a weight each: the default names of attention.
 inline constexpr AttentionNames kSeparate = {.q = "w_q", .k = "w_k", .v = "w_v", .out = "w_o"};
 // torch.nn.MultiheadAttention with equal widths: in_proj_weight [3C, C], in_proj_bias, out_proj.
 inline constexpr AttentionNames kTorchMultihead = {.qkv = "in_proj_", .out = "out_proj"};
 
-// Which rows of a cache have a token in a run of S tokens, as the host tells it in three ways.
+// Which rows of a cache have a token in a run of S tokens, told by the host in three ways.
 struct CacheTokens {
   Tensor rows;       // I32 [1, S]: the row of each token
   Tensor of_rows;    // I32 [rows, 1]: which of the run's tokens a row has; -1: none
   Tensor positions;  // I32 [rows, 1]: the position of that token; -1: none
 };
 
-// Keys and values that stay from run to run, so that a run computes those of new tokens only. They lie in two states
-// (Graph::state), prefix + ".keys" [B, kv_heads, capacity, d_k] and prefix + ".values" [B, kv_heads, capacity, d_v], so that
-// the rows of a head are one stretch of memory. If the batch is an extent, B is its maximum.
+// Keys and values that stay from run to run, so that a run computes those of new tokens only. They lie in two states (Graph::state), prefix
+// + ".keys" [B, kv_heads, capacity, d_k] and prefix + ".values" [B, kv_heads, capacity, d_v], in which the rows of a head are contiguous.
+// If the batch is an extent, B is its maximum.
 struct Cache {
-  int64_t capacity = 0;  // tokens that each row of the batch may have; 0: no cache
-  Dim past = 0;          // tokens that are there before the run; usually made by Graph::position
-  // Type of both states: F16 or BF16 beside activations of F32, for half the bytes; default: that of the activations. Rows
-  // are rounded when they are written. The CPU's passes write them so; on Vulkan that takes a pass more for each state,
-  // and a device with 16-bit storage (compile returns Unsupported on others).
+  int64_t capacity = 0;  // maximum number of tokens of each row of the batch; 0: no cache
+  Dim past = 0;          // number of tokens in the cache before the run; usually made by Graph::position
+  // Type of both states: F16 or BF16 beside activations of F32, for half the bytes; default: that of the activations. Rows are rounded when
+  // they are written. On the CPU this takes no extra pass; on Vulkan it takes one for each state, and needs a device with 16-bit storage
+  // (compile returns Unsupported on others).
   std::optional<DType> dtype = {};
-  // For rows of the batch that are conversations of different lengths: the positions of this run's tokens, I32 [B, S]. Those
-  // of a row follow each other from its first. Behind them may be -1, for tokens that are none: nothing is stored for these,
-  // and their results mean nothing. A row of -1 alone stays as it is. `past` is then that of the longest conversation,
-  // since it says how many keys there are. Needs `causal`, and takes the place of MultiHeadOptions::positions. A token at a
-  // position behind the capacity is not stored, and the run answers IndexOutOfRange.
+  // For batches whose rows are conversations of different lengths: the positions of this run's tokens, I32 [B, S]. Positions of a row are
+  // consecutive from its first token. A row may end with -1 for missing tokens: nothing is stored for these, and their results are
+  // undefined. A row of -1 alone stays unchanged. `past` must then be that of the longest conversation, since it determines the number of
+  // keys. Needs `causal`, and replaces MultiHeadOptions::positions. A token whose position is beyond the capacity is not stored, and the
+  // run returns IndexOutOfRange.
   Tensor positions = {};
-  // For conversations that share a State without all being in a run: B of both states is `rows` then, of which a run has those from
-  // `row` on, as many as its batch. A run of rows that are not there answers ExtentOutOfRange. 0: as many as the batch has.
+  // For conversations that share a State, of which a run has only some: B of both states is then `rows`, and a run uses as many as its
+  // batch from `row` on. A run with rows beyond the end returns ExtentOutOfRange. 0: as many as the batch has.
   int64_t rows = 0;
   Dim row = 0;  // usually made by Graph::position
-  // Instead of `row`, for any of the rows, wherever they lie: a run has one token of each, in a batch of 1, and only attention
-  // goes by rows. `positions` is then [1, S].
+  // Replaces `row` for arbitrary rows. A run has one token of each of them in a batch of 1, so that only attention works by rows.
+  // `positions` is then [1, S].
   CacheTokens tokens = {};
 };
 
@@ -131,20 +129,18 @@ struct MultiHeadOptions {
   Tensor score_bias = {};                 // broadcast to [B, heads, S_q, S_kv]; added to the scaled scores
   std::optional<float> masked_fill = {};  // see AttentionOptions
 
-  // Turns queries and keys by their positions (Graph::rotary), after their norms. With a cache, a `first` that is 0 becomes
-  // cache.past.
+  // Turns queries and keys by their positions (Graph::rotary), after their norms. With a cache, a `first` of 0 becomes cache.past.
   std::optional<RotaryOptions> rotary = {};
-  float head_norm_eps = 1e-6f;  // of names.q_norm and names.k_norm
-  // Keys and values of `key` and `value` are appended to the cache, and queries attend to all that it then holds. `causal`
-  // must be None or BottomRight; masks and key_padding have past + S_kv keys. A run for which these are more than the
-  // capacity answers ExtentOutOfRange.
+  float head_norm_eps = 1e-6f;  // eps of names.q_norm and names.k_norm
+  // Keys and values of `key` and `value` are appended to the cache, and queries attend to everything in it. `causal` must be None or
+  // BottomRight; masks and key_padding have past + S_kv keys. A run in which that exceeds the capacity returns ExtentOutOfRange.
   Cache cache = {};
 
   float attention_dropout = 0.0f;  // on the weights, after softmax
   float output_dropout = 0.0f;     // after the output projection
 
-  // If set, receives the weights before dropout, [B, heads, S_q, S_kv] or, without a batch, [heads, S_q, S_kv]. A stack
-  // gives those of its last layer.
+  // If set, receives the weights before dropout, [B, heads, S_q, S_kv] or, without a batch, [heads, S_q, S_kv]. A stack returns those of
+  // its last layer.
   Tensor* weights = nullptr;
 };
 
@@ -168,8 +164,8 @@ HEED_API AttentionResult single_head(Graph& g, Tensor query, Tensor key, Tensor 
 
 // --- Blocks: a sublayer with its residual connection and layer norm -----------------------------------------
 
-// Post is norm(x + f(x)) (Vaswani et al. 2017, arXiv:1706.03762). Pre is x + f(norm(x)) (Xiong et al. 2020,
-// arXiv:2002.04745); it does not normalize keys and values that are another tensor than the query.
+// Post is norm(x + f(x)) (Vaswani et al. 2017, arXiv:1706.03762). Pre is x + f(norm(x)) (Xiong et al. 2020, arXiv:2002.04745); it does not
+// normalize keys and values that are not the query's tensor.
 enum class NormPlacement : uint8_t { Post, Pre };
 
 // LayerNorm subtracts the mean and has a bias; RmsNorm does neither.
@@ -188,13 +184,13 @@ struct AttentionBlockNames {
   std::string_view norm = "norm1";  // the layer norm
 };
 
-// `attention` with its residual connection and norm: query [B, S_q, C] -> [B, S_q, C]. Keys and values that are the query are
-// normalized with it.
+// `attention` with its residual connection and norm: query [B, S_q, C] -> [B, S_q, C]. Keys and values are normalized if they are the
+// query's tensor.
 HEED_API Tensor attention_block(Graph& g, Tensor query, Tensor key, Tensor value, std::string_view prefix,
                                 const AttentionBlockNames& names, const MultiHeadOptions& options,
                                 const NormOptions& norm = {});
 
-// The two linear layers of a feed-forward block, and what is between them.
+// The two linear layers of a feed-forward block, and the activation between them.
 struct FeedForwardOptions {
   int64_t hidden = 0;  // 0: four times the width of x
   Activation activation = Activation::Relu;
@@ -254,15 +250,15 @@ HEED_API Tensor encoder_layer(Graph& g, Tensor x, std::string_view prefix, const
 HEED_API Tensor decoder_layer(Graph& g, Tensor x, Tensor memory, std::string_view prefix,
                               const DecoderLayerOptions& options);
 
-// How many layers a stack has, and what comes behind the last one.
+// How many layers a stack has, and the norm after the last one.
 struct StackOptions {
   int layers = 1;  // at most kMaxLayers
   // If set, a norm of this name, of the layers' kind, follows the last layer, as is usual with pre-norm layers.
   std::string_view final_norm = {};
 };
 
-// x [B, S, C] -> [B, S, C]. Layers prefix.0, prefix.1, ..., each of which gets the output of the one before.
-// stack.final_norm is a full name: the prefix is not put before it.
+// x [B, S, C] -> [B, S, C]. Layers prefix.0, prefix.1, ... run one after the other. stack.final_norm is a full name: the prefix is not put
+// before it.
 HEED_API Tensor encoder_stack(Graph& g, Tensor x, std::string_view prefix, const EncoderLayerOptions& layer,
                               const StackOptions& stack);
 // x [B, S, C] -> [B, S, C]. Every layer gets the same `memory` [B, S_kv, C].
@@ -271,29 +267,28 @@ HEED_API Tensor decoder_stack(Graph& g, Tensor x, Tensor memory, std::string_vie
 
 // --- Losses ------------------------------------------------------------------------------------------------------
 
-// How the losses of rows become one. Mean: their sum divided by that of the weights of the labels that count; 0
-// where none does.
+// How the losses of rows become one. Mean: their sum divided by the sum of weights of the labels that count; 0 if none does.
 enum class LossReduction : uint8_t { None, Sum, Mean };
 
-// Which labels count how much in nn::cross_entropy.
+// Weights of labels in nn::cross_entropy.
 struct CrossEntropyOptions {
   Tensor class_weights = {};  // [V]: multiply the loss of each label; F32, F16 or BF16, computed in F32
-  // A label that is left out, as all are that are no index of the vocabulary: its loss and its weight are 0.
+  // A label that is left out: its loss and weight are 0, as for all labels outside the vocabulary.
   int64_t ignored = -100;
-  // That share of each loss is the mean over all classes, weighted by class_weights (Szegedy et al. 2016, arXiv:1512.00567). 0 to 1.
+  // This share (0 to 1) of each loss is the mean over all classes, weighted by class_weights (Szegedy et al. 2016, arXiv:1512.00567).
   float label_smoothing = 0.0f;
   LossReduction reduction = LossReduction::Mean;
   bool of_log_probabilities = false;  // `logits` are log-probabilities, used as they are (torch.nn.functional.nll_loss)
 };
 
-// What nn::cross_entropy gives.
+// Results of nn::cross_entropy.
 struct CrossEntropyResult {
   Tensor loss;               // F32: the labels' shape, or [1] if reduced
-  Tensor log_probabilities;  // log_softmax of the logits; costs a pass if it is used
+  Tensor log_probabilities;  // log_softmax of the logits; takes a pass if it is used
 };
 
-// The cross entropy of logits [..., V] and labels, I32 [...], as torch.nn.functional.cross_entropy; see Graph::cross_entropy, which is
-// that without weights and reduction. V is a constant. Its gradients reach class_weights, too.
+// The cross entropy of logits [..., V] and labels, I32 [...], as torch.nn.functional.cross_entropy: Graph::cross_entropy with weights and a
+// reduction. V is a constant. Gradients reach class_weights, too.
 HEED_API CrossEntropyResult cross_entropy(Graph& g, Tensor logits, Tensor labels,
                                           const CrossEntropyOptions& options = {});
 
@@ -305,16 +300,16 @@ struct TransformerOptions {
   DecoderLayerOptions decoder = {};
   StackOptions encoder_stack = {};
   StackOptions decoder_stack = {};
-  std::string_view encoder_prefix = "encoder.layers";  // of the encoder's layers
-  std::string_view decoder_prefix = "decoder.layers";  // of the decoder's layers
-  bool positional_encoding = true;                     // add the sinusoidal one to both inputs
+  std::string_view encoder_prefix = "encoder.layers";  // prefix of the encoder's layers
+  std::string_view decoder_prefix = "decoder.layers";  // prefix of the decoder's layers
+  bool positional_encoding = true;                     // add the sinusoidal encoding to both inputs
   float input_dropout = 0.0f;                          // after the positional encoding
   int64_t vocabulary = 0;                              // width of the final linear layer
   std::string_view out = "out";                        // its name
   std::optional<DType> out_weight_dtype = {};          // the type of its matrix; default: that of `target`
 };
 
-// What nn::transformer gives.
+// Results of nn::transformer.
 struct TransformerResult {
   Tensor encoded;        // [B, S, C]
   Tensor decoded;        // [B, T, C]
@@ -322,8 +317,7 @@ struct TransformerResult {
   Tensor probabilities;  // softmax of the logits
 };
 
-// source [B, S, C] and target [B, T, C] are embedded tokens. Every decoder layer gets the output of the last encoder
-// layer.
+// source [B, S, C] and target [B, T, C] are embedded tokens. Every decoder layer attends to the output of the last encoder layer.
 HEED_API TransformerResult transformer(Graph& g, Tensor source, Tensor target, std::string_view prefix,
                                        const TransformerOptions& options);
 

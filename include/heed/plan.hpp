@@ -36,7 +36,7 @@ struct HostBuffer {
   std::string_view name;
   const void* data = nullptr;
   size_t bytes = 0;
-  size_t element_bytes = 0;         // std::byte has 1
+  size_t element_bytes = 0;         // size of an element; 1 for std::byte
   bool raw = false;                 // std::byte, whose element type is not checked
   bool is_float = false;            // float, which serves F32 only
   bool is_integer = false;          // an integer, which never serves F32; integers hold the bits of F16 and BF16
@@ -44,7 +44,7 @@ struct HostBuffer {
   std::optional<DType> dtype = {};  // the element type, where it is known exactly: bindings of other languages set it
 
   HostBuffer() = default;
-  // A view of the range, which must stay until the run has ended.
+  // A view of the range, which must stay in memory until the run has ended.
   template <std::ranges::contiguous_range R>
   HostBuffer(std::string_view buffer_name, R&& range)
       : name(buffer_name),
@@ -63,16 +63,16 @@ struct ExtentValue {
   int64_t value = 0;
 };
 
-// What a run is given beside its buffers and extents.
+// Options of a run beside its buffers and extents.
 struct RunOptions {
   uint32_t seed = 0;  // the key of sample, and of dropout in training plans
-  // Vulkan: how long the GPU may take from the submission on; 0: ten minutes. If it takes longer, the device counts as
-  // lost, with all that other runs have under way on it.
+  // Vulkan: the longest time that the GPU may take after the submission; 0: ten minutes. If it takes longer, the device counts as lost,
+  // with all other runs in flight on it.
   uint32_t timeout_ms = 0;
   State state = {};  // for plans whose graph has states
 };
 
-// One pass of a plan, with the kernel that was chosen for it, and why. The numbers are for the extents' maxima.
+// One pass of a plan, the kernel that was chosen for it, and why. The numbers are for the extents' maxima.
 struct PassInfo {
   std::string label;   // "encoder.0.attention.softmax"
   std::string op;      // "matmul", "softmax", ...
@@ -81,16 +81,14 @@ struct PassInfo {
   DType dtype = DType::F32;
   uint32_t dispatches = 0;
   double flops = 0;  // multiplications and additions
-  // Bytes read and written: every operand once, and what the pass's dispatches leave for each other.
+  // Bytes read and written: every operand once, and intermediate results between the pass's dispatches.
   double bytes = 0;
-  // The part of `bytes` that would remain if all passes were fused: outputs of the graph, writes to states, and
-  // inputs, weights and states that no earlier pass has read. Over all passes, everything that goes in or out is counted
-  // once.
+  // The part of `bytes` that would remain if all passes were fused: outputs of the graph, writes to states, and the first read of each
+  // input, weight and state. The sum over all passes counts everything that enters or leaves the graph once.
   double fewest_bytes = 0;
 };
 
-// One compute pipeline that a plan needs. Passes with the same kernel and constants share one, also across the plans of
-// a device.
+// One compute pipeline that a plan needs. Passes with the same kernel and constants share it, also across the plans of a device.
 struct PipelineInfo {
   std::string name;    // kernel and specialization constants: "softmax_f32(8,16,1,0)"
   bool ready = false;  // it exists, perhaps because another plan needed it
@@ -101,29 +99,28 @@ struct PassTime {
   double milliseconds = 0;
 };
 
-// A run that goes on while the host's thread does something else (Plan::start). It can be moved, and one thread at a time
-// may use it. It keeps the plan, its weights, the State and the device alive, whatever handles the host drops.
+// A run that goes on while the host's thread does something else (Plan::start). Movable; one thread at a time may use it. It keeps the
+// plan, its weights, the State and the device alive, whatever handles the host drops.
 //
 //   heed::StartedRun step;
 //   s = plan.start({{"x", x}, {"y", y}}, {{"tokens", 37}}, {}, &step);
 //   ... other work; in each frame: if (step.done()) ... y is there if step.wait() == Status::Ok
 //
-// The run is over once done() has returned true, or wait() has returned. Until then the memory of inputs and outputs must
-// stay where it is, inputs must not change, and nobody may read or write outputs; other runs of the plan, runs with
-// the State, calls of the State, vulkan::bind_scratch, and record and take_faults of slot 0 return InvalidArgument.
+// The run is over once done() has returned true, or wait() has returned. Until then the memory of inputs and outputs must stay where it is,
+// inputs must not change, and nobody may read or write outputs; other runs of the plan, runs with the State, calls of the State,
+// vulkan::bind_scratch, and record and take_faults of slot 0 return InvalidArgument.
 //
-// Destroying a StartedRun, or moving another into it, waits as wait() does. What failed then is in the log alone.
+// Destroying a StartedRun, or moving another into it, waits as wait() does. A failure is then reported in the log only.
 //
-// After a fork, the run goes on in the process that started it. In the other, done() is true and wait() returns
-// InvalidArgument; the contents of outputs and of the State are then undefined there.
+// After a fork() of the process, the run goes on in the parent. In the child, done() is true and wait() returns InvalidArgument; the
+// contents of outputs and of the State are undefined there.
 class HEED_API StartedRun {
  public:
-  // Whether the run is over; a StartedRun that holds none counts as done. It does not wait, with one exception: a run
-  // beyond its time limit, or on a device that another run found lost, counts as done, and to find out whether the GPU
-  // stopped may then take ten seconds.
+  // Whether the run is over; true if this holds no run. It does not wait, with one exception: a run beyond its time limit, or on a device
+  // that another run found lost, counts as done, and finding out whether the GPU stopped may take ten seconds.
   bool done();
-  // Waits until the run is over and outputs are filled. Returns what Plan::run would have returned, as often as it is
-  // called; InvalidArgument if no run was started.
+  // Waits until the run is over and outputs are filled. Returns what Plan::run would have returned, at every call; InvalidArgument if no
+  // run was started.
   Status wait();
 
   StartedRun();
@@ -136,95 +133,89 @@ class HEED_API StartedRun {
   std::unique_ptr<detail::RunImpl> impl_;
 };
 
-// A cheap handle: copies share the plan. A plan has one scratch, so it cannot run twice at the same time: a second run
-// beside the first returns InvalidArgument.
+// A cheap handle: copies share the plan. A plan has one scratch, so it cannot run twice at the same time: the second run returns
+// InvalidArgument.
 class HEED_API Plan {
  public:
   bool valid() const { return impl_ != nullptr; }
 
-  // Copies inputs in, runs, waits, and copies outputs out. The CPU device uses the buffers in place if they are aligned
-  // to their elements and no output lies in an input.
+  // Copies inputs in, runs, waits, and copies outputs out. The CPU device uses the buffers in place if they are aligned to their elements
+  // and no output lies in an input.
   //
-  // Every input, output and extent must be given once, and nothing else (MissingBuffer, ExtentOutOfRange). Buffers may be
-  // larger than needed.
+  // Every input, output and extent must be given once, and nothing else (MissingBuffer, ExtentOutOfRange). Buffers may be larger than
+  // needed.
   //
-  // An output may lie in the memory of inputs, but not in that of another output (InvalidArgument). It then goes through
-  // a copy, since passes still read inputs after the first of an output was written. vulkan::record, which copies
-  // nothing, refuses an output that overlaps an input.
+  // An output may lie in the memory of inputs, but not in that of another output (InvalidArgument). The run then makes a copy, since passes
+  // may read inputs after others have written outputs. vulkan::record, which copies nothing, refuses an output that overlaps an input.
   //
-  // Results are bit for bit the same from run to run. On the CPU they do not depend on the number of threads either,
-  // nor on how the host's threads round, flush to zero and trap; these settings are unchanged after the call. On Vulkan
-  // a run records slot 0 again (vulkan::RecordInfo::slot), so that no recording with this slot may be in flight.
-  // IndexOutOfRange: some embedding id was outside its table, or a place given to append or take was behind the end; outputs
-  // and states are written, with zero rows for that id or for what was taken, and nothing for what was appended.
+  // Results have the same bits at every run. On the CPU they do not depend on the number of threads either, nor on the host's
+  // floating-point environment (rounding, flush to zero, traps), which is restored after the call. On Vulkan a run records slot 0 again
+  // (vulkan::RecordInfo::slot), so no recording with this slot may be in flight. IndexOutOfRange: some embedding id was outside its table,
+  // or an index of append or take was beyond the end. Outputs and states are written: embedding and take give zeros for that index, append
+  // skips it.
   //
-  // A plan whose graph has states needs RunOptions::state: MissingBuffer without; InvalidArgument if it is another
-  // device's, or another run uses it; NotFound, ShapeMismatch or DTypeMismatch if it has not what the graph names.
-  // After these, and after ExtentOutOfRange, the State is as it was. The CPU copies buffers that lie in the State's
-  // memory.
+  // A plan whose graph has states needs RunOptions::state. MissingBuffer: it is not given; InvalidArgument: it belongs to another device,
+  // or another run uses it; NotFound, ShapeMismatch or DTypeMismatch: it lacks a state of the graph. After these errors, and after
+  // ExtentOutOfRange, the State is unchanged. The CPU copies buffers that lie in the State's memory.
   Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents = {},
              const RunOptions& options = {});
   Status run(std::initializer_list<HostBuffer> buffers, std::initializer_list<ExtentValue> extents = {},
              const RunOptions& options = {});
 
-  // Begins a run and does not wait for it: *started tells when it is done. Returns the same errors as run, as far as they
-  // are known before the first pass; *started is then unchanged. InvalidArgument, too, if *started holds a run that is not
-  // over.
+  // Begins a run and does not wait for it: *started tells when it is done. Returns those errors of run that are known before the first
+  // pass; *started is then unchanged. InvalidArgument, too, if *started holds a run that is not over.
   //
-  // Vulkan: submits to the device's queue, by the calling thread and within the call, and takes as long as making missing
-  // pipelines, copying inputs and recording do. Unsupported if the host adopted the device without a queue.
+  // Vulkan: submits to the device's queue, by the calling thread and within the call, and takes as long as making missing pipelines,
+  // copying inputs and recording do. Unsupported if the host adopted the device without a queue.
   //
-  // CPU: a thread of heed's own, which the device's first call of start makes, does started runs one after the other with
-  // all threads of the device; OutOfMemory if the system gives no thread. If the host gave threads, ParallelFor::start
-  // takes its place (Unsupported without it). A run that nobody has begun is done within wait, by the calling thread.
+  // CPU: the device's first call of start creates a thread, which executes started runs one after the other on all threads of the device;
+  // OutOfMemory if the system cannot create it. If the host gave threads, ParallelFor::start replaces that thread (Unsupported without it).
+  // wait executes a run that has not begun on the calling thread.
   Status start(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents, const RunOptions& options,
                StartedRun* started);
   Status start(std::initializer_list<HostBuffer> buffers, std::initializer_list<ExtentValue> extents,
                const RunOptions& options, StartedRun* started);
 
-  // Makes a State for the graph's states. In memory of heed's own it is zero, except where a device that the host
-  // adopted has no queue: there it is undefined until vulkan::record_reset. On Vulkan this
-  // submits to the device's queue and waits. OutOfMemory, OutOfDeviceMemory, DeviceLost: *state is unchanged.
+  // Makes a State for the graph's states, in heed's memory. It is zero, except on a device that the host adopted without a queue: there it
+  // is undefined until vulkan::record_reset. On Vulkan this submits to the device's queue and waits. OutOfMemory, OutOfDeviceMemory,
+  // DeviceLost: *state is unchanged.
   Status make_state(State* state);
-  // The same in the host's memory, whose contents it takes over: at least state_bytes(), aligned to 64. The memory must
-  // outlive the State. For the CPU device; vulkan::make_state takes a range of a buffer.
+  // The same in the host's memory, whose contents become the State's: at least state_bytes(), aligned to 64 bytes. The memory must outlive
+  // the State. CPU device only; vulkan::make_state takes a range of a buffer.
   Status make_state(std::span<std::byte> memory, State* state);
   uint64_t state_bytes() const;  // exact
 
-  // Bytes that one run needs at the extents' maxima, exact. On the CPU a run borrows them from what the plans of the device share
-  // (Device::scratch_bytes): a plan that runs while no other does allocates nothing, and beside others it may have to
-  // (OutOfMemory).
+  // Bytes that one run needs at the extents' maxima, exact. On the CPU a run uses scratch that the plans of the device share
+  // (Device::scratch_bytes): a plan that runs alone allocates nothing; beside other runs it may have to (OutOfMemory).
   uint64_t scratch_bytes() const;
-  // Bytes of the weights that this plan reads, in the forms in which it reads them, which are shared with other plans of
-  // the same Weights. On Vulkan that is as they were uploaded. The CPU reads a matrix that is the b of a matmul in the
-  // order in which its kernels need it: packed it is about as large, or several times as large if it has few columns, as
-  // these are filled up to two whole vectors. Of a matrix that is packed as a whole nothing else is kept, unless a plan
-  // also reads it in another way, such as by embedding.
+  // Bytes of the weights that this plan reads, in the forms in which it reads them; plans of the same Weights share them. On Vulkan the
+  // form is as uploaded. On the CPU, b of a matmul is packed in the order in which kernels read it. A packed matrix is about as large as
+  // the original; with few columns it is several times as large, since these are padded to two vectors. A matrix that is packed as a whole
+  // is not kept in its original form, unless a plan also reads it in another way, such as by embedding.
   uint64_t weight_bytes() const;
 
-  // The pipelines of the plan, which are known when compile returns even if they are made later
-  // (CompileOptions::pipelines). On the CPU there are none.
+  // The number of the plan's pipelines. It is known when compile returns, even if they are made later (CompileOptions::pipelines). 0 on the
+  // CPU.
   uint32_t pipeline_count() const;
   std::vector<PipelineInfo> pipelines() const;
-  // Makes pipeline `index`, or waits for the thread that is making it, or returns at once if it is there. Any number of
-  // threads may call this at a time, also while others record other plans. InvalidArgument: there is no such pipeline.
+  // Makes pipeline `index`, waits for the thread that is making it, or returns at once if it exists. Any number of threads may call this at
+  // the same time, also while others record other plans. InvalidArgument: there is no such pipeline.
   Status prepare(uint32_t index);
-  bool ready() const;  // all pipelines are there: the plan can be recorded
+  bool ready() const;  // all pipelines exist: the plan can be recorded
 
   // Every extent of the plan with its maximum, to run it at its largest: plan.run(buffers, plan.largest_extents()). Names
   // are valid as long as the plan.
   std::vector<ExtentValue> largest_extents() const;
 
-  // The dims of an input or output at these extents, which are given as to run. NotFound: the plan has no such name. ExtentOutOfRange,
-  // NotFound, InvalidArgument: as run has them. On failure *dims is unchanged.
+  // The dims of an input or output at these extents, which are given as to run. NotFound: the plan has no input or output of that name.
+  // Other errors: ExtentOutOfRange, NotFound, InvalidArgument as of run. On failure *dims is unchanged.
   Status find_dims(std::string_view name, std::span<const ExtentValue> extents, std::vector<int64_t>* dims) const;
 
-  // The passes in their order, each with its kernel and the reason for it.
+  // The passes in order, each with its kernel and the reason for it.
   std::vector<PassInfo> passes() const;
-  // The times of the passes in the last finished run, in the order of passes(), by the GPU's timestamps on Vulkan and
-  // by a clock on the CPU. Unsupported unless the plan was compiled with timestamps. InvalidArgument until the first run,
-  // or the first recording of the slot, has finished, and on the CPU while a run goes on; *times is then unchanged. The
-  // CPU has no slots.
+  // The times of the passes in the last finished run, in the order of passes(), from GPU timestamps on Vulkan and from a clock on the CPU.
+  // Unsupported unless the plan was compiled with timestamps. InvalidArgument until the first run, or the first recording of the slot, has
+  // finished, and on the CPU while a run goes on; *times is then unchanged. The CPU ignores `slot`.
   Status timings(std::vector<PassTime>* times, uint32_t slot = 0) const;
 
   const std::shared_ptr<detail::PlanImpl>& impl() const { return impl_; }

@@ -4,9 +4,9 @@
 //   heed::Status s = heed::SafeTensors::open("model.safetensors", heed::stderr_log(), &file);
 //   if (s == heed::Status::Ok) s = device.upload(file.host_tensors(), &weights);
 //
-// The whole header is checked before anything is handed out: every tensor lies inside the file, none overlap, no
-// byte is left over. A damaged or hostile file gives InvalidFile and one message that names the file, the tensor
-// and both values. Layout: 8 bytes little-endian header length, the header (JSON), the data.
+// The whole header is checked before open returns: every tensor lies inside the file, none overlap, no byte is left over. A damaged or
+// hostile file gives InvalidFile and one message that names the file, the tensor and both values. Layout: 8 bytes little-endian header
+// length, the header (JSON), the data.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class HEED_API SafeTensors {
  public:
   // The types that a file can hold.
   enum class Type : uint8_t { F32, F16, BF16, I32, I64, U8, Bool };
-  // Files with more dims than this, or a longer header, are InvalidFile.
+  // Files with more dims or a longer header are InvalidFile.
   static constexpr int kMaxDims = 8;
   static constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 
@@ -51,7 +51,7 @@ class HEED_API SafeTensors {
 
   // NotFound: there is no such file, or it cannot be read. On failure *file is unchanged.
   static Status open(std::string_view path, const Log& log, SafeTensors* file);
-  // Reads memory that the caller keeps alive. `name` stands for the file in messages.
+  // Reads from memory that the caller keeps alive. `name` stands for the file in messages.
   static Status parse(std::span<const std::byte> bytes, std::string_view name, const Log& log, SafeTensors* file);
 
   std::span<const Entry> entries() const;          // sorted by name
@@ -84,7 +84,7 @@ constexpr size_t size_of(SafeTensors::Type type) {
   return 0;
 }
 
-// The storage type that holds `type` unchanged; false for I64.
+// Sets *dtype to the storage type that holds `type` unchanged; false for I64.
 HEED_API bool storage_type(SafeTensors::Type type, DType* dtype);
 
 // Makes a view of one entry, for Device::upload or Plan::run. False for entries that host_tensors leaves out.
@@ -97,10 +97,10 @@ HEED_API Status read_f32(const SafeTensors::Entry& entry, const Log& log, std::v
 // DTypeMismatch for floating-point entries.
 HEED_API Status read_i32(const SafeTensors::Entry& entry, const Log& log, std::vector<int32_t>* values);
 
-// Writes tensors of F32, F16, BF16, I32 or U8 in this order, and the map. The file is written beside `path`, as "PATH.part", and then
-// renamed, so that it is there as a whole or not at all; a file of this name is replaced. FileError: it cannot be written, as where the
-// disk is full. InvalidArgument: a name is empty or given twice, or a text is not UTF-8.
-// ShapeMismatch: bytes that are not those of the shape.
+// Writes tensors of F32, F16, BF16, I32 or U8 in this order, and the map. The file is first written to "PATH.part" and then renamed, so
+// that it appears as a whole or not at all; an existing file is replaced. FileError: it cannot be written, as when the disk is full.
+// InvalidArgument: a name is empty or given twice, or a text is not UTF-8. ShapeMismatch: a tensor's data does not have the size of its
+// shape.
 HEED_API Status write_safetensors(std::string_view path, std::span<const HostTensor> tensors,
                                   std::span<const std::pair<std::string, std::string>> metadata = {},
                                   const Log& log = {});

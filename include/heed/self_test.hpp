@@ -1,8 +1,7 @@
-// The self-test runs every kernel that heed would use on a device on small inputs, and compares the results with the
-// CPU's.
+// The self-test runs every kernel that heed would use on a device with small inputs, and compares the results with the CPU's.
 //
-// The driver of a player's machine may compile a shader wrongly, or hang in it. Run this once, at installation or at
-// the first start with a new driver, and keep the blob:
+// The driver of a player's machine may compile a shader wrongly, or hang in it. Run the self-test once, at installation or at the first
+// start with a new driver, and keep the blob:
 //
 //   heed::SelfTestReport report;
 //   heed::Status s = heed::self_test(device, {}, &report);   // disables what failed
@@ -10,9 +9,9 @@
 //   ... at later starts: heed::Device::open({.self_test_results = blob}, &device), or
 //   HostDevice::self_test_results
 //
-// compile then does not use the kernels that failed. Attention is computed by matmul, softmax and matmul instead. If an
-// operation has no kernel left, compile returns Unsupported, and the graph can be compiled for the CPU. Device::open
-// passes over a device that can no longer run an attention layer.
+// compile then does not use the kernels that failed. Attention is computed by matmul, softmax and matmul instead. If an operation has no
+// kernel left, compile returns Unsupported, and the graph can be compiled for the CPU. Device::open passes over a device that can no longer
+// run an attention layer.
 #pragma once
 
 #include <cstddef>
@@ -31,11 +30,12 @@ enum class SelfTestVerdict : uint8_t {
   Wrong,     // differs from the CPU by more than rounding explains
   Failed,    // the driver refused the kernel, or lost the device
   TimedOut,  // did not end within SelfTestOptions::time_limit_ms
-  Unused,    // not run, because heed would not use it on this device: it needs 16-bit storage, say, or other subgroups
+  Unused,    // not run, because heed would not use it on this device: for example, it needs 16-bit storage or another
+             // subgroup size
 };
 HEED_API const char* to_string(SelfTestVerdict verdict);  // "passed", "wrong", ...
 
-// How long self_test waits.
+// Options of self_test.
 struct SelfTestOptions {
   // The limit for one run of one kernel, at least 1. A run takes microseconds on a GPU, but a software driver on a busy
   // processor may need seconds to translate the kernel.
@@ -62,16 +62,16 @@ struct SelfTestReport {
   HEED_API bool passed() const;  // no kernel is Wrong, Failed or TimedOut
 };
 
-// Compiles, runs and compares, which takes a few seconds on a software driver and less on a GPU. The queue is used and
-// waited for, and no other thread may compile on the device meanwhile. Returns Ok if all kernels could be tested,
-// also if some failed; `device` does not use those any more.
+// Compiles and runs the kernels and compares their results, which takes a few seconds on a software driver and less on a GPU. It submits to
+// the queue and waits; no other thread may compile on the device meanwhile. Returns Ok if all kernels could be tested, even if some failed;
+// `device` no longer uses those.
 //
-// A kernel may hang or lose the device. If heed opened the device, heed opens it again: `device` becomes the new one
-// (plans and weights of the old one stay lost) and the test goes on. Only the host can make an adopted device again:
-// the call then returns DeviceLost, the report holds the results so far with Unused for kernels not yet tested, and its
-// blob, given to the next adoption, keeps heed away from the kernel that hung. heed never destroys objects that a
-// hanging GPU still uses. A driver that crashes while it compiles a shader ends the process: a cautious host runs the
-// test in a child process. On the CPU device there is nothing to test: Ok, and an empty report. Unsupported in builds without it.
+// A kernel may hang or lose the device. If heed opened the device, heed opens it again: `device` becomes the new one (plans and weights of
+// the old one stay lost) and the test goes on. Only the host can create an adopted device again. The call then returns DeviceLost, and the
+// report holds the results so far, with Unused for kernels not yet tested; if its blob is given to the next adoption, heed does not use the
+// kernel that hung. heed never destroys objects that a hanging GPU still uses. A driver that crashes while it compiles a shader ends the
+// process: a cautious host runs the test in a child process. On the CPU device there is nothing to test: Ok, and an empty report.
+// Unsupported in builds without it.
 HEED_API Status self_test(Device& device, const SelfTestOptions& options, SelfTestReport* report);
 
 }  // namespace heed

@@ -1,5 +1,5 @@
-// Steps of a speech recognizer inside a host's frames: the host records a part of a step into its own command buffer, with a budget of GPU
-// time, and gets text when its fences say that the GPU has finished. A window of sound is one step, and so is each token.
+// Steps of a speech recognizer inside a host's frames: the host records a part of a step into its own command buffer, within a budget of
+// GPU time, and gets text once its fences signal that the GPU has finished. A window of sound is one step, and so is each token.
 //
 //   heed::SpeechRecognizer::open(device, ...);                           // of vulkan::adopt
 //   ... in each frame:
@@ -19,29 +19,29 @@
 
 namespace heed::vulkan {
 
-// As for a language model: host-coherent memory of a host's buffer, which belongs to the recognizer from the first part of a step to
-// finish_step; and what a call has recorded.
+// As for a language model: host-coherent memory in a host's buffer, which belongs to the recognizer from the first part of a step to
+// finish_step; and the result of recording a part.
 using SpeechMemory = TextMemory;
 using SpeechPart = TextPart;
-// How many bytes that takes, more when a stream with SpeechOptions::words has begun; range.offset is a multiple of 4.
+// The required bytes of SpeechMemory. They grow when a stream with SpeechOptions::words begins. range.offset must be a multiple of 4.
 HEED_API uint64_t speech_memory_bytes(const SpeechRecognizer& model);
 
-// Records the next part of the step under way, as record_some does, or begins a step of the stream that waits for the longest time. It
-// neither submits nor waits. After the last part the host makes a barrier from sync_needs(model.decoder()).after to its own reads, at
-// VK_PIPELINE_STAGE_HOST_BIT, since results are read from its memory. Parts are submitted to one queue in their order. The device was
-// adopted with a queue: opening the model and beginning a stream submit to it.
+// Records the next part of the current step, as record_some does, or begins a step of the stream that has waited longest. It neither
+// submits nor waits. After the last part the host records a barrier from sync_needs(model.decoder()).after to VK_PIPELINE_STAGE_HOST_BIT,
+// since heed reads results from the host's memory. Parts must be submitted to one queue in order. The device must have been adopted with a
+// queue, since opening the model and beginning a stream submit to it.
 //
-// From the first call on, steps come from here alone: poll() gives pieces and begins nothing, and step() returns InvalidArgument. A stream
-// that is cancelled or ends leaves the step, which goes on to its end.
+// From the first call on, only this function begins steps: poll() returns pieces and begins nothing, and step() returns InvalidArgument. If
+// a stream is cancelled or ends, its step still runs to its end.
 //
 // Errors are those of record_some, and BufferTooSmall: less memory than speech_memory_bytes(). InvalidArgument, too: the step is complete
-// and finish_step comes first, or one that poll() began goes on. After a failure nothing was written; if it was the step's first part, there
-// is no step under way.
+// and finish_step must come first, or a step that poll() began is running. After a failure nothing was recorded; if it was the step's first
+// part, no step has begun.
 HEED_API Status record_step(const SpeechRecognizer& model, VkCommandBuffer cmd, const SpeechMemory& memory,
                             double budget_ms, SpeechPart* part);
 
-// To be called when the GPU has finished the last part: the stream has a piece, which poll() gives. InvalidArgument: no complete
-// step is recorded. Other failures of the step are those that poll() returns.
+// Call this when the GPU has finished the last part: the stream then has a piece, which poll() returns. InvalidArgument: no complete step
+// is recorded. Other failures of the step are returned by poll().
 HEED_API Status finish_step(const SpeechRecognizer& model);
 
 }  // namespace heed::vulkan

@@ -6,12 +6,12 @@
 //   s = plan.make_state(&conversation);                        // zeros
 //   s = plan.run({{"x", x}, {"y", y}}, {{"past", past}}, {.state = conversation});
 //
-// A State is a value of its own. One plan serves any number of them, such as one for each character of a game, and
-// plans of one device share one if the tensors that they name have the same shapes and types: a plan for prompts and
-// one for single tokens, say. It may hold tensors that a plan does not name.
+// A State is independent of plans. One plan serves any number of them, such as one for each character of a game. Plans of one device share
+// a State if the tensors that they name have the same shapes and types, such as a plan for prompts and one for single tokens. It may hold
+// tensors that a plan does not name.
 //
-// Where a graph's lengths are positions (Graph::position), a State is cut back to an earlier length by stating that
-// length at the next run: rows behind it are not read, and are written again.
+// If a graph's lengths are positions (Graph::position), give an earlier length at the next run to truncate a State: rows beyond it are not
+// read, and are overwritten.
 #pragma once
 
 #include <cstddef>
@@ -45,32 +45,31 @@ struct StateInfo {
   std::vector<int64_t> shape;
 };
 
-// A cheap handle: copies share the tensors, and keep the device alive. Plan::run and the calls below wait until they
-// are done. Only one of them, or one run that Plan::start began and that is not over, may use a State at a time; a second
-// one beside it returns InvalidArgument. On Vulkan the calls below submit to the device's queue (Unsupported if the host
-// gave none) and come after what was submitted to it before.
+// A cheap handle: copies share the tensors, and keep the device alive. The calls below wait until they are done. One call, or one run, may
+// use a State at a time; a second one at the same time returns InvalidArgument. On Vulkan the calls below submit to the device's queue
+// (Unsupported if the host gave none) and come after what was submitted to it before.
 class HEED_API State {
  public:
   bool valid() const { return impl_ != nullptr; }
   uint64_t bytes() const;                  // memory of the tensors
   std::vector<StateInfo> tensors() const;  // sorted by name
 
-  Status reset();  // makes all zero
-  // Takes the contents of another State of the same device with the same tensors, on the device: a conversation forks.
-  // If tensors differ, nothing is copied: NotFound, ShapeMismatch or DTypeMismatch.
+  Status reset();  // sets all elements to zero
+  // Copies the contents of another State of the same device with the same tensors, on the device, as when a conversation forks. If tensors
+  // differ, nothing is copied: NotFound, ShapeMismatch or DTypeMismatch.
   Status copy(const State& from);
-  // Takes one row of another State, or of this one, as one of its own: what its tensors hold at this index of their first axis. A
-  // conversation among those of a batch forks. Failures are those of copy(); InvalidArgument, too, if a tensor has no such row.
+  // Copies one row (index of the first axis) of all tensors of another State, or of this one, to a row of this State, as when a
+  // conversation in a batch forks. Failures are those of copy(); InvalidArgument, too, if a tensor has no such row.
   Status copy_row(const State& from, int64_t from_row, int64_t to_row);
 
-  // All tensors with their names, shapes and types and a checksum, for any device. After a failure *blob is unchanged.
+  // Saves all tensors with their names, shapes, types and a checksum; any device can load them. On failure *blob is unchanged.
   Status save(std::vector<std::byte>* blob) const;
-  // InvalidFile: the bytes are damaged, or no saved State. NotFound, ShapeMismatch, DTypeMismatch: their tensors are
-  // not those of this State. In both cases nothing was written.
+  // Loads what save() gave. InvalidFile: the bytes are damaged, or no saved State. NotFound, ShapeMismatch, DTypeMismatch: the saved
+  // tensors do not match this State's. On failure nothing was written.
   Status load(std::span<const std::byte> blob);
 
-  // A tensor or a part of it, contiguous and row-major in the host's memory, of exactly this many bytes
-  // (ShapeMismatch). NotFound: there is no such tensor.
+  // Read or write a tensor or a part of it, contiguous and row-major in the host's memory, of exactly this many bytes (ShapeMismatch).
+  // NotFound: there is no such tensor.
   Status read(std::string_view name, std::span<std::byte> to, const StatePart& part = {}) const;
   Status write(std::string_view name, std::span<const std::byte> from, const StatePart& part = {});
 

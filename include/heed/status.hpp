@@ -14,7 +14,7 @@
 
 namespace heed {
 
-// How a call ended. The text that belongs to a failure is last_message().
+// The result of a call. last_message() has the text of a failure.
 enum class [[nodiscard]] Status : uint8_t {
   Ok,
   InvalidArgument,   // a parameter is outside its documented range
@@ -25,7 +25,7 @@ enum class [[nodiscard]] Status : uint8_t {
   MissingBuffer,     // an input or output of the plan was not bound
   ExtentOutOfRange,  // an extent is below 1, above the maximum it was declared with, or not given
   BufferTooSmall,    // a bound buffer holds fewer bytes than the tensor needs
-  IndexOutOfRange,   // an embedding id lies outside its table, or a place of append or take behind the end
+  IndexOutOfRange,   // an embedding id lies outside its table, or an index of append or take beyond the end
   NotFound,          // no device, file or name matches
   Unsupported,       // valid, but this device or this version cannot do it
   OutOfMemory,       // host memory
@@ -40,15 +40,14 @@ enum class [[nodiscard]] Status : uint8_t {
 // The enumerator's name, e.g. "ShapeMismatch". Never null; static storage.
 HEED_API const char* to_string(Status status);
 
-// How much a message matters.
+// The severity of a message.
 enum class LogLevel : uint8_t { Debug, Info, Warning, Error };
 
-// The message of the last failure on this thread: operation, names, both values. "" if none has failed. Never null; valid
-// until the next failure on this thread, and cut off after 4095 bytes. A call that succeeds may change it, too, where it
-// tried something else first.
+// The message of the last failure on this thread: operation, names, both values. "" if none has failed. Never null; valid until the next
+// failure on this thread, and truncated to 4095 bytes. A successful call may change it, too, if it tried something that failed first.
 HEED_API const char* last_message();
 
-// Writes "heed: warning: ..." and a line's end to stderr. `user` is not used.
+// Writes "heed: warning: ..." and a newline to stderr. `user` is not used.
 HEED_API void write_to_stderr(void* user, LogLevel level, const char* message);
 
 // Where messages go: by default warnings and errors to stderr. A plain value that may be copied. `callback` may be called
@@ -60,7 +59,7 @@ struct Log {
   LogLevel minimum = LogLevel::Warning;
 };
 
-// A Log that writes to stderr what is at least of this level.
+// A Log that writes messages of at least this level to stderr.
 HEED_API Log stderr_log(LogLevel minimum = LogLevel::Warning);
 // A Log that discards everything.
 constexpr Log no_log() { return {nullptr, nullptr, LogLevel::Error}; }

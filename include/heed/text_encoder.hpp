@@ -21,11 +21,11 @@
 
 namespace heed {
 
-// In which types and sizes a TextEncoder works.
+// The types and sizes with which a TextEncoder works.
 struct TextEncoderOptions {
-  DType dtype = DType::F32;  // F32, or F16 or BF16 where the device can
-  // Storage of matrices and tables; default: dtype. If dtype is F32, this may be F16 or BF16, which takes half the
-  // memory and half the reading at each run; products still sum in F32 (see Graph::matmul).
+  DType dtype = DType::F32;  // F32, or F16 or BF16 if the device supports them
+  // Storage of matrices and tables; default: dtype. If dtype is F32, this may be F16 or BF16, which takes half the memory and half the
+  // reads per run; matmuls still sum in F32 (see Graph::matmul).
   std::optional<DType> weight_dtype = {};
   bool keep_weight_dtype = false;  // store them as the checkpoint does (BertWeights::dtype), whatever weight_dtype is
   int64_t max_batch = 32;          // texts that run together
@@ -74,25 +74,25 @@ class HEED_API TextEncoder {
                      TextEncoder* encoder);
 
   bool valid() const { return plan_.valid(); }
-  // What was read of the model's files, and the sizes that the plan was compiled for.
+  // The configuration from the model's files, and the sizes that the plan was compiled for.
   const BertConfig& config() const { return config_; }
   const WordPiece& tokenizer() const { return tokenizer_; }
   int64_t width() const { return config_.width; }
   int64_t max_tokens() const { return max_tokens_; }
   int64_t max_batch() const { return max_batch_; }
-  DType weight_dtype() const { return weight_dtype_; }  // of matrices and tables
+  DType weight_dtype() const { return weight_dtype_; }  // storage type of matrices and tables
   const Plan& plan() const { return plan_; }
   const Weights& weights() const { return weights_; }
   // A hash over the model's configuration, tokenizer and weights, computed by open. Vectors of two encoders can be
   // compared if their fingerprints are equal.
   uint64_t fingerprint() const { return fingerprint_; }
 
-  // Fills vectors [texts, width], each of length 1. A text without tokens gives the vector of "[CLS] [SEP]". A text's
-  // tokens beyond max_tokens are left out; *truncated, if not null, is the number of texts that lost tokens. Texts of
-  // similar length share a batch, so they are not done in their order. InvalidArgument: `vectors` is too small.
+  // Fills vectors [texts, width], each of length 1. A text without tokens gives the vector of "[CLS] [SEP]". Tokens beyond max_tokens are
+  // left out; *truncated, if not null, is the number of texts that lost tokens. Texts of similar length share a batch, so they are not
+  // processed in order. InvalidArgument: `vectors` is too small.
   Status encode(std::span<const std::string_view> texts, std::span<float> vectors, size_t* truncated = nullptr,
                 EncodeProgress progress = {}, size_t* done = nullptr);
-  // Fills vectors [count, width] from one batch of at most max_batch texts with at most max_tokens tokens.
+  // Fills vectors [count, width] from one batch of at most max_batch texts of at most max_tokens tokens.
   Status encode(const TokenBatch& batch, std::span<float> vectors);
 
   // The attention weights of one text in all layers and heads. Tokens beyond max_tokens are left out. Each call
@@ -110,7 +110,7 @@ class HEED_API TextEncoder {
   uint64_t fingerprint_ = 0;
 };
 
-// Pads id lists to a batch. `pad` fills the gaps.
+// Pads lists of ids with `pad` to a batch.
 HEED_API TokenBatch make_batch(std::span<const std::span<const int32_t>> lists, int32_t pad);
 
 }  // namespace heed

@@ -16,19 +16,19 @@ namespace heed {
 
 // Storage types. Arithmetic on F16 and BF16 is always done in F32.
 //
-// The types from Q8_0 on are quantized: blocks of 32 or 256 neighbours along the innermost axis share their scales, byte for
-// byte as in a GGUF file. Each value is a small whole number times a scale, plus an offset in some types, rounded once to F32
-// (as gguf.quants.dequantize of PyPI's `gguf` computes it), and takes part in F32 arithmetic as such. Only a Graph::weight has
-// such a type, and only as the weight of linear, as matmul's b [..., N, K] with transpose_b, or as embedding's table.
+// The types from Q8_0 on are quantized: blocks of 32 or 256 neighbours along the innermost axis share their scales, byte for byte as in a
+// GGUF file. Each value is a small integer times a scale, plus an offset in some types, rounded once to F32 (as gguf.quants.dequantize of
+// PyPI's `gguf` computes it); all arithmetic on it is F32. Only a Graph::weight has such a type, and only as the weight of linear, as
+// matmul's b [..., N, K] with transpose_b, or as embedding's table.
 enum class DType : uint8_t { F32, F16, BF16, I32, U8, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K, Q6_K };
-inline constexpr int kDTypes = 13;  // how many there are
+inline constexpr int kDTypes = 13;  // number of enumerators
 
-// The least that is stored of a type: `elements` neighbours in `bytes` bytes; one element, except of quantized types.
+// The smallest storage unit of a type: `elements` neighbours in `bytes` bytes. One element, except of quantized types.
 struct TypeBlock {
   int64_t elements = 0;
   int64_t bytes = 0;
 };
-// Zeros if `dtype` is none of the enumerators.
+// Zeros for a value that is not an enumerator.
 constexpr TypeBlock block_of(DType dtype) {
   switch (dtype) {
     case DType::F32:
@@ -50,10 +50,10 @@ constexpr TypeBlock block_of(DType dtype) {
 // Whether elements share scales in blocks.
 constexpr bool is_quantized(DType dtype) { return block_of(dtype).elements > 1; }
 
-// Bytes of one element. 0 for quantized types, of whose elements none has bytes of its own.
+// Bytes of one element. 0 for quantized types, whose elements share bytes.
 constexpr size_t size_of(DType dtype) { return is_quantized(dtype) ? 0 : static_cast<size_t>(block_of(dtype).bytes); }
 
-// Bytes of so many neighbours, a whole number of blocks.
+// Bytes of this many neighbours, which must be a whole number of blocks.
 constexpr uint64_t bytes_of(DType dtype, uint64_t elements) {
   const TypeBlock block = block_of(dtype);
   return block.elements == 0 ? 0
@@ -65,8 +65,8 @@ HEED_API const char* to_string(DType dtype);  // "f32", "f16", "bf16", "i32", "u
 // The most axes of a Shape.
 inline constexpr int kMaxRank = 6;
 
-// One dimension: a constant, or a number of one Graph that each run gives (made by Graph::extent and position, by arithmetic on them,
-// and by operations on tensors that have extents). `value` is the constant, or the largest value that the number can take.
+// One dimension: a constant, or a number of a Graph that each run gives or computes. Graph::extent, Graph::position, arithmetic on them and
+// operations on tensors with extents make such numbers. `value` is the constant, or the largest value that the number can have.
 struct Dim {
   int64_t value = 0;
   int32_t expr = -1;  // < 0: constant; otherwise an index private to the graph
@@ -75,12 +75,13 @@ struct Dim {
   // A constant.
   template <std::integral T>
   constexpr Dim(T constant) : value(static_cast<int64_t>(constant)) {}
-  // False: each run gives it, or computes it.
+  // False if each run gives or computes it.
   constexpr bool is_constant() const { return expr < 0; }
   friend constexpr bool operator==(const Dim&, const Dim&) = default;
 };
 
-// Up to kMaxRank dimensions, outermost first; views, elementwise functions and reductions take so many, other operations at most five. A graph call that gets a Shape of more dimensions makes the graph fail.
+// Up to kMaxRank dimensions, outermost first. Views, elementwise functions and reductions support kMaxRank, other operations at most five.
+// A graph call that gets a Shape of more dimensions makes the graph fail.
 struct Shape {
   std::array<Dim, kMaxRank> dims{};
   int rank = 0;

@@ -21,56 +21,54 @@
 
 namespace heed::vulkan {
 
-// How heed submits to a queue that others use, too. Each function is called within the calls that HostDevice::queue names, by
-// their thread, with `user`. The CPU device never calls them.
+// How heed submits to a queue that others use, too. The calls that HostDevice::queue lists call these functions on their thread, with
+// `user`. The CPU device never does.
 struct QueueAccess {
   void* user = nullptr;
-  // Called around each vkQueueSubmit, so that the host's own submissions wait meanwhile. Both or neither.
+  // Called before and after each vkQueueSubmit, so that the host's own submissions wait meanwhile. Set both or neither.
   void (*lock)(void* user) = nullptr;
   void (*unlock)(void* user) = nullptr;
-  // Takes the place of vkQueueSubmit, for hosts that hand work to a thread of their own: submits `info` with `fence` to a queue of
-  // HostDevice::queue_family and returns Vulkan's result. `queue` is HostDevice::queue, which may then be null. What `info`
-  // points to is gone after the call.
+  // Replaces vkQueueSubmit, for hosts that hand work to a thread of their own: submits `info` with `fence` to a queue of
+  // HostDevice::queue_family and returns Vulkan's result. `queue` is HostDevice::queue, which may then be null. `info` and the memory it
+  // points to are valid during the call only.
   VkResult (*submit)(void* user, VkQueue queue, const VkSubmitInfo& info, VkFence fence) = nullptr;
 };
 
-// Everything that heed may use of the host's device. The host keeps these objects, which must outlive the Device made
-// from them. Whatever the physical device could do, heed uses functions of Vulkan 1.1, and of extensions only if they
-// are listed here. Vulkan cannot tell whether `device`, `queue` and `pipeline_cache` belong together, or which family
-// `queue` has: the host is responsible for that.
+// The host's device and what heed may use of it. The host keeps these objects, which must outlive the Device made from them. Whatever the
+// physical device supports, heed uses functions of Vulkan 1.1, and of extensions only if they are listed here. Vulkan cannot tell whether
+// `device`, `queue` and `pipeline_cache` belong together, or which family `queue` has: the host is responsible for that.
 //
-// The three handles and the queue family are enough. What a host does not tell, heed does without: features and
-// extensions count as not enabled, and DeviceInfo::reason names the field that would tell them.
+// The three handles and the queue family are enough. Features and extensions that the host does not list count as disabled, and
+// DeviceInfo::reason names the field for them.
 struct HostDevice {
   VkInstance instance = VK_NULL_HANDLE;
   VkPhysicalDevice physical_device = VK_NULL_HANDLE;
   VkDevice device = VK_NULL_HANDLE;
-  // If it is null, heed opens the system's Vulkan loader as for devices of its own. That must be the library that
-  // `instance` was made with: a host with a driver linked into it, or with a loader of its own, gives its function.
+  // If it is null, heed opens the system's Vulkan loader, which must then be the library that `instance` was created with. A host that
+  // links a driver or has its own loader must set this.
   PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
-  uint32_t api_version = VK_API_VERSION_1_1;  // of the instance and device as created; at least 1.1
+  uint32_t api_version = VK_API_VERSION_1_1;  // version with which instance and device were created; at least 1.1
   uint32_t queue_family = 0;                  // has VK_QUEUE_COMPUTE_BIT; command buffers are made for it
-  // Only Device::upload, vulkan::upload without `mapped`, Plan::run, Plan::start, Plan::make_state and calls of State use
-  // it, each within the call, and vulkan::Submitter. The host must not use the queue meanwhile, unless queue_access says how
-  // it is shared. All but start and Submitter::submit also wait. If it is VK_NULL_HANDLE, with no queue_access.submit,
-  // they return Unsupported, except upload of no weights, and make_state, which leaves the State undefined.
+  // The queue for Device::upload, vulkan::upload without `mapped`, Plan::run, Plan::start, Plan::make_state, calls of State, and
+  // vulkan::Submitter, each within the call. The host must not use the queue meanwhile, unless queue_access says how it is shared. All but
+  // start and Submitter::submit also wait. If it is VK_NULL_HANDLE, and queue_access.submit is null, they return Unsupported, except upload
+  // of no weights, and make_state, which leaves the State undefined.
   VkQueue queue = VK_NULL_HANDLE;
   QueueAccess queue_access = {};
-  // Device extensions. Of all there are, heed uses VK_EXT_memory_budget and, where the features they need are told
-  // (DeviceInfo::reason names them) and api_version is at least 1.3, VK_KHR_cooperative_matrix and VK_KHR_shader_bfloat16.
+  // The device extensions that the host enabled. heed uses VK_EXT_memory_budget, and, if api_version is at least 1.3 and enabled_features
+  // lists the features that they need (DeviceInfo::reason names them), VK_KHR_cooperative_matrix and VK_KHR_shader_bfloat16.
   std::span<const char* const> enabled_extensions = {};
   // The features that the host enabled: a VkPhysicalDeviceFeatures2 with its pNext chain, or null for none. If
   // vulkanMemoryModel is among them, vulkanMemoryModelDeviceScope must be, too.
   const VkPhysicalDeviceFeatures2* enabled_features = nullptr;
-  // For hosts that cannot tell enabled_features since they sit on an engine that hides them: storageBuffer16BitAccess counts as
-  // enabled if the driver has it. Only for engines known to enable it wherever it is there, as Godot 4 does: to use what is
-  // not enabled is undefined behaviour.
+  // For hosts on an engine that hides which features it enabled: storageBuffer16BitAccess counts as enabled if the driver has it. Set it
+  // only for engines known to enable it wherever it exists, as Godot 4 does; using a feature that is not enabled is undefined behaviour.
   bool assume_16bit_storage = false;
   bool debug_utils = false;                          // VK_EXT_debug_utils was enabled on the instance
   const VkAllocationCallbacks* allocator = nullptr;  // host memory
   MemoryAllocator memory = {};                       // device memory; without it, heed calls vkAllocateMemory
-  // heed uses it and never destroys it. Several threads use it without a lock, so it must not be made as externally
-  // synchronized, and nothing may be merged into it while plans are compiled or prepared.
+  // heed uses it and never destroys it. Several threads use it without a lock, so it must not be created as externally synchronized, and no
+  // caches may be merged into it while plans are compiled or prepared.
   VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
   // Without pipeline_cache: a blob from Device::pipeline_cache of an earlier start, for a cache of heed's own. Checked, may be
   // stale.
@@ -80,41 +78,37 @@ struct HostDevice {
   Log log = {};
 };
 
-// Makes a Device on the host's VkDevice. Creates no queue and submits nothing. InvalidArgument: a handle is null,
-// get_instance_proc_addr is null where there is no Vulkan loader, a function is missing, the queue family does not
-// compute, or a list is malformed. Unsupported: the device is below heed's floor, or has the memory model without its
-// device scope.
+// Makes a Device on the host's VkDevice. Creates no queue and submits nothing. InvalidArgument: a handle is null, get_instance_proc_addr is
+// null where there is no Vulkan loader, a function is missing, the queue family does not support compute, or a list is malformed.
+// Unsupported: the device is below heed's requirements, or has the memory model without its device scope.
 HEED_API Status adopt(const HostDevice& host, Device* device);
 
-// For hosts whose VkDevice may go before all of heed's handles do, such as plug-ins whose objects scripts free in any order. To be
-// called before the device is destroyed, when the GPU has finished all work of heed, and no other thread is in a call of heed.
-// From then on no handle of this device, its plans, weights and States makes a Vulkan call or calls the host's allocators:
-// calls return DeviceLost, and destructors free heed's own memory only, since the device's went with it. A Device that heed
-// opened itself returns InvalidArgument, as the CPU's does.
+// For hosts that may destroy their VkDevice before all of heed's handles, such as plug-ins whose objects scripts free in any order. Call
+// this before the device is destroyed, when the GPU has finished all of heed's work and no other thread is in a call of heed. From then on
+// no handle of this device, its plans, weights and States makes a Vulkan call or calls the host's allocators: calls return DeviceLost, and
+// destructors free heed's host memory only. InvalidArgument: heed opened the device itself, or it is the CPU's.
 HEED_API Status device_gone(const Device& device);
 
-// A named input or output of the plan in a host buffer, which must be created with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
-// and must live until the GPU has finished. Every input and output is given once. Inputs may share memory; an output
-// must not overlap any other range of the recording, not even an input, as passes use the buffers in place where
-// Plan::run would copy. heed cannot check a buffer's usage and exact size, as Vulkan does not tell them; the validation
-// layer does.
+// A named input or output of the plan in a host buffer, which must be created with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT and must live until
+// the GPU has finished. Every input and output is given once. Inputs may share memory; an output must not overlap any other range of the
+// recording, not even an input, as passes use the buffers in place where Plan::run would copy. heed cannot check a buffer's usage and exact
+// size, as Vulkan does not tell them; the validation layer does.
 //
-// Only the bytes of the tensors at this call's extents count. What must stay from run to run, such as a cache of keys
-// that grows, is a state of the graph (Graph::state), and lies in no such buffer.
+// Only the bytes of the tensors at this call's extents are used. Data that must stay from run to run, such as a growing cache of keys,
+// belongs into a state of the graph (Graph::state), not into such a buffer.
 struct Buffer {
   std::string_view name;
   VkBuffer buffer = VK_NULL_HANDLE;
   // A multiple of the tensor's element size, or of 4 for U8; it need not be a multiple of
   // minStorageBufferOffsetAlignment.
   VkDeviceSize offset = 0;
-  // The range must reach to the end of the tensor at this call's extents, rounded up to a whole 4 bytes of the
-  // VkBuffer. A size that is stated here is checked exactly. With VK_WHOLE_SIZE, which reaches to the buffer's end, the
-  // memory that the buffer requires is what is checked: it is as large as the buffer, or somewhat larger, so that a
-  // buffer passes that is too small by less than the driver rounds up.
+  // The range must reach to the end of the tensor at this call's extents, rounded up to a multiple of 4 bytes. A size that is given here is
+  // checked exactly. VK_WHOLE_SIZE reaches to the buffer's end, and heed checks the buffer's memory requirements, which may be somewhat
+  // larger than the buffer: a buffer that is too small by less than this difference passes the check.
   VkDeviceSize bytes = VK_WHOLE_SIZE;
 };
 
-// What a recording is given.
+// The arguments of a recording.
 struct RecordInfo {
   std::span<const Buffer> buffers = {};       // every input and output once
   std::span<const ExtentValue> extents = {};  // every extent once; a position that is not given is 0
@@ -149,8 +143,8 @@ struct RecordInfo {
 // it, the GPU must have finished them, unless both use one queue.
 HEED_API Status record(const Plan& plan, VkCommandBuffer cmd, const RecordInfo& info);
 
-// heed's halves of the barriers around a recording. In `before` the destination is filled in, and the host adds where
-// it wrote the inputs and last used the outputs. In `after` the source is filled in, and the host adds where it reads.
+// heed's halves of the barriers around a recording. `before` has the destination masks; the host adds as source where it wrote the inputs
+// and last used the outputs. `after` has the source masks; the host adds as destination where it reads.
 //
 //   heed::vulkan::SyncNeeds needs = heed::vulkan::sync_needs(plan);
 //   needs.before.srcStageMask = VK_PIPELINE_STAGE_2_COPY_BIT;
@@ -159,16 +153,15 @@ HEED_API Status record(const Plan& plan, VkCommandBuffer cmd, const RecordInfo& 
 //   vkCmdPipelineBarrier2(cmd, &dependency);
 //   ... record, then the same with needs.after and its dst masks.
 //
-// On an async compute queue of another family, with buffers of VK_SHARING_MODE_EXCLUSIVE, the same masks go
-// into buffer barriers: release the inputs on the graphics queue; there signal a timeline semaphore that the
-// compute queue waits for at VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT; acquire with before's dst masks; record;
-// release the outputs with after's src masks; signal the next value; acquire on the graphics queue. Adopt
-// with the compute queue's family, for which the command buffers must be made. tests/vulkan/async_test.cpp does all of
-// this.
+// On an async compute queue of another family, with buffers of VK_SHARING_MODE_EXCLUSIVE, the same masks go into buffer barriers: release
+// the inputs on the graphics queue; there signal a timeline semaphore that the compute queue waits for at
+// VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT; acquire with before's dst masks; record; release the outputs with after's src masks; signal the
+// next value; acquire on the graphics queue. Adopt with the compute queue's family, for which the command buffers must be made.
+// tests/vulkan/async_test.cpp does all of this.
 struct SyncNeeds {
   VkMemoryBarrier2 before = {VK_STRUCTURE_TYPE_MEMORY_BARRIER_2, nullptr, 0, 0, 0, 0};
   VkMemoryBarrier2 after = {VK_STRUCTURE_TYPE_MEMORY_BARRIER_2, nullptr, 0, 0, 0, 0};
-  // heed's halves for vkCmdPipelineBarrier of Vulkan 1.1.
+  // Masks for vkCmdPipelineBarrier of Vulkan 1.1.
   VkPipelineStageFlags before_dst_stages = 0, after_src_stages = 0;
   VkAccessFlags before_dst_accesses = 0, after_src_accesses = 0;
 };
@@ -176,13 +169,13 @@ struct SyncNeeds {
 // uses it for other things between recordings.
 HEED_API SyncNeeds sync_needs(const Plan& plan);
 
-// To be called when the GPU has finished the recording of `slot`. IndexOutOfRange if an embedding id was outside of its
-// table, or a place of append or take behind the end, else Ok. The call forgets the fault.
+// Call this when the GPU has finished the recording of `slot`. IndexOutOfRange if an embedding id was outside its table, or an index of
+// append or take beyond the end, else Ok. The call clears the fault.
 HEED_API Status take_faults(const Plan& plan, uint32_t slot = 0);
 
-// Tells the last pass that the GPU finished in the recording of `slot`, as an index into Plan::passes(), or -1 if there
-// is none. It works on lost devices: the pass that lost the device comes after this one, or may run beside it.
-// Unsupported unless the plan was compiled with CompileOptions::progress.
+// Gives the last pass that the GPU finished in the recording of `slot`, as an index into Plan::passes(), or -1 if there is none. It works
+// on lost devices: the pass that lost the device comes after this one, or may have run at the same time. Unsupported unless the plan was
+// compiled with CompileOptions::progress.
 HEED_API Status last_completed(const Plan& plan, uint32_t slot, int32_t* pass);
 
 }  // namespace heed::vulkan

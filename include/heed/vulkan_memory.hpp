@@ -1,5 +1,5 @@
-// Memory inside a program that owns the GPU: heed uses the host's allocator, takes scratch and weights in the host's
-// buffers, and keeps to the driver's memory budget.
+// Memory inside a program that owns the GPU: heed can use the host's allocator, place scratch and weights in the host's buffers, and
+// respects the driver's memory budget.
 //
 //   heed::vulkan::BufferNeeds needs;
 //   s = device.compile(graph, weights, &plan, {.host_scratch = true});   // allocates no scratch
@@ -24,14 +24,14 @@ enum class MemoryUse : uint8_t {
   Device,     // read and written by the GPU only
   Constants,  // written once by the host, read by the GPU
   Staging,    // written and read by the host, copied by the GPU
-  Shared,     // used in place by both: device-local and cached; only where there is no other copy to save
+  Shared,     // device-local and cached, used in place by GPU and host; only where that saves a copy
 };
 
-// What heed wants of the host's allocator.
+// A request to the host's allocator.
 struct MemoryRequest {
-  // The requirements of the buffer that will be bound. memoryTypeBits leaves out types that heed cannot use: protected,
-  // lazily allocated, with too small a heap, or without a required property. For memory that the host writes, size and
-  // alignment are multiples of nonCoherentAtomSize, so that heed can flush its block and nothing else.
+  // The requirements of the buffer that will be bound. memoryTypeBits excludes types that heed cannot use: protected or lazily allocated
+  // ones, those with too small a heap, and those without a required property. For memory that the host writes, size and alignment are
+  // multiples of nonCoherentAtomSize, so that heed can flush its block alone.
   VkMemoryRequirements requirements = {};
   VkMemoryPropertyFlags required = 0, preferred = 0;
   MemoryUse use = MemoryUse::Device;
@@ -39,7 +39,7 @@ struct MemoryRequest {
   const char* name = "";             // "scratch", "weights", ...; static text
 };
 
-// What the host's allocator gave.
+// The block that the host's allocator returns.
 struct MemoryBlock {
   VkDeviceMemory memory = VK_NULL_HANDLE;
   VkDeviceSize offset = 0;   // a multiple of requirements.alignment
@@ -73,8 +73,8 @@ struct MemoryBlock {
 //     vmaFreeMemory(VmaAllocator(user), VmaAllocation(block.token));
 //   }
 struct MemoryAllocator {
-  // An error becomes the Status of the call that needed the memory. If a block does not meet the request, heed gives it
-  // back by `free`, and the call returns InvalidArgument.
+  // An error becomes the Status of the call that needed the memory. If a block does not meet the request, heed passes it to `free`, and the
+  // call returns InvalidArgument.
   VkResult (*allocate)(void* user, const MemoryRequest& request, MemoryBlock* block) = nullptr;
   void (*free)(void* user, const MemoryBlock& block) = nullptr;
   void* user = nullptr;
@@ -89,7 +89,7 @@ struct BufferNeeds {
   VkMemoryPropertyFlags preferred = 0;
 };
 
-// A part of a host's buffer. VK_WHOLE_SIZE reaches to its end, of which heed knows as much as of vulkan::Buffer's.
+// A part of a host's buffer. VK_WHOLE_SIZE reaches to its end; heed checks it as vulkan::Buffer::bytes.
 struct BufferRange {
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceSize offset = 0;
@@ -100,29 +100,27 @@ struct BufferRange {
 // InvalidArgument: the plan is not one of a Vulkan device.
 HEED_API Status scratch_needs(const Plan& plan, BufferNeeds* needs);
 
-// Gives scratch to a plan that was compiled with CompileOptions::host_scratch, which returns MissingBuffer from record
-// and run until it has some. It may be given another scratch later. Several plans may have the same scratch if they
-// never overlap in time: on one queue record orders them, on several queues the host's semaphores must. The contents of
-// scratch mean nothing between recordings, except while record_some has left a run half done.
+// Gives scratch to a plan that was compiled with CompileOptions::host_scratch; until then its record and run return MissingBuffer. The plan
+// may be given another scratch later. Several plans may have the same scratch if they never overlap in time: on one queue record orders
+// them, on several queues the host's semaphores must. The contents of scratch need not be preserved between recordings, except between the
+// parts of a run that record_some records.
 //
-// The GPU must have finished every recording of this plan, whose command buffers cannot be submitted after that, and no
-// other thread may record the plan meanwhile. On failure the plan keeps the scratch that it had: InvalidArgument (the
-// buffer is null, the offset misaligned, or the plan has no host_scratch), BufferTooSmall with both numbers. heed
-// cannot check a buffer's usage and memory, as Vulkan does not tell them; the validation layer does.
+// The GPU must have finished every recording of this plan, whose command buffers cannot be submitted after that, and no other thread may
+// record the plan meanwhile. On failure the plan keeps the scratch that it had: InvalidArgument (the buffer is null, the offset misaligned,
+// or the plan has no host_scratch), BufferTooSmall with both numbers. heed cannot check a buffer's usage and memory, as Vulkan does not
+// tell them; the validation layer does.
 HEED_API Status bind_scratch(const Plan& plan, const BufferRange& range);
 
-// The memory of a State for this plan, whether heed allocates it or the host gives it.
+// The memory needs of a State for this plan, whether heed allocates it or the host gives it.
 HEED_API Status state_needs(const Plan& plan, BufferNeeds* needs);
 
-// Makes a State for a plan's states in a range of the host's buffer, whose contents it takes over: record_reset or
-// State::reset makes them zero. The buffer stays the host's and must outlive the State. Errors are those of
-// bind_scratch.
+// Makes a State for a plan's states in a range of the host's buffer, whose contents become the State's; record_reset or State::reset sets
+// them to zero. The buffer stays the host's and must outlive the State. Errors are those of bind_scratch.
 HEED_API Status make_state(const Plan& plan, const BufferRange& range, State* state);
 
-// These record State::reset and State::copy into the host's command buffer, with barriers that order them after and
-// before everything on the same queue that uses the States. Errors are the same, and nothing was written then; but
-// a State that a started run uses is not refused, since these come after the run. For hosts that gave no queue, and for
-// frames that must not wait.
+// Record State::reset and State::copy into the host's command buffer, with barriers that order them after and before all other uses of the
+// States on the same queue. Errors are the same, and nothing is recorded then; but a State that a started run uses is accepted, since the
+// recorded commands come after the run. For hosts that gave no queue, and for frames that must not wait.
 HEED_API Status record_reset(const State& state, VkCommandBuffer cmd);
 HEED_API Status record_copy(const State& to, const State& from, VkCommandBuffer cmd);
 
@@ -130,21 +128,20 @@ HEED_API Status record_copy(const State& to, const State& from, VkCommandBuffer 
 HEED_API Status upload_needs(const Device& device, std::span<const HostTensor> tensors, BufferNeeds* needs,
                              const UploadOptions& options = {});
 
-// The place for weights. The buffer stays the host's, and must live as long as any Weights or Plan made from it.
+// Where weights are stored. The buffer stays the host's, and must live as long as any Weights or Plan made from it.
 struct WeightTarget {
   BufferRange range;
-  // If null, heed copies the bytes on its queue and waits, as Device::upload does. Else heed writes BufferNeeds::bytes
-  // here, and neither needs a queue nor submits anything. The host then brings them to `range` before the first
-  // recording: this is the mapping of `range` itself, or staging memory that the host copies from.
+  // If null, heed copies the bytes on its queue and waits, as Device::upload does. Else heed writes BufferNeeds::bytes bytes here, and
+  // neither needs a queue nor submits anything. This is either the mapping of `range`, or staging memory that the host copies to `range`
+  // before the first recording.
   std::byte* mapped = nullptr;
 };
 HEED_API Status upload(const Device& device, std::span<const HostTensor> tensors, const WeightTarget& target,
                        Weights* weights, const UploadOptions& options = {});
 
-// The memory heaps as VK_EXT_memory_budget describes them. Unsupported if the driver has no such extension, or the host
-// did not list it in HostDevice::enabled_extensions. Where it is enabled, heed asks it before each allocation of its own
-// and passes over heaps that have too little left; if none has enough, the call fails with OutOfDeviceMemory and both
-// numbers, instead of making the system swap.
+// The memory heaps as VK_EXT_memory_budget describes them. Unsupported if the driver has no such extension, or the host did not list it in
+// HostDevice::enabled_extensions. If it is enabled, heed checks the budget before each of its own allocations and skips heaps that have too
+// little left. If none has enough, the call fails with OutOfDeviceMemory and both numbers, instead of making the system swap.
 struct HeapBudget {
   bool device_local = false;  // VK_MEMORY_HEAP_DEVICE_LOCAL_BIT: the GPU's own memory
   uint64_t bytes = 0;         // the size of the heap

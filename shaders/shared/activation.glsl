@@ -1,6 +1,5 @@
-// Activations in f32; the numbers are those of heed::Activation. At an infinity each gives the limit of its function,
-// and for NaN it gives NaN. Arguments are clamped to where the result no longer changes, so that arithmetic meets no
-// infinity.
+// Activations in f32, numbered as in heed::Activation. At an infinity each gives the limit of its function, and for NaN it gives NaN.
+// Arguments are clamped to the range in which the result changes, so that infinities are never used in arithmetic.
 #include "classify.glsl"
 #include "arithmetic.glsl"
 #include "enums.glsl"
@@ -17,7 +16,7 @@ float activate_number(uint kind, float x) {
   return x;
 }
 #else
-// The exponent is never positive, so that nothing here overflows, however large |x| is.
+// The exponent is never positive, so that nothing overflows, however large |x| is.
 float sigmoid(float x) {
   float e = exp(-abs(x));
   return (x >= 0.0 ? 1.0 : e) / (1.0 + e);
@@ -35,8 +34,7 @@ float tanh_f32(float x) {
   return x < 0.0 ? -y : y;
 }
 
-// exp(z^2) erfc(z) for z >= 0, relative error 3e-7: t = 1 / (1 + z/2) maps z to (0, 1]; a Chebyshev fit in 2t - 1 of
-// what is left after the factor t.
+// exp(z^2) erfc(z) for z >= 0, relative error 3e-7: t = 1 / (1 + z/2) maps z to (0, 1]; a Chebyshev fit in 2t - 1 of the quotient by t.
 float erfcx_positive(float z) {
   float t = 1.0 / (1.0 + 0.5 * z);
   float u = 2.0 * t - 1.0;

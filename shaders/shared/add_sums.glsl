@@ -1,16 +1,16 @@
-// Adds what all INVOCATIONS of a workgroup, 128 without SUBGROUPS, have in sums[0 .. COUNT - 1], in a fixed order. Every
-// invocation can read each total(v) then.
+// Adds sums[0 .. COUNT - 1] of all INVOCATIONS of a workgroup (128 without SUBGROUPS) in a fixed order. Every invocation can then read each
+// total(v).
 #ifdef SUBGROUPS
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #endif
 
 #ifdef SUBGROUPS
-// Room for the sums of 32 subgroups, or for what the kernel adds by itself. A total takes the place of its first part.
+// Memory for the sums of 32 subgroups, or for the kernel's own use. A total overwrites its first partial sum.
 const uint SUMS = COUNT > 32u ? 32u * COUNT : 1024u;
 const uint TOTALS = 0u;
 #else
-// Room for eight sums of each invocation, then for the totals.
+// Memory for eight sums of each invocation, then for the totals.
 const uint SUMS = 1024u + COUNT;
 const uint TOTALS = 1024u;
 #endif
@@ -19,7 +19,7 @@ shared float sh_sums[SUMS];
 float total(uint v) { return sh_sums[TOTALS + v]; }
 
 #ifdef SUBGROUPS
-// Adds what the subgroups have for sum v.
+// Adds the subgroups' partial sums of sum v.
 void add_parts(uint v) {
   float sum = sh_sums[v];
   for (uint i = 1u; i < gl_NumSubgroups; ++i) sum += sh_sums[i * COUNT + v];

@@ -1,10 +1,10 @@
-// How kernels add and multiply f32: as drivers like it, or, in kernels that define CANON, with the same bits everywhere
+// f32 addition and multiplication in kernels: with the driver's rounding, or, in kernels that define CANON, with the same bits everywhere
 // (shared/canon.glsl).
 //
-// Vulkan lets a driver regroup what it multiplies and adds: (x * a) * b may become x * (a * b). MULTIPLY_FIRST and
-// SUBTRACT_FIRST are made as they stand before another operation takes them: for x * a, where a * b may leave the range of f32,
-// and for x - a, where x or a is far larger than their difference. Loops around them must not be unrolled by shaders/compile.sh, in
-// whose copies they are like others: not those over a literal number of elements.
+// Vulkan lets a driver reassociate additions and multiplications: (x * a) * b may become x * (a * b). MULTIPLY_FIRST and SUBTRACT_FIRST are
+// not reassociated: use them for x * a if a * b may overflow f32, and for x - a if x or a is far larger than their difference.
+// shaders/compile.sh must not unroll loops around them, since copies lose this property: such loops must not have a literal number of
+// iterations.
 #ifndef HEED_ARITHMETIC_GLSL
 #define HEED_ARITHMETIC_GLSL
 #ifdef CANON
@@ -17,11 +17,11 @@
 #define MULTIPLY(a, b) times(a, b)
 #define MULTIPLY_FIRST(a, b) times(a, b)
 #define SUBTRACT_FIRST(a, b) minus(a, b)
-// Sums and products of values that ON_GRID and COARSE gave.
-#define ADD_ON_GRID(sum, x) sum = sum_of(sum, x)
-#define MULTIPLY_COARSE(a, b) product_of(a, b)
-#define ON_GRID(x) on_grid(x)
-#define COARSE(x) coarse(x)
+// Sums of values from FLUSH_FOR_SUM, and products of values from FLUSH_FOR_PRODUCT.
+#define ADD_FLUSHED(sum, x) sum = sum_of(sum, x)
+#define MULTIPLY_FLUSHED(a, b) product_of(a, b)
+#define FLUSH_FOR_SUM(x) flush_for_sum(x)
+#define FLUSH_FOR_PRODUCT(x) flush_for_product(x)
 #define SUBTRACT_FROM(x, y) x = minus(x, y)
 #define DIVIDE_BY_COUNT(x, n) times(x, reciprocal(float(n)))
 #define DIVIDE(a, b) times(a, reciprocal(b))
@@ -54,7 +54,7 @@ vec4 first_difference(vec4 a, float b) {
   precise vec4 result = a - b;
   return result;
 }
-// A driver may make a root of x and 1 / sqrt(x), as NVIDIA's seems to, which is NaN for 0.
+// A driver may compute a root as x * (1 / sqrt(x)), as NVIDIA's seems to, which is NaN for 0.
 float root_of(float x) { return x == 0.0 ? 0.0 : sqrt(x); }
 #define FLUSHED(x) (x)
 #define ADD(a, b) ((a) + (b))
@@ -64,10 +64,10 @@ float root_of(float x) { return x == 0.0 ? 0.0 : sqrt(x); }
 #define MULTIPLY(a, b) ((a) * (b))
 #define MULTIPLY_FIRST(a, b) first_product(a, b)
 #define SUBTRACT_FIRST(a, b) first_difference(a, b)
-#define ADD_ON_GRID(sum, x) sum += x
-#define MULTIPLY_COARSE(a, b) ((a) * (b))
-#define ON_GRID(x) (x)
-#define COARSE(x) (x)
+#define ADD_FLUSHED(sum, x) sum += x
+#define MULTIPLY_FLUSHED(a, b) ((a) * (b))
+#define FLUSH_FOR_SUM(x) (x)
+#define FLUSH_FOR_PRODUCT(x) (x)
 #define SUBTRACT_FROM(x, y) x -= y
 #define DIVIDE_BY_COUNT(x, n) ((x) / float(n))
 #define DIVIDE(a, b) ((a) / (b))

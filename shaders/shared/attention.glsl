@@ -1,4 +1,4 @@
-// Shared by the attention kernels: bindings, the work of a workgroup, and which keys a query sees.
+// Shared by the attention kernels: bindings, the task of a workgroup, and which keys a query sees.
 #include "elements.glsl"
 #include "groups.glsl"
 #include "philox.glsl"
@@ -12,7 +12,7 @@
 
 bool has(uint flag) { return (FLAGS & flag) != 0u; }
 
-// Keys and values may be narrower than queries; a flag tells their type then.
+// Keys and values may be narrower than queries; a flag then gives their type.
 const bool KEYS_ARE_BFLOAT = B_TYPE == HEED_TYPE_BF16 ? true : (FLAGS & HEED_ATTENTION_KEYS_BFLOAT) != 0u;
 HEED_OPERAND4(0, q)
 HEED_OPERAND4_OF(1, k, B_WIDE, B_SHIFT, KEYS_ARE_BFLOAT)
@@ -21,7 +21,7 @@ layout(set = 0, binding = 3) readonly buffer KeyPadding { uint key_padding[]; };
 layout(set = 0, binding = 4) readonly buffer MaskBytes { uint mask[]; };
 HEED_OPERAND(5, bias)
 layout(set = 0, binding = 5) readonly buffer RowNumbers { uint row_numbers[]; };
-#ifdef TWO_BYTES  // elements of a word have different writers
+#ifdef TWO_BYTES  // the elements of a word have different writers
 #extension GL_EXT_shader_16bit_storage : require
 layout(set = 0, binding = 6) writeonly buffer Out { uint16_t result[]; };
 #else
@@ -33,7 +33,7 @@ layout(set = 0, binding = 7) readonly buffer JoinedNumbers { uint joined_numbers
 
 uint heads() { return p.heads_splits & 0xffffffu; }
 
-// Elements d .. d + 3 of a row that starts at `at`; zeros from `size` on. `whole`: rows start at multiples of four.
+// Elements d .. d + 3 of a row that starts at `at`; zeros from `size` on. `whole`: rows start at multiples of four elements.
 #define HEED_LOAD4(name, size, WIDE, SHIFT, BFLOAT)                \
   HEED_OPERAND_ROW(name, WIDE, SHIFT, BFLOAT)                      \
   vec4 load_##name(uint at, uint d, bool whole) {                  \
@@ -52,21 +52,21 @@ bool whole_q() { return ((p.offset[0] | p.q_b | p.q_h | p.q_s) & 3u) == 0u; }
 bool whole_k() { return ((p.offset[1] | p.k_b | p.k_h | p.k_s) & 3u) == 0u; }
 bool whole_v() { return ((p.offset[2] | p.v_b | p.v_h | p.v_s) & 3u) == 0u; }
 
-// The work of a workgroup: queries first_query .. last_query of head h of batch b, over the keys begin .. end - 1.
+// The task of a workgroup: queries first_query .. last_query of head h of batch b, over the keys begin .. end - 1.
 struct Task {
   uint bh, b, h;
-  uint keys;   // of this row of the batch: all but those behind its length
-  int offset;  // the place of query 0 among the keys
+  uint keys;   // number of keys of this row of the batch, up to its length
+  int offset;  // the position of query 0 among the keys
   uint first_query, last_query;
   uint split, splits;
-  uint first_row;  // of the dispatch, among the [B, H, S_q] rows of the weights
+  uint first_row;  // the dispatch's first row among the [B, H, S_q] rows of the weights
   uint begin, end;
 };
 
-// Lengths and positions share a binding if they lie side by side.
+// Lengths and positions share a binding if they are joined.
 const bool JOINED = LENGTHS_AT == POSITIONS_AT;
 
-// The length or position of row b. `at`: the binding of an absent mask, or of an absent log-sum-exp, that its tensor has.
+// The length or position of row b. `at` is the number of the binding.
 int row_number(uint at, uint b, uint column) {
   if (at == 3u) return int(key_padding[p.offset[3] + b * p.key_padding_b + column]);
   if (at == 4u) return int(mask[p.offset[4] + b * p.mask_b + column]);
@@ -82,10 +82,10 @@ int offset_of(uint b, uint keys) {
 uint visible_keys(Task t, uint i) { return visible_to(int(i) + t.offset, t.keys); }
 uint passed_keys(Task t, uint i) { return passed_by(int(i) + t.offset, t.keys); }
 
-// The task of workgroup `index`. Each workgroup has `queries` queries and takes keys in tiles of `tile`. Past the end
-// of the work the split is none of the splits. Under causality the longest rows of a head start first; with LONGEST_FIRST those of
-// all heads, so that the cores of a GPU are done at about the same time. Drivers in software give each processor workgroups that
-// follow each other, so that one would have all long rows.
+// The task of workgroup `index`. Each workgroup has `queries` queries and visits keys in tiles of `tile`. Past the end of the work `split`
+// is not less than `splits`. With causality the longest rows of a head start first; with LONGEST_FIRST those of all heads, so that the
+// cores of a GPU finish at about the same time. Software drivers give each processor consecutive workgroups, so that one would get all long
+// rows.
 Task task_of(uint index, uint queries, uint tile) {
   Task t;
   uint blocks_q = (p.s_q + queries - 1u) / queries;
@@ -107,7 +107,7 @@ Task task_of(uint index, uint queries, uint tile) {
   t.offset = offset_of(t.b, t.keys);
   t.first_query = block % blocks_q * queries;
   t.last_query = min(t.first_query + queries, p.s_q) - 1u;
-  // With a fill hidden keys have a logit. Without, keys that are hidden from all queries are not visited.
+  // With masked_fill hidden keys have a logit. Otherwise, keys that are hidden from all queries are not visited.
   t.begin = 0u;
   t.end = t.keys;
   if (WINDOW != 0u && !has(HEED_SOFTMAX_FILL)) {
@@ -124,12 +124,12 @@ Task task_of(uint index, uint queries, uint tile) {
   return t;
 }
 
-// Where a split stores its sums. `row` counts the [B, H, S_q] rows of the weights.
+// The offset at which a split stores its sums. `row` numbers the [B, H, S_q] rows of the weights.
 uint partial_at(Task t, uint row) {
   return p.offset[6] + ((row - t.first_row) * t.splits + t.split) * (D_V + 2u);
 }
 
-// `row` counts as for partial_at.
+// `row` is numbered as for partial_at.
 void store_log_sum_exp(uint row, float largest, float total) {
   log_sum_exp[p.offset[7] + row] = log_sum_exp_of(largest, total);
 }
@@ -144,8 +144,8 @@ bool mask_hides(uint row_at, uint j) {
   return byte_hides(mask[at / 4u], at, has(HEED_SOFTMAX_MASK_KEEP));
 }
 
-// Decides which keys a query sees: how many causality leaves to it, how many of these the window does not, and where its
-// rows of the mask and of the bias start.
+// Which keys a query sees: the number that causality allows, how many of these the window excludes, and the offsets of its rows in the mask
+// and the bias.
 struct Sight {
   uint visible, passed, mask_at, bias_at;
 };
@@ -154,7 +154,7 @@ Sight sight_of(Task t, uint i) {
                p.offset[5] + t.b * p.bias_b + t.h * p.bias_h + i * p.bias_q);
 }
 
-// The logit of key j for a query, of which `value` is the scaled product; -inf if it is `hidden` or the mask hides it.
+// The logit of key j for a query, where `value` is the scaled dot product; -inf if it is `hidden` or the mask hides it.
 float logit_of(Sight sight, uint j, uint end, bool hidden, float value) {
   if (has(HEED_SOFTMAX_MASK) && !hidden) hidden = mask_hides(sight.mask_at, j);
   if (has(HEED_SOFTMAX_BIAS) && !hidden) value += one_bias(sight.bias_at + j * p.bias_k);
@@ -162,7 +162,7 @@ float logit_of(Sight sight, uint j, uint end, bool hidden, float value) {
   return hidden ? instead : value;
 }
 
-// Whether key j has a weight for a query; `kept`: the padding keeps it. `value`, the scaled product, becomes its logit.
+// Whether key j has a weight for a query; `kept`: the padding keeps it. Changes `value` from the scaled dot product to the logit.
 bool has_weight(Sight sight, uint j, uint end, bool kept, inout float value) {
   bool hidden = !kept;
   if (has(HEED_SOFTMAX_CAUSAL) && j >= sight.visible) hidden = true;
@@ -171,8 +171,8 @@ bool has_weight(Sight sight, uint j, uint end, bool kept, inout float value) {
   return !is_minus_infinity(value);
 }
 
-// Whether a key that the padding keeps may be hidden from a query, or dropped by it. Then a weight of 0 may meet a
-// value that is infinite or NaN, and their product is NaN.
+// Whether a key that the padding keeps may be hidden from a query, or dropped by dropout. Then a weight of 0 may be multiplied by an
+// infinite or NaN value, which gives NaN.
 bool may_hide() {
   return !has(HEED_SOFTMAX_FILL) && (has(HEED_SOFTMAX_CAUSAL) || has(HEED_SOFTMAX_MASK) || has(HEED_SOFTMAX_BIAS) ||
                                      has(HEED_ATTENTION_DROPOUT));

@@ -1,4 +1,4 @@
-// Shared by the kernels of attention's gradients: operands, rows in shared memory, and weights that are computed again.
+// Shared by the kernels of attention's gradients: operands, rows in shared memory, and recomputed weights.
 #include "elements.glsl"
 #include "groups.glsl"
 #include "philox.glsl"
@@ -27,19 +27,19 @@ layout(set = 0, binding = 6) readonly buffer SecondBytes { uint second_bytes[]; 
 HEED_OPERAND(6, second_floats)
 HEED_RESULT4(7, result)
 
-// Rows of four-vectors, one apart so that neighbouring rows begin at other banks.
+// Rows in vectors of four, with one vector of padding so that neighbouring rows begin in other banks.
 const uint K_ROW = (D_K + 3u) / 4u, V_ROW = (D_V + 3u) / 4u, K_PITCH = K_ROW + 1u, V_PITCH = V_ROW + 1u;
 const uint PAIRS = OWN * VISIT;
-// Pairs of an invocation: one own row with visited ones, PAIR_STEP apart. A workgroup has 128, a multiple of OWN.
+// Pairs of an invocation: one own row with visited rows that are PAIR_STEP apart. A workgroup has 128 invocations, a multiple of OWN.
 const uint PAIR_SUMS = (PAIRS + 127u) / 128u, PAIR_STEP = 128u / OWN;
 
 
-// These hold keys and values, or queries and dO.
+// Keys and values, or queries and dO.
 shared vec4 sh_own_k[OWN * K_PITCH];
 shared vec4 sh_own_v[OWN * V_PITCH];
 shared vec4 sh_visit_k[VISIT * K_PITCH];
 shared vec4 sh_visit_v[VISIT * V_PITCH];
-shared vec2 sh_rows[OWN + VISIT];  // of the queries, wherever they are
+shared vec2 sh_rows[OWN + VISIT];  // numbers of the queries, whether they are own or visited
 shared float sh_weight[PAIRS];
 shared float sh_slope[PAIRS];
 
@@ -53,7 +53,7 @@ HEED_OPERAND_ROW(gradient, A_WIDE, A_SHIFT, A_IS_BFLOAT)
 HEED_OPERAND_ROW(attended, A_WIDE, A_SHIFT, A_IS_BFLOAT)
 #endif
 
-// Brings `count` queries and their gradients, or keys and values, from number `first` on; others up to `all` become zeros.
+// Loads `count` queries and their gradients, or keys and values, from number `first` on; further ones up to `all` become zeros.
 #define HEED_LOAD_QUERIES(sh_k, sh_v, b, h, first, count, all)                                         \
   for (uint n = gl_LocalInvocationID.x; n < (all) * K_ROW; n += gl_WorkGroupSize.x) {                           \
     uint r = n / K_ROW, c = n % K_ROW;                                                                          \
@@ -65,7 +65,7 @@ HEED_OPERAND_ROW(attended, A_WIDE, A_SHIFT, A_IS_BFLOAT)
     uint at = p.offset[3] + (((b) * p.s_q + (first) + r) * p.heads + (h)) * D_V;                                \
     sh_v[r * V_PITCH + c] = r < (count) ? row_gradient(at, c * 4u, D_V) : vec4(0.0);                                    \
   }
-// Brings what is known of `count` queries.
+// Loads the rows of `count` queries.
 #define HEED_LOAD_ROWS(b, h, first, count, rows_at)                           \
   for (uint r = gl_LocalInvocationID.x; r < (count); r += gl_WorkGroupSize.x) \
     sh_rows[(rows_at) + r] = rows[p.offset[4] + ((b) * p.heads + (h)) * p.s_q + (first) + r];
@@ -98,8 +98,8 @@ bool is_hidden(uint b, uint h, uint i, uint j) {
   return hidden;
 }
 
-// The dropped weight of key j for query i, and the slope of its logit. `score` is the product of both, `steep`
-// that of the query's gradient and the value.
+// The weight of key j for query i after dropout, and the slope of its logit. `score` is the dot product of query and key, `steep` that of
+// the query's gradient and the value.
 void weigh(uint b, uint h, uint i, uint j, vec2 row, float score, float steep, out float weight, out float slope) {
   weight = 0.0;
   slope = 0.0;
@@ -126,7 +126,7 @@ void weigh(uint b, uint h, uint i, uint j, vec2 row, float score, float steep, o
   weight *= kept;
 }
 
-// The products of an invocation's pairs: of queries and keys, and of gradients and values.
+// The dot products of an invocation's pairs: of queries and keys, and of gradients and values.
 void multiply_pairs(uint tid, out float scores[PAIR_SUMS], out float steeps[PAIR_SUMS]) {
   uint own = tid % OWN, visit = min(tid / OWN, VISIT - 1u);
   [[unroll]] for (uint n = 0u; n < PAIR_SUMS; ++n) scores[n] = steeps[n] = 0.0;

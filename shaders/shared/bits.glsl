@@ -1,4 +1,4 @@
-// Words, halves of words (two bytes) or bytes that are moved as they are; elements.glsl says how a part of a word is written.
+// Copies words, half words (two bytes) or bytes unchanged; elements.glsl explains how a part of a word is written.
 //
 //   HEED_BITS(0, x)           bits_x(at)
 //   HEED_MOVED_BITS(1, y)     move_y(a, b, c, d)
@@ -7,13 +7,13 @@
 layout(constant_id = HEED_TYPES_CONSTANT) const uint TYPES = 0u;
 const uint BITS_TYPE = TYPES & 255u;
 const uint SHIFT = BITS_TYPE == HEED_TYPE_F32 ? 0u : BITS_TYPE == HEED_TYPE_U8 ? 2u : 1u;
-const uint EACH = 1u << SHIFT;  // that share a word, of which an invocation moves as many in turn
+const uint EACH = 1u << SHIFT;  // elements that share a word; an invocation copies this many
 const uint WIDTH = 32u >> SHIFT, MASK = 0xffffffffu >> (32u - WIDTH);
 
 uint shift_in_word(uint at) { return (at & EACH - 1u) * WIDTH; }
 
-// An element on its way, if it is there. The EACH of an invocation are variables and no array: some compilers keep a loop over an
-// array, and index it in memory.
+// An element being copied, if it exists. The EACH elements of an invocation are separate variables, not an array: some compilers would keep
+// a loop over an array, and index it in memory.
 struct Moved {
   uint bits, place;
   bool is_there;
@@ -25,7 +25,7 @@ bool follows(Moved next, Moved first, uint e) { return next.is_there && next.pla
 #define HEED_BITS(place, name)                                                              \
   layout(set = 0, binding = place) readonly buffer name##_Words { uint name##_words[]; };   \
   uint bits_##name(uint at) { return name##_words[at >> SHIFT] >> shift_in_word(at) & MASK; }
-// Writes the first EACH of four: a word, or part by part where they are none.
+// Writes the first EACH of four elements: a word, or part by part if some do not exist.
 #define HEED_MOVED_BITS(at, name)                                                           \
   layout(set = 0, binding = at) buffer name##_Words { uint name##_words[]; };               \
   void move_part_##name(Moved part) {                                                       \

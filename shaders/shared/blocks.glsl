@@ -1,12 +1,12 @@
-// Values of quantized weights, whose blocks lie in planes as kernels/matmul/planes.hpp says. A kernel defines before
+// Values of quantized weights, whose blocks are stored in planes (kernels/matmul/planes.hpp). Before including this, a kernel defines
 //
 //   HEED_BLOCK_WORD(at)    the word at `at` of the binding that holds the weight
 //   HEED_BLOCK_WORDS(at)   four words from `at` on, a multiple of 4
 //
-// `type` is a specialization constant wherever it is an argument, so that compilers keep one way of each branch.
+// Arguments `type` are specialization constants, so that compilers keep one side of each branch.
 //
-// The types but for Q8_0 put two numbers of four bits into a byte, so that a word holds eight elements: four neighbours,
-// and four more 16, 32 or 64 elements behind them. These are an eight here, and its halves 0 and 1 are four elements each.
+// All types but Q8_0 store two numbers of four bits in a byte, so that a word holds eight elements: four neighbours, and four more 16, 32
+// or 64 elements later. This code calls them an eight, and its halves 0 and 1 are four elements each.
 #include "blocks.h"
 
 // A weight: its first word, and the number of all its blocks.
@@ -22,15 +22,15 @@ bool has_offset(uint type) { return type == HEED_BLOCKS_Q4_1 || type == HEED_BLO
 uint block_elements(uint type) { return is_long(type) ? 256u : 32u; }
 uint low_words(uint type) { return is_long(type) ? 32u : type == HEED_BLOCKS_Q8_0 ? 8u : 4u; }
 
-// Where the halves of eight v of a block begin.
+// The first elements of both halves of eight v of a block.
 uvec2 place_of_eight(uint type, uint v) {
   if (has_pairs(type)) return v / 8u * 64u + v % 8u * 4u + uvec2(0u, 32u);
   if (type == HEED_BLOCKS_Q6_K) return v / 16u * 128u + v % 16u * 4u + uvec2(0u, 64u);
   return v * 4u + uvec2(0u, 16u);
 }
 
-// The eight and the half that elements i .. i + 3 of a block are; i is a multiple of 4. Of Q8_0, whose eights are two words,
-// it is the word: then half 0 of what read_words reads alone is meant.
+// The eight and the half that contain elements i .. i + 3 of a block; i is a multiple of 4. For Q8_0, whose eights are two words, the index
+// of the word: use half 0 of a single read_words then.
 uvec2 half_of_four(uint type, uint i) {
   if (has_pairs(type)) return uvec2(i / 64u * 8u + i % 32u / 4u, i / 32u % 2u);
   if (type == HEED_BLOCKS_Q6_K) return uvec2(i / 128u * 16u + i % 64u / 4u, i / 64u % 2u);
@@ -38,13 +38,13 @@ uvec2 half_of_four(uint type, uint i) {
   return uvec2(i % 16u / 4u, i / 16u);
 }
 
-// What eight v of a block is made of, or four eights from v on, a multiple of 4; as it lies in memory, so that nothing waits
-// for the reads before it is needed.
+// The data of eight v of a block, or of four eights from v on (v a multiple of 4), as stored, so that reads are not waited for before the
+// values are used.
 struct Words {
-  uvec4 low;     // the lower four bits; of Q8_0, all bits of halves 0
-  uvec4 high;    // bits above them; of Q8_0, all bits of halves 1
-  uvec4 scales;  // of parts of a block
-  uint scale;    // of the whole block; see scale_of
+  uvec4 low;     // the lower four bits; for Q8_0, all bits of halves 0
+  uvec4 high;    // the bits above them; for Q8_0, all bits of halves 1
+  uvec4 scales;  // scales of parts of a block
+  uint scale;    // scale of the whole block; see scale_of
 };
 
 uvec4 read_run(uint at, bool four) {
@@ -52,7 +52,7 @@ uvec4 read_run(uint at, bool four) {
   return uvec4(HEED_BLOCK_WORD(at), 0u, 0u, 0u);
 }
 
-// `both`: halves 1 are wanted, too.
+// `both`: halves 1 are needed, too.
 Words read_words(uint type, Blocks from, uint block, uint v, bool four, bool both) {
   Words w = Words(uvec4(0u), uvec4(0u), uvec4(0u), 0u);
   uint at = from.at + block * low_words(type) + v;
@@ -86,8 +86,8 @@ float scale_of(Words w, uint block) {
   return (block & 1u) == 0u ? both.x : both.y;
 }
 
-// Scale and offset i < 8 of a block of Q4_K or Q5_K, from 12 bytes: six bits each of pairs 0 to 3 lie in a byte, and the
-// upper two bits of that byte belong to pairs 4 to 7, whose lower four bits share a byte.
+// Scale and offset i < 8 of a block of Q4_K or Q5_K, from 12 bytes: the six bits of pairs 0 to 3 are in a byte each, and the upper two bits
+// of that byte belong to pairs 4 to 7, whose lower four bits share a byte.
 vec2 scale_and_offset(uvec4 words, uint i) {
   uint shift = i % 4u * 8u;
   uint s = words.y >> shift, t = words.z >> shift, rest = words.w >> shift;
@@ -98,7 +98,7 @@ vec2 scale_and_offset(uvec4 words, uint i) {
 
 const uvec4 BYTES = uvec4(0u, 8u, 16u, 24u);
 
-// The whole numbers that half `part` of eight v + q stands for, where `w` was read from v on.
+// The integers of half `part` of eight v + q, where `w` was read from v on.
 ivec4 whole_numbers_of(uint type, Words w, uint v, uint q, uint part) {
   if (type == HEED_BLOCKS_Q8_0) return ivec4(uvec4(part == 0u ? w.low[q] : w.high[q]) << (24u - BYTES)) >> 24;
   uvec4 numbers = uvec4(w.low[q]) >> (BYTES + part * 4u) & 15u;
@@ -110,25 +110,25 @@ ivec4 whole_numbers_of(uint type, Words w, uint v, uint q, uint part) {
   return ivec4(numbers);
 }
 
-// The whole numbers of half `part` of four eights, of which `w` was read from v on, as signed bytes. Numbers that begin below 0
-// do so here, too, where whole_numbers_of has them from 0 on.
+// The integers of half `part` of four eights, where `w` was read from v on, as signed bytes. The zero point of signed types is subtracted
+// here, unlike in whole_numbers_of.
 uvec4 bytes_of(uint type, Words w, uint v, uint part) {
   if (type == HEED_BLOCKS_Q8_0) return part == 0u ? w.low : w.high;
   uvec4 bytes = w.low >> (part * 4u) & 0x0f0f0f0fu;
-  // The product puts copies of four bits beside each other, so that each is at its byte in one of them.
+  // The multiplication makes shifted copies of four bits, so that each bit is at its byte in one of them.
   if (has_fifths(type))
     bytes |= ((uvec4(w.high.x) >> (part * 16u + uvec4(0u, 4u, 8u, 12u)) & 15u) * 0x204081u & 0x01010101u) << 4u;
   if (type == HEED_BLOCKS_Q5_K) bytes |= (w.high >> (v / 8u * 2u + part) & 0x01010101u) << 4u;
   if (type == HEED_BLOCKS_Q6_K) bytes |= (w.high >> (v / 8u % 2u * 2u + part * 4u) & 0x03030303u) << 4u;
-  const uint SIGNS = 0x80808080u;  // keep what is taken from a byte out of the others
+  const uint SIGNS = 0x80808080u;  // set before the subtraction so that it does not borrow across bytes
   if (type == HEED_BLOCKS_Q4_0) bytes = (bytes | SIGNS) - 0x08080808u ^ SIGNS;
   if (type == HEED_BLOCKS_Q5_0) bytes = (bytes | SIGNS) - 0x10101010u ^ SIGNS;
   if (type == HEED_BLOCKS_Q6_K) bytes = (bytes | SIGNS) - 0x20202020u ^ SIGNS;
   return bytes;
 }
 
-// The scale of elements 32 * span to 32 * span + 31 of a block, and their offset, where the type has any; of Q6_K the scales of
-// the two halves.
+// The scale of elements 32 * span to 32 * span + 31 of a block, and their offset, if the type has one; for Q6_K the scales of the two
+// halves.
 vec2 scales_of_span(uint type, Words w, uint block, uint span) {
   if (has_pairs(type)) return scale_and_offset(w.scales, span) * vec2(1.0, -1.0);
   if (has_offset(type)) return HALVES(w.scale);
@@ -138,8 +138,7 @@ vec2 scales_of_span(uint type, Words w, uint block, uint span) {
   return scales.x * vec2(ivec2(uvec2(word) << (uvec2(24u, 16u) - span % 2u * 16u)) >> 24);
 }
 
-// The values of that half. Every product is exact in f32, so that a value is rounded once, with or without fused
-// multiply-adds.
+// The values of that half. Every product is exact in f32, so a value is rounded once, with or without fused multiply-adds.
 vec4 widen_four(uint type, Words w, uint block, uint v, uint q, uint part) {
   ivec4 numbers = whole_numbers_of(type, w, v, q, part);
   if (has_pairs(type)) {

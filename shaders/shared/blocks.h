@@ -1,4 +1,4 @@
-// Numbers of the quantized types; those of heed::DType, from 1 on.
+// Numbers of the quantized types, in the order of heed::DType, from 1 on.
 #ifndef HEED_SHADERS_BLOCKS_H
 #define HEED_SHADERS_BLOCKS_H
 

@@ -1,9 +1,9 @@
-// Arithmetic whose bits are the same on every device: CompileOptions::reproducible. tests/reproducible/README.md has the rules,
+// Arithmetic with the same bits on every device (CompileOptions::reproducible). tests/reproducible/README.md has the rules,
 // engine/cpu/reproducible/canon-inl.hpp the same functions for the CPU.
 //
-// Every result of an addition or multiplication is rounded to nearest even; `precise` keeps a compiler from contracting, and
-// the execution modes from assuming that there are no infinities and NaN. Whether a device keeps subnormals does not matter:
-// what may be one becomes 0 by a comparison.
+// Every addition and multiplication rounds to nearest even; `precise` keeps a compiler from contracting, and the execution modes from
+// assuming that there are no infinities and NaN. Whether a device keeps subnormals does not matter: a comparison sets values that may be
+// subnormal to 0.
 #ifndef HEED_CANON_GLSL
 #define HEED_CANON_GLSL
 #ifndef __cplusplus  // a test compiles this file, too
@@ -14,19 +14,22 @@ spirv_execution_mode(extensions = ["SPV_KHR_float_controls"], capabilities = [44
 
 #include "classify.glsl"
 
-const float CANON_LEAST = 1.17549435e-38;    // 2^-126: up to here a device may have flushed, or rounded early
-const float CANON_COARSE = 4.44089210e-16;   // 2^-51: products of larger factors are multiples of 2^-125
-const float CANON_GRID = 1.97215226e-31;     // 2^-102: larger values are multiples of 2^-125
+const float CANON_LEAST = 1.17549435e-38;          // 2^-126: a device may flush or round magnitudes up to this
+const float CANON_LEAST_FACTOR = 4.44089210e-16;   // 2^-51: products of magnitudes from here on are multiples of 2^-125
+const float CANON_LEAST_SUMMAND = 1.97215226e-31;  // 2^-102: magnitudes from here on are multiples of 2^-125
 
-// 0 where a device may have made a subnormal into one, or have rounded it up to the least normal number.
+// x, or 0 if a device may have flushed it, or rounded it up to the least normal number.
 float flushed(float x) { return abs(x) <= CANON_LEAST ? 0.0 : x; }
 vec4 flushed(vec4 x) { return vec4(flushed(x.x), flushed(x.y), flushed(x.z), flushed(x.w)); }
-// Sums of products of such values, and of values on the grid, are multiples of 2^-125, so that none of them is subnormal.
-float coarse(float x) { return abs(x) < CANON_COARSE ? 0.0 : x; }
-vec4 coarse(vec4 x) { return vec4(coarse(x.x), coarse(x.y), coarse(x.z), coarse(x.w)); }
-float on_grid(float x) { return abs(x) < CANON_GRID ? 0.0 : x; }
-vec4 on_grid(vec4 x) { return vec4(on_grid(x.x), on_grid(x.y), on_grid(x.z), on_grid(x.w)); }
-// Results are stored as this makes them: all NaN get the same bits.
+// These set small magnitudes to 0. Sums of values from flush_for_sum, and of products of values from flush_for_product, are multiples of
+// 2^-125, so that none of them is subnormal.
+float flush_for_product(float x) { return abs(x) < CANON_LEAST_FACTOR ? 0.0 : x; }
+vec4 flush_for_product(vec4 x) {
+  return vec4(flush_for_product(x.x), flush_for_product(x.y), flush_for_product(x.z), flush_for_product(x.w));
+}
+float flush_for_sum(float x) { return abs(x) < CANON_LEAST_SUMMAND ? 0.0 : x; }
+vec4 flush_for_sum(vec4 x) { return vec4(flush_for_sum(x.x), flush_for_sum(x.y), flush_for_sum(x.z), flush_for_sum(x.w)); }
+// Results are stored in this form: all NaN get the same bits.
 float canonical(float x) { return is_nan(x) ? uintBitsToFloat(0x7fc00000u) : flushed(x); }
 vec4 canonical(vec4 x) { return vec4(canonical(x.x), canonical(x.y), canonical(x.z), canonical(x.w)); }
 
@@ -56,7 +59,7 @@ vec4 minus(vec4 a, vec4 b) {
   return flushed(result);
 }
 vec4 minus(vec4 a, float b) { return minus(a, vec4(b)); }
-// These add and multiply where no result can be subnormal.
+// Addition and multiplication for values whose results cannot be subnormal.
 float sum_of(float a, float b) {
   precise float result = a + b;
   return result;
@@ -85,7 +88,7 @@ vec4 product_of(float a, vec4 b) { return product_of(vec4(a), b); }
 vec2 product_of(vec2 a, vec2 b) { return vec2(product_of(a.x, b.x), product_of(a.y, b.y)); }
 vec4 sum_of(vec4 a, float b) { return sum_of(a, vec4(b)); }
 
-// The f16 in the lower half of a word. A conversion by the device may flush what is subnormal in f16.
+// The f16 in the lower half of a word. A device's conversion may flush subnormal f16.
 float half_of(uint word) {
   uint magnitude = word & 0x7fffu;
   float small = product_of(float(magnitude), 5.96046448e-8);  // 2^-24
@@ -105,10 +108,10 @@ uint half_bits(float x) {
 }
 vec2 halves_of(uint word) { return vec2(half_of(word), half_of(word >> 16)); }
 
-// The upper 12 digits of x; the rest has 12, too, so that products of such parts are exact.
+// The upper 12 bits of x's mantissa; the rest has 12, too, so that products of such parts are exact.
 float upper_part(float x) { return uintBitsToFloat(floatBitsToUint(x) & 0xfffff000u); }
 
-// 1 / x for 2^-64 <= x <= 2^64, off by less than 1 ulp: three steps of Newton's method, then one whose remainder is exact.
+// 1 / x for 2^-64 <= x <= 2^64, with an error below 1 ulp: three Newton steps, then one with an exact remainder.
 float reciprocal(float x) {
   float y = uintBitsToFloat(0x7ef311c3u - floatBitsToUint(x));
   for (uint i = 0u; i < 3u; ++i) y = product_of(y, sum_of(2.0, -product_of(x, y)));
@@ -120,7 +123,7 @@ float reciprocal(float x) {
   return multiply_add(y, rest, y);
 }
 
-// 1 / sqrt(x), off by less than 2 ulp for 2^-126 < x <= 2^64; some finite number for 0.
+// 1 / sqrt(x), with an error below 2 ulp for 2^-126 < x <= 2^64; some finite number for 0.
 float reciprocal_root(float x) {
   float y = uintBitsToFloat(0x5f375a86u - (floatBitsToUint(x) >> 1)), half_x = product_of(0.5, x);
   for (uint i = 0u; i < 4u; ++i)
@@ -128,18 +131,18 @@ float reciprocal_root(float x) {
   return y;
 }
 
-// sqrt(x), off by less than 3 ulp; 0 below 2^-102.
+// sqrt(x), with an error below 3 ulp; 0 below 2^-102.
 float canon_root(float x) {
-  float y = on_grid(x);
+  float y = flush_for_sum(x);
   return y == 0.0 ? 0.0 : times(y, reciprocal_root(y));
 }
 
 #include "series.glsl"
 float canon_log(float x) { return log_by_series(x); }
 
-// e^x, off by less than 2 ulp; 0 below -87, e^88 above 88.
+// e^x, with an error below 2 ulp; 0 below -87, e^88 above 88.
 float canon_exp(float any) {
-  float x = abs(any) < 9.31322575e-10 ? 0.0 : any;  // 2^-30, so that no power of what is left over is subnormal
+  float x = abs(any) < 9.31322575e-10 ? 0.0 : any;  // 2^-30, so that no power of the remainder is subnormal
   x = x > 88.0 ? 88.0 : x < -87.0 ? -87.0 : x;
   float shifted = multiply_add(x, 1.44269504, 12582912.0), n = sum_of(shifted, -12582912.0);
   float r = sum_of(x, -product_of(n, 0.693359375));
@@ -161,7 +164,7 @@ float canon_sigmoid(float x) {
   return x < 0.0 ? times(e, whole) : whole;
 }
 
-// 1 - e^x for x <= 0, by a series where the difference would round away.
+// 1 - e^x for x <= 0, by a series where the difference would lose all digits.
 float one_less_power(float x) { return x < -0.5 ? sum_of(1.0, -canon_exp(x)) : one_less_power_near_0(x); }
 
 // Phi(-t) = 2^(polynomial of t) for 0 <= t <= 6: see engine/cpu/simd/vector_math-inl.hpp.

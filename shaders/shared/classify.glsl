@@ -1,5 +1,4 @@
-// NaN and infinities are told by their bits: drivers may assume that comparisons and arithmetic meet neither, and fold
-// away tests for them.
+// Tests for NaN and infinities by their bits: drivers may assume that comparisons and arithmetic never see them, and remove such tests.
 #ifndef HEED_CLASSIFY_GLSL
 #define HEED_CLASSIFY_GLSL
 

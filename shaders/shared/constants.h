@@ -1,8 +1,8 @@
-// Lets one file declare specialization constants for GLSL, and for C++ the numbers by which it sets them in a KernelKey.
+// Macros with which one file declares specialization constants for GLSL, and, for C++, the numbers of these constants in a KernelKey.
 // Numbers 0, 1 and 2 are the workgroup's size, 3 the types of elements (types.h).
 //
-// And lets it declare arrays in shared memory, where C++ includes it in a function that has variables by the names of
-// constants and adds to `bytes`.
+// Also declares arrays in shared memory. C++ includes those files in a function that has variables with the names of constants, and adds
+// the arrays' sizes to `bytes`.
 #ifdef __cplusplus
 #include <cstddef>
 #define HEED_BEGIN_CONSTANTS(Name) \

@@ -15,5 +15,5 @@ uint seed, stream;
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(DropoutConstants)
-HEED_CONSTANT(4, bool, VEC4, false)  // rows are dense; starts and lengths are multiples of four elements
+HEED_CONSTANT(4, bool, VEC4, false)  // rows are contiguous; starts and lengths are multiples of four elements
 HEED_END_CONSTANTS

@@ -1,6 +1,5 @@
-// How elements lie in memory: f32; or f16 or bf16, two to a word. A specialization constant tells which, of operands and of results.
-// Memory is read and written as words, so that a module serves all types and devices need no 16-bit storage. Arithmetic is
-// always f32.
+// Element types in memory: f32; or f16 or bf16, two to a word. A specialization constant selects the types of operands and results. Memory
+// is accessed as words, so that a module serves all types and devices need no 16-bit storage. Arithmetic is always f32.
 //
 //   HEED_OPERAND(0, x)      one_x(at): element `at` of what binding 0 holds
 //   HEED_OPERAND4(0, x)     four_x(at), too: elements at .. at + 3, `at` a multiple of 4
@@ -10,9 +9,9 @@
 //   HEED_RESULT4(1, y)      put_four_y(at, values), too, where `at` is a multiple of 4; and put_some_y(at, count, values), which
 //                           writes the first `count` wherever they go
 //
-// Elements of two bytes that share a word may have different writers. One element alone is written by clearing and then setting
-// its bits, which leaves the other half alone. It takes two atomic operations, so that kernels write neighbours at once: see EACH.
-// With TWO_BYTES results have two bytes and 16-bit storage, and elements of two bytes are read by it; with FOUR_BYTES results are f32.
+// Elements of two bytes that share a word may have different writers. A single element is written by clearing and then setting its bits,
+// which does not change the other half. That takes two atomic operations, so kernels write neighbours together: see EACH. With TWO_BYTES
+// results have two bytes, and 16-bit storage is used to read and write; with FOUR_BYTES results are f32.
 #extension GL_EXT_control_flow_attributes : require
 #ifndef HEED_ELEMENTS_GLSL
 #define HEED_ELEMENTS_GLSL
@@ -32,10 +31,10 @@ const bool A_WIDE = A_TYPE == HEED_TYPE_F32, B_WIDE = B_TYPE == HEED_TYPE_F32;
 const bool OUT_WIDE = OUT_TYPE == HEED_TYPE_F32;
 #endif
 const bool A_IS_BFLOAT = A_TYPE == HEED_TYPE_BF16, OUT_IS_BFLOAT = OUT_TYPE == HEED_TYPE_BF16;
-// Of an element's number, to that of its word.
+// Shifts an element's index to that of its word.
 const uint A_SHIFT = A_WIDE ? 0u : 1u, B_SHIFT = B_WIDE ? 0u : 1u;
 
-// Neighbours that an invocation makes in turn, where a row's elements follow each other in the result: those of a word. A row may
+// The number of neighbours that an invocation computes if a row's elements are contiguous in the result: those that share a word. A row may
 // begin in the middle of a word.
 #if defined(TWO_BYTES) || defined(FOUR_BYTES)
 #define EACH 1u
@@ -44,7 +43,7 @@ const uint EACH = OUT_WIDE ? 1u : 2u;
 #endif
 uint skipped(uint row) { return EACH == 1u ? 0u : row & 1u; }
 
-// Element `at`, of the word that holds it. No branch chooses: see widen.
+// Element `at` of the word that contains it. Does not branch: see widen.
 float element_of(uint word, uint at, bool wide_word, bool bfloat) {
   float wide = uintBitsToFloat(word);
   uint own = word >> (16u * (at & 1u));
@@ -54,7 +53,7 @@ float element_of(uint word, uint at, bool wide_word, bool bfloat) {
   return FLUSHED(wide_word ? wide : narrow);
 }
 
-// The two bytes of an element.
+// The value as two bytes.
 uint narrowed(float value, bool bfloat) {
 #ifdef CANON
   float stored = canonical(value);
@@ -64,7 +63,7 @@ uint narrowed(float value, bool bfloat) {
 #endif
   return bfloat ? bfloat_word : half_word;
 }
-// The word of two elements of a result.
+// Two elements of a result as a word.
 uint narrowed(vec2 values) {
 #ifdef CANON
   return narrowed(values.x, OUT_IS_BFLOAT) | narrowed(values.y, OUT_IS_BFLOAT) << 16;
@@ -100,8 +99,8 @@ uint narrowed(vec2 values) {
     else four = widen(name##_pairs[at / 4u], BFLOAT);                                                       \
     return FLUSHED(four);                                                                                   \
   }
-// row_x(at, d, size): elements d .. d + 3 of a row of `size`, a constant, that starts at `at`; zeros from `size` on. Their words, four or
-// at most three, are asked for together.
+// row_x(at, d, size): elements d .. d + 3 of a row of `size`, a constant, that starts at `at`; zeros from `size` on. The loads of their
+// words, at most four, are issued together.
 #define HEED_OPERAND_ROW(name, WIDE, SHIFT, BFLOAT)                                                         \
   vec4 row_##name(uint at, uint d, uint size) {                                                             \
     vec4 x = vec4(0.0);                                                                                     \
@@ -123,7 +122,7 @@ uint narrowed(vec2 values) {
 #define HEED_OPERAND(place, name) HEED_OPERAND_OF(place, name, A_WIDE, A_SHIFT, A_IS_BFLOAT)
 #define HEED_OPERAND4(place, name) HEED_OPERAND4_OF(place, name, A_WIDE, A_SHIFT, A_IS_BFLOAT)
 
-// Writes element `at` of two bytes and leaves its neighbour alone.
+// Writes element `at` of two bytes without changing its neighbour.
 #define HEED_PUT_TWO_BYTES(words, at, bits)                                  \
   {                                                                          \
     uint shift = 16u * ((at) & 1u);                                          \

@@ -1,5 +1,5 @@
-// out[r, :] = table[ids[r] - first, :] for ids from first to first + vocabulary - 1. Other rows stay, but with first == 0 an id outside
-// 0..total-1 gives zeros, and a nonzero Faults word.
+// out[r, :] = table[ids[r] - first, :] for ids from first to first + vocabulary - 1. Other rows are not written, except that with first ==
+// 0 an id outside 0..total-1 gives zeros, and sets the Faults word.
 #include "constants.h"
 #include "params.h"
 
@@ -7,14 +7,15 @@ HEED_BEGIN_PARAMS(EmbeddingParams)
 uint offset[4];  // table, ids, out, faults
 uint rows, n;
 uint vocabulary, first, total;
-uint table_row, table_column;  // of a quantized table, whose rows are dense, the latter is the number of its blocks
-uint dim[4];                   // of the ids, right-aligned
+uint table_row, table_column;  // for a quantized table, whose rows are contiguous, table_column is the number of its
+                               // blocks
+uint dim[4];                   // dims of the ids, right-aligned
 uint ids_stride[4];
-uint out_stride[5];  // four of the rows, then the row's own
+uint out_stride[5];  // four of the rows, then that within a row
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(EmbeddingConstants)
 #if defined(__cplusplus) || defined(BLOCKS)
-HEED_CONSTANT(4, uint, BLOCK_TYPE, 0)  // of a quantized table, as in blocks.h
+HEED_CONSTANT(4, uint, BLOCK_TYPE, 0)  // type of a quantized table, as in blocks.h
 #endif
 HEED_END_CONSTANTS

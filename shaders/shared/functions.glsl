@@ -1,5 +1,5 @@
-// The elementwise functions of engine/graph/functions.inc: apply(step, a, b, c), where values are bits of f32, or whole numbers.
-// engine/cpu/simd/functions-inl.hpp has the same for the CPU; with CANON results have the same bits there.
+// The elementwise functions of engine/graph/functions.inc: apply(step, a, b, c), where values are bits of f32, or integers.
+// engine/cpu/simd/functions-inl.hpp has the same functions for the CPU; with CANON they give the same bits.
 #include "activation_backward.glsl"
 
 #ifndef CANON
@@ -24,7 +24,7 @@ bool is_infinite(float x) { return (floatBitsToUint(x) & 0x7fffffffu) == 0x7f800
 float with_sign(float magnitude, bool negative) { return negative ? -magnitude : magnitude; }
 
 #ifdef CANON
-// a / b: mantissas between 1 and 2 are divided with one correction by an exact remainder, and exponents are subtracted.
+// a / b: divides mantissas between 1 and 2, with one correction by an exact remainder, and subtracts exponents.
 float quotient(float a, float b) {
   uint x = floatBitsToUint(a), y = floatBitsToUint(b);
   bool negative = ((x ^ y) & 0x80000000u) != 0u;
@@ -73,7 +73,7 @@ float inverse_square_root(float x) {
 }
 float sigmoid_of(float x) { return x < -87.0 ? 0.0 : canon_sigmoid(x); }
 float tanh_of(float x) { return flushed(canon_tanh(x)); }
-// canon_exp ends at e^88.
+// canon_exp is clamped at e^88.
 float power_of_e(float x) {
   bool far = x > 87.0 || x < -87.0;
   float e = canon_exp(far ? product_of(x, 0.5) : x);
@@ -95,14 +95,14 @@ float logarithm(float x) {
   return is_infinite(x) ? x : log_by_series(x);
 }
 
-// log(1 + e^x) = max(x, 0) + log(1 + e) with e = e^-|x|. What 1 + e rounds away is made good by e / ((1 + e) - 1).
+// log(1 + e^x) = max(x, 0) + log(1 + e) with e = e^-|x|. The rounding error of 1 + e is corrected by e / ((1 + e) - 1).
 float softplus(float x) {
   float e = EXP(-abs(x)), whole = sum_of(1.0, e), kept = sum_of(whole, -1.0);
   float rest = kept == 0.0 ? e : times(log_by_series(whole), DIVIDE(e, kept == 0.0 ? 1.0 : kept));
   return ADD(NOT_NEGATIVE(x), rest);
 }
 
-// An odd polynomial below 0.87, 1 - e^(polynomial of |x|) above, up to where it is 1.
+// An odd polynomial below 0.87, 1 - e^(polynomial of |x|) above, up to where the result is 1.
 float erf_of(float x) {
   float t = abs(x) > 4.0 ? 4.0 : abs(x), s = times(x, x);
   if (t < 0.87) {
@@ -125,8 +125,8 @@ float erf_of(float x) {
   return with_sign(sum_of(1.0, -EXP(q)), x < 0.0);
 }
 
-// The sine of x, or of x plus some quarters of a turn. x = n pi/2 + r: pi/2 is the sum of three numbers, of which the first two have
-// eight digits, so that their products with the 12 upper and 12 lower digits of n are exact.
+// The sine of x, or of x plus some quarter turns. x = n pi/2 + r: pi/2 is the sum of three numbers, of which the first two have eight
+// significant bits, so that their products with the 12 upper and 12 lower bits of n are exact.
 float turned_sine(float x, uint quarters) {
   if (is_infinite(x)) return HEED_NAN;
   float bounded = x > 1.0e7 ? 1.0e7 : x < -1.0e7 ? -1.0e7 : x;
@@ -157,13 +157,13 @@ float modulo(float a, float b) {
   r = sum_of(r, -times(qh, bl));
   r = sum_of(r, -times(ql, bh));
   r = FLUSHED(sum_of(r, -times(ql, bl)));
-  // The quotient may have rounded to the next whole number. Where |a| < |b|, the remainder may round to b.
+  // The quotient may have been rounded up to the next integer. If |a| < |b|, the remainder may round to b.
   bool large = abs(a) >= abs(b);
   if (b > 0.0) return FLUSHED(r < 0.0 ? sum_of(r, b) : large && r >= b ? sum_of(r, -b) : r);
   return FLUSHED(r > 0.0 ? sum_of(r, b) : large && r <= b ? sum_of(r, -b) : r);
 }
 
-// 2^(b log2 a) for a > 0, both finite: b times the exponent of a is exact, b times the rest has a rounding.
+// 2^(b log2 a) for a > 0, both finite: b times the exponent of a is exact, b times the rest is rounded.
 float positive_power(float a, float b) {
   float n, f;
   split_for_log(a, n, f);
@@ -203,7 +203,7 @@ float power(float a, float b) {
 bool are_equal(float a, float b) { return !is_nan(a) && !is_nan(b) && a == b; }
 bool is_less(float a, float b) { return !is_nan(a) && !is_nan(b) && a < b; }
 
-// Functions of one number but those of activation.glsl; NaN never comes here.
+// Functions of one number that are not in activation.glsl; the argument is not NaN.
 float apply_to_number(uint function, float x) {
   switch (function) {
     case HEED_FUNCTION_NEG: return -x;
@@ -259,7 +259,7 @@ uint apply_to_float_bits(uint function, float a, float b) {
     case HEED_FUNCTION_LE: return is_less(a, b) || are_equal(a, b) ? 1u : 0u;
     case HEED_FUNCTION_GT: return is_less(b, a) ? 1u : 0u;
     case HEED_FUNCTION_GE: return is_less(b, a) || are_equal(a, b) ? 1u : 0u;
-    // 2^31 has no int; the largest f32 below has.
+    // 2^31 does not fit int; the next smaller f32 does.
     case HEED_FUNCTION_TO_WHOLE: return !is_nan(a) && a >= 2147483648.0 ? 0x7fffffffu : as_whole(a, -2147483648.0, 2147483520.0);
     case HEED_FUNCTION_TO_BYTE: return as_whole(a, 0.0, 255.0);
   }
@@ -275,7 +275,7 @@ uint whole_remainder(int a, int b) {
   int r = int(uint(a) - uint(b) * whole_quotient(a, b));
   return b == 0 ? 0u : uint(r != 0 && (r < 0) != (b < 0) ? r + b : r);
 }
-// Both parts are exact, and their sum rounds to nearest even, which a conversion need not do.
+// Both parts are exact, and their sum rounds to nearest even, which a conversion does not guarantee.
 float whole_as_float(int x) { return sum_of(product_of(float(x >> 12), 4096.0), float(x & 4095)); }
 
 uint apply_to_whole(uint function, uint a, uint b) {

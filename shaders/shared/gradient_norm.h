@@ -1,4 +1,4 @@
-// sums[first + b] = sum of the squares of x[b HEED_SQUARES_BLOCK ..]; NaN if one of these elements is infinite or NaN.
+// sums[first + b] = sum of the squares of block b, x[b HEED_SQUARES_BLOCK ..]; NaN if one of its elements is infinite or NaN.
 #include "params.h"
 #include "update_words.h"
 

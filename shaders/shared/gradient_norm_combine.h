@@ -1,4 +1,4 @@
-// The factors of a step, and how many steps there were, from the sums of squares.
+// The factors of a step, and the number of steps so far, from the sums of squares.
 #include "params.h"
 #include "update_words.h"
 

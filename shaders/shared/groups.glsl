@@ -1,6 +1,6 @@
 #include "limits.h"
 
-// Must come before any use of gl_WorkGroupSize, which the compiler would otherwise take for 1, 1, 1.
+// Must come before any use of gl_WorkGroupSize, which the compiler would otherwise assume to be 1, 1, 1.
 layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
 
 // The linear index of this workgroup; see limits.h. Workgroups past the end of the work must return.

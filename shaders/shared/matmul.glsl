@@ -1,4 +1,4 @@
-// Shared by all kernels of matmul: operands, the place of a tile, and the epilogue.
+// Shared by all kernels of matmul: operands, the position of a tile, and the epilogue.
 #include "elements.glsl"
 #include "groups.glsl"
 #include "activation_backward.glsl"
@@ -8,7 +8,7 @@
 bool has(uint flag) { return (FLAGS & flag) != 0u; }
 
 HEED_OPERAND4(0, a)
-layout(set = 0, binding = 0) readonly buffer A16 { uvec4 a16[]; };  // 16 bytes, where they are aligned
+layout(set = 0, binding = 0) readonly buffer A16 { uvec4 a16[]; };  // 16 bytes, if aligned
 #ifdef BLOCKS
 layout(set = 0, binding = 1) readonly buffer B { uint b_words[]; };
 #else
@@ -19,7 +19,7 @@ layout(set = 0, binding = 1) readonly buffer B16 { uvec4 b16[]; };
 HEED_OPERAND(2, bias)
 HEED_OPERAND(3, residual)
 layout(set = 0, binding = 4) writeonly buffer Partial { float partial_sums[]; };
-// Neighbouring invocations make neighbouring elements, so that results of two bytes need 16-bit storage and modules of their own.
+// Neighbouring invocations compute neighbouring elements, so results of two bytes need 16-bit storage and separate modules.
 #ifdef TWO_BYTES
 #extension GL_EXT_shader_16bit_storage : require
 layout(set = 0, binding = 4) writeonly buffer Out { uint16_t result[]; };
@@ -46,13 +46,13 @@ Blocks blocks_of_b() { return Blocks(0u, p.b_k); }
 #define B_K p.b_k
 #endif
 
-// The largest of a magnitude and those of four elements, as bits, which compare as magnitudes do, NaN being the largest.
+// The maximum of a magnitude and those of four elements, as bits, which compare like magnitudes; NaN is the largest.
 uint larger_magnitude(uint largest, vec4 four) {
   uvec4 bits = floatBitsToUint(four) & 0x7fffffffu;
   return max(max(largest, max(bits.x, bits.y)), max(bits.z, bits.w));
 }
 
-// The corner of a tile, and where its batch, or its split of k, starts in the operands.
+// The corner of a tile, and the offsets of its batch, or its split of k, in the operands.
 struct Tile {
   uint m, n, batch;
   uint a, b, residual, out_at;
@@ -76,12 +76,11 @@ Tile tile_at(uint index) {
   return t;
 }
 
-// The epilogue's operands: column n of the bias, and an element of the residual. 0 where there is none.
+// The epilogue's operands: column n of the bias, and an element of the residual. 0 if there is none.
 float bias_at(uint n) { return has(HEED_MATMUL_BIAS) ? one_bias(p.offset[2] + n * p.bias_n) : 0.0; }
 float residual_at(uint at) { return has(HEED_MATMUL_RESIDUAL) ? one_residual(at) : 0.0; }
 
-// Dropout counts by `element`, the row-major index in the output. bias_at and residual_at give `column_bias` and
-// `other`.
+// Dropout counts by `element`, the row-major index in the output. `column_bias` and `other` are results of bias_at and residual_at.
 float epilogue(float sum, uint element, float column_bias, float other) {
   float value = MULTIPLY(sum, p.scale);
   if (has(HEED_MATMUL_SLOPES)) return MULTIPLY(value, activation_derivative(ACTIVATION, other));
@@ -95,8 +94,8 @@ float epilogue(float sum, uint element, float column_bias, float other) {
   return value;
 }
 
-// Store the element in row m and column n of the tile's batch, whose product is `sum`. With HEED_MATMUL_KEEPS, what the
-// activation is given lies as a residual would.
+// Stores the element in row m and column n of the tile's batch, whose sum is `sum`. With HEED_MATMUL_KEEPS, the activation's input is
+// stored with the strides of a residual.
 void store_finished(Tile t, uint m, uint n, float sum, float column_bias, float other) {
   uint at = t.out_at + m * p.out_m + n;
   if (has(HEED_MATMUL_KEEPS) && p.partial == 0u)

@@ -1,4 +1,4 @@
-// The constants of matmul_dot.comp, beside those of matmul.h and matmul_blocks.h.
+// The constants of matmul_dot.comp, in addition to those of matmul.h and matmul_blocks.h.
 #include "constants.h"
 
 HEED_BEGIN_CONSTANTS(MatmulDotConstants)

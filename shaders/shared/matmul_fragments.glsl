@@ -1,6 +1,6 @@
-// A subgroup sums up WM x WN elements of a tile here, in fragments of MS x NS, and store_fragments finishes and stores them. A kernel
-// defines SUMS before, the shared memory that fragments take on their way, and FINAL(sum), what an element
-// is made of, and FOUR_SUMS(from), what four neighbours are made of, of which vector `from` is the first.
+// A subgroup sums WM x WN elements of a tile in fragments of MS x NS; store_fragments applies the epilogue and stores them. Before
+// including this, a kernel defines SUMS, the shared memory through which fragments pass; FINAL(sum), the element for a sum; and
+// FOUR_SUMS(from), four neighbouring elements, of which `from` is the first vector.
 #include "subgroup_sync.glsl"
 
 const uint FM = WM / MS;  // fragments of one subgroup
@@ -8,7 +8,7 @@ const uint FN = WN / NS;
 
 coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> sums[FM * FN];
 
-// Four neighbours of the epilogue's operands and of results, where their places are multiples of four.
+// Four neighbours of the epilogue's operands and of results, if their offsets are multiples of four.
 layout(set = 0, binding = 4) writeonly buffer PartialFours { vec4 partial_fours[]; };
 #ifdef TWO_BYTES
 layout(set = 0, binding = 2) readonly buffer BiasFours { uvec2 bias_fours[]; };
@@ -26,8 +26,8 @@ layout(set = 0, binding = 5) writeonly buffer KeptFours { vec4 kept_fours[]; };
 #define TO_FOUR(values) values
 #endif
 
-// Whether results and what the epilogue reads can be accessed four elements at a time. Dropout draws a number for each, and few
-// products have slopes.
+// Whether results and the epilogue's operands can be accessed four elements at once. Excluded are dropout, which draws a number for each
+// element, and slopes, which are rare.
 bool fours_fit(Tile t) {
   if (has(HEED_MATMUL_DROPOUT) || has(HEED_MATMUL_SLOPES)) return false;
   uint all = p.n | p.out_m | t.out_at;
@@ -55,10 +55,10 @@ void store_four(Tile t, uint m, uint n, vec4 totals) {
 }
 
 void store_fragments(Tile tile, uint wave_m, uint wave_n) {
-  barrier();  // for the place of the last block
+  barrier();  // before the last block's memory is reused
   uint mine = gl_SubgroupID * MS * SUM_ROW;
   bool fours = fours_fit(tile);
-  // The inner loop picks a fragment by constant indices: sums that are indexed at run time would leave the registers.
+  // The inner loop selects a fragment by constant indices: an array that is indexed at run time would not stay in registers.
   for (uint f = 0u; f < FM * FN; ++f) {
     [[unroll]] for (uint i = 0u; i < FM * FN; ++i)
       if (i == f) coopMatStore(sums[i], SUMS, mine, SUM_ROW, gl_CooperativeMatrixLayoutRowMajor);

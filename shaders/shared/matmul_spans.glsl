@@ -1,13 +1,13 @@
-// Rows and quantized weights as bytes in shared memory: a span is 32 neighbours of a row of A, or of a column of B. Rows are rounded on
-// their way as the CPU rounds them (cpu/gemm/rounded_row.hpp): a span has one scale, the largest magnitude / 127. The weights' whole
-// numbers are bytes without rounding. A kernel defines SPANS and INVOCATIONS before, and keep_span_of_b behind.
+// Rows and quantized weights as bytes in shared memory: a span is 32 neighbours of a row of A, or of a column of B. Rows are rounded like
+// on the CPU (cpu/gemm/rounded_row.hpp): a span has one scale, the largest magnitude / 127. The weights' integers become bytes without
+// rounding. A kernel defines SPANS and INVOCATIONS before including this, and keep_span_of_b after it.
 const uint SPAN = 32u;
 
 bool has_scale_of_half() { return BLOCK_TYPE == HEED_BLOCKS_Q6_K; }
 bool has_offsets() { return has_offset(BLOCK_TYPE) || has_pairs(BLOCK_TYPE); }
 
-// A span whose largest magnitude is below 2^-100 counts as zeros, since the quotient by it could be infinite. One that has
-// an infinity or NaN gets NaN for its scale, and so does all that comes of it.
+// A span whose largest magnitude is below 2^-100 counts as zeros, since the inverse scale could be infinite. One with an infinity or NaN
+// gets the scale NaN, and so do all its results.
 const uint LEAST = 0x0d800000u, STRANGE = 0x7f800000u, NOT_A_NUMBER = 0x7fc00000u;
 
 bool has_bytes(uint largest) { return largest >= LEAST && largest < STRANGE; }
@@ -15,7 +15,7 @@ float scale_of_bytes(uint largest) {
   if (has_bytes(largest)) return uintBitsToFloat(largest) / 127.0;
   return largest >= STRANGE ? uintBitsToFloat(NOT_A_NUMBER) : 0.0;
 }
-// An element times this factor is rounded to a byte. A divisor above 2^126 may give anything.
+// The factor that scales elements to bytes. For a largest magnitude above 2^126 the result is undefined.
 float factor_of_bytes(uint largest) {
   const float SHRINK = 0.0625;
   return SHRINK * (127.0 / MULTIPLY_FIRST(uintBitsToFloat(largest), SHRINK));
@@ -33,21 +33,20 @@ Place place_of(uint load) {
   uint i = gl_LocalInvocationID.x + load * INVOCATIONS;
   return Place(spread(i / SPANS), i % SPANS);
 }
-// Only some invocations may have a last load.
+// The last load exists only for some invocations.
 bool has_load(uint load, uint rows) {
   return rows * SPANS % INVOCATIONS == 0u || gl_LocalInvocationID.x + load * INVOCATIONS < rows * SPANS;
 }
 const uint B_LOADS = (BN * SPANS + INVOCATIONS - 1u) / INVOCATIONS;
 
-// Where a load lies in the quantized weight: a block, and the number of the span in it.
+// The position of a load in the quantized weight: a block, and the index of the span in it.
 uvec2 span_of_load(Tile tile, Place place, uint k0) {
   uint at = tile.b + (tile.n + place.row) * p.b_n + k0 + SPAN * place.span;
   return uvec2(at / BLOCK, at % BLOCK / SPAN);
 }
 
-// The next spans, as they lie in memory: nothing waits for them while those before are multiplied. Past the end of k, where
-// whole spans lie, all is 0.
-Words next_b[B_LOADS * 2u];  // of each span, where blocks are long: its first and its last four eights
+// The next spans, as stored: they are loaded while the current ones are multiplied. Spans past the end of k are 0.
+Words next_b[B_LOADS * 2u];  // for each span: with long blocks its first and its last four eights
 
 void read_b(Tile tile, uint k0) {
   [[unroll]] for (uint load = 0u; load < B_LOADS; ++load) {
@@ -62,7 +61,7 @@ void read_b(Tile tile, uint k0) {
   }
 }
 
-// The kernel keeps a span of B here: its bytes, its scale, and its offset or the scale of its upper half.
+// The kernel stores a span of B: its bytes, its scale, and its offset or the scale of its upper half.
 void keep_span_of_b(Place to, uvec4 words[2], vec2 scales);
 
 void store_b(Tile tile, uint k0) {

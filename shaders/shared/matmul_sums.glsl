@@ -1,12 +1,12 @@
-// An invocation of a kernel with tiles in shared memory sums up TM x TN elements of a tile here, and store_sums finishes and stores them.
+// An invocation of a kernel with tiles in shared memory sums TM x TN elements of a tile; store_sums applies the epilogue and stores them.
 float sums[TM * TN];
 
-// Rows and columns of one invocation lie BM/TM and BN/TN apart: neighbours read and write neighbouring elements.
+// Rows and columns of one invocation are BM/TM and BN/TN apart, so that neighbouring invocations access neighbouring elements.
 const uint ROWS_APART = BM / TM;
 const uint COLUMNS_APART = BN / TN;
 
-// The epilogue's operands are read for a whole row at once: in a branch of its own each element would wait for
-// memory. Columns past the end repeat the last one, and are not stored.
+// The epilogue's operands are read for a whole row at once: in a branch for each element, every read would be waited for. Columns past the
+// end repeat the last one, and are not stored.
 void store_sums(Tile tile, uint row, uint column) {
   uint columns[TN];
   float biases[TN];
@@ -17,7 +17,7 @@ void store_sums(Tile tile, uint row, uint column) {
   for (uint i = 0u; i < TM; ++i) {
     uint m = tile.m + row + i * ROWS_APART;
     if (m >= p.m) break;
-    // Picks sums by constant indices: indexed at run time they would leave the registers, also in the loops above.
+    // Selects sums by constant indices: an array that is indexed at run time would not stay in registers, also in the loops above.
     float row_sums[TN], others[TN];
     if (p.partial == 0u)
       [[unroll]] for (uint j = 0u; j < TN; ++j)

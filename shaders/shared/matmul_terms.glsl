@@ -1,25 +1,24 @@
-// f32 operands and quantized weights of matmul_matrix.comp: each element goes to shared memory as two terms of f16,
+// f32 operands and quantized weights of matmul_matrix.comp: each element is stored in shared memory as two f16 summands (TERMS),
 //   scale * x = high + low / 2^11,
-// and a product of two is high high + (high low + low high) / 2^11, three products of matrix units. The power of two
-// between the terms and sums outside of the units, whose rounding nobody promises, are from H. Ootomo and R. Yokota,
-// "Recovering single precision accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance", 2022.
-// Each operand of a tile has one scale, a power of two that takes its largest element so far below 2^15, so that elements
-// of any magnitude have terms. A tile with an infinity or NaN among its operands is multiplied without matrix units.
+// and a product of two elements is high high + (high low + low high) / 2^11, three multiplications on matrix units. The power of two
+// between the summands, and summing outside of the units, whose rounding is not specified, follow H. Ootomo and R. Yokota, "Recovering
+// single precision accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance", 2022. Each operand of a tile has one
+// scale, a power of two that scales its largest element so far below 2^15, so that elements of any magnitude can be split. A tile with an
+// infinity or NaN in its operands is computed without matrix units.
 //
-// With one of TERMS an element is rounded to f16, and there is one product.
+// With TERMS 1 an element is rounded to f16, and there is one multiplication.
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_ballot : require
 
 const float LOW_SCALE = 2048.0, LEAST_HALF = 6.103515625e-5;  // 2^11, 2^-14
-// Exponents are biased, as f32 has them. A least one keeps the scale finite.
+// Exponents are biased, as in f32. The minimum keeps the scale finite.
 const uint LEAST_EXPONENT = 14u, SCALED_EXPONENT = 141u, STRANGE_EXPONENT = 255u;
 
-uvec2 exponents = uvec2(LEAST_EXPONENT);  // of the largest element so far, of A and of B
+uvec2 exponents = uvec2(LEAST_EXPONENT);  // exponents of the largest elements so far, of A and of B
 shared uint sh_largest[4];                // magnitudes, as bits, of A and B of this block and of the next
 
-// Two elements as halves. The high terms are rounded here, since a driver may round in any direction. What would be
-// subnormal is left to the low term, since matrix units may take it for 0. A single term is rounded in the way that the driver
-// has an instruction for.
+// Splits two elements into halves. The high summands are rounded here, since a driver may round in any direction. Subnormal ones are left
+// to the low summand, since matrix units may flush them. A single summand is rounded as the driver's instruction does.
 void split(vec2 x, out uint high, out uint low) {
   if (TERMS == 1u) {
     high = packHalf2x16(x);
@@ -32,14 +31,14 @@ void split(vec2 x, out uint high, out uint low) {
   low = packHalf2x16((x - near) * LOW_SCALE);
 }
 
-// Rows of two octets are three vectors apart, so that the four that are stored at a time are two rows apart.
+// Rows of two octets are three vectors apart, so that the four that are stored simultaneously are two rows apart.
 uint row_of_terms(uint i, uint octets) {
   uint row = i / octets;
   return octets == 2u ? (row & ~7u) | (row & 3u) << 1u | (row >> 2u & 1u) : row_of(i, octets);
 }
 
-// Whether A and B can be read four elements at a time. Where that is known no load waits for a branch: `read` clamps addresses,
-// and `settle` makes zeros of what lies outside, once the loads have arrived.
+// Whether A and B can be read four elements at once. If that is known, no load depends on a branch: `read` clamps addresses, and `settle`
+// sets elements outside to zero once the loads have arrived.
 const bool A_FOURS = (FLAGS & HEED_MATMUL_A_VEC4) != 0u && A_K_FAST;
 const bool B_FOURS = (FLAGS & HEED_MATMUL_B_VEC4) != 0u;
 
@@ -75,8 +74,7 @@ const bool B_FOURS = (FLAGS & HEED_MATMUL_B_VEC4) != 0u;
   }
 HEED_READ(read_a, settle_a, next_a, one_a, a_fours, A_FOURS, A_LOADS, A_OCTETS, A_FAST)
 #ifdef BLOCKS
-// Weights that are quantized stay in registers as they lie in memory while the block before theirs is multiplied; settle_b then makes
-// f32 of them.
+// Quantized weights stay in registers as stored while the block before is multiplied; settle_b then dequantizes them to f32.
 Words next_words[2u * B_LOADS];
 vec4 next_b[2u * B_LOADS];
 uint at_of_b(Block s, uint four, out uint inside) {
@@ -134,7 +132,7 @@ void forget_largest(uint slot) {
   if (gl_LocalInvocationID.x < 2u) sh_largest[2u * slot + gl_LocalInvocationID.x] = 0u;
 }
 
-// Notes the largest elements of the blocks in registers, ahead of the barrier before `scale_terms`.
+// Records the largest elements of the blocks in registers, before the barrier that precedes `scale_terms`.
 void note_largest(uint slot) {
   uvec2 most = uvec2(largest_a(), largest_b());
   if (!subgroupElect()) return;
@@ -144,7 +142,7 @@ void note_largest(uint slot) {
 
 float power_of_two(int exponent) { return exponent < -126 ? 0.0 : uintBitsToFloat(uint(127 + exponent) << 23); }
 
-// False if there is an infinity or NaN. Otherwise blocks and sums have scales for the largest elements after it.
+// Returns false if there is an infinity or NaN. Otherwise, blocks and sums are scaled for the new largest elements.
 bool scale_terms(uint slot) {
   uvec2 most = uvec2(sh_largest[2u * slot], sh_largest[2u * slot + 1u]) >> 23;
   most = subgroupBroadcast(max(most, exponents), 0u);
@@ -160,8 +158,8 @@ bool scale_terms(uint slot) {
 
 float scale_of(uint exponent) { return power_of_two(int(SCALED_EXPONENT) - int(exponent)); }
 
-// Adds to the exponent: as a product it would take two factors, whose own product a driver might make first, beyond f32. What
-// would be subnormal becomes 0.
+// Undoes the scale by adding to the exponent: a multiplication would need two factors, whose product a driver might compute first, and
+// overflow f32. Subnormal results become 0.
 float unscaled(float sum) {
   uint bits = floatBitsToUint(sum), sign = bits & 0x80000000u;
   int exponent = int(bits >> 23 & 0xffu) + int(exponents.x + exponents.y) - int(2u * SCALED_EXPONENT);
@@ -169,7 +167,7 @@ float unscaled(float sum) {
   return uintBitsToFloat(exponent >= 255 ? sign | 0x7f800000u : (bits & 0x807fffffu) | uint(exponent) << 23);
 }
 
-// Fragments of B stay in registers, which are fewer than those of A.
+// Fragments of B stay in registers, since they are fewer than those of A.
 void multiply_blocks(uint wave_m, uint wave_n) {
   coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[TERMS];
   coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right[TERMS * FN];

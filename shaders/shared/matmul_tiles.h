@@ -1,4 +1,4 @@
-// The constants of matmul.comp, beside those of matmul.h.
+// The constants of matmul.comp, in addition to those of matmul.h.
 #include "constants.h"
 
 HEED_BEGIN_CONSTANTS(MatmulTileConstants)

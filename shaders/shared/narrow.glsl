@@ -1,10 +1,10 @@
 #include "arithmetic.glsl"
 
-// Elements of two bytes, two to a word, as f32. Read as words they ask the device for no 16-bit storage.
+// Elements of two bytes, two to a word, as f32. Reading words needs no 16-bit storage.
 
-// Both elements of a word, the lower half first. The bits of a bf16 are the upper half of an f32's. Both readings are
-// worked out, so that no branch chooses: `bfloat` is a constant, and compilers drop the other reading. SwiftShader's
-// would keep branches, and takes minutes for some dozens of them.
+// Both elements of a word, the lower half first. The bits of a bf16 are the upper half of an f32's. Both interpretations are computed
+// without a branch: `bfloat` is a constant, and compilers remove the other one. SwiftShader's compiler would keep branches, and takes
+// minutes for some dozens of them.
 vec2 widen(uint word, bool bfloat) {
   vec2 halves = HALVES(word);
   vec2 bfloats = vec2(uintBitsToFloat(word << 16), uintBitsToFloat(word & 0xffff0000u));

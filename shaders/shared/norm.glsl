@@ -1,4 +1,4 @@
-// Shared by layernorm and rmsnorm: bindings, and the row in groups of four with its residual added.
+// Shared by layernorm and rmsnorm: bindings, and reading a row in groups of four with its residual added.
 #include "elements.glsl"
 #include "row_groups.glsl"
 #include "norm.h"
@@ -16,7 +16,7 @@ HEED_LOAD_GROUP(residual)
 HEED_STORE_GROUP(result)
 
 struct Row {
-  uint x, residual, out_at;  // where the row starts in each operand
+  uint x, residual, out_at;  // offsets of the row in each operand
   uint n;                    // 0 past the last row
 };
 

@@ -6,8 +6,8 @@
 HEED_BEGIN_PARAMS(NormParams)
 uint offset[5];  // x, gamma, beta, residual, out
 uint rows, n;
-uint dim[4];       // of the rows, right-aligned
-uint x_stride[5];  // four of the rows, then the row's own
+uint dim[4];       // dims of the rows, right-aligned
+uint x_stride[5];  // four of the rows, then that within a row
 uint residual_stride[5];
 uint out_stride[5];
 uint gamma_stride, beta_stride;

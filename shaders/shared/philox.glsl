@@ -11,8 +11,7 @@ uvec4 philox4x32_10(uvec4 counter, uvec2 key) {
   return counter;
 }
 
-// The four random words of elements 4 * block .. 4 * block + 3. Bindings hold less than 2^32 elements, so that the
-// counter's upper words are 0.
+// The four random words of elements 4 * block .. 4 * block + 3. Bindings have less than 2^32 elements, so the counter's upper words are 0.
 uvec4 dropout_block(uint seed, uint stream, uint block) {
   return philox4x32_10(uvec4(block, 0u, 0u, 0u), uvec2(seed, stream));
 }

@@ -1,7 +1,7 @@
 // out = a program of elementwise functions over up to six operands, which broadcast by strides.
 //
-// A step is packed in a word: the function (shared/enums.glsl), three operands of six bits from bit 8 on, and from bit 26 on the
-// domain of its operands. An operand is an input (from 0), an earlier step (from 8) or a number (from 24).
+// A step is encoded in a word: the function (shared/enums.glsl), three operands of six bits each from bit 8 on, and the domain of its
+// operands from bit 26 on. An operand is an input (from 0), an earlier step (from 8) or a number (from 24).
 #include "constants.h"
 #include "params.h"
 
@@ -10,21 +10,21 @@
 #define HEED_PROGRAM_FIRST_NUMBER 24u
 #define HEED_PROGRAM_WORDS 24u
 
-// Types in OPERAND_TYPES, four bits each, beside those of types.h.
+// Types in OPERAND_TYPES, four bits each, in addition to those of types.h.
 #define HEED_PROGRAM_I32 4u
 
 HEED_BEGIN_PARAMS(ProgramParams)
 uint offset[7];  // inputs, result
 uint elements;
-// The RANK - 1 inner dims, outermost first; RANK strides each of the inputs and of the result; then the numbers.
+// The RANK - 1 inner dims, outermost first; RANK strides of each input and of the result; then the numbers.
 uint words[24];
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(ProgramConstants)
 HEED_CONSTANT(4, uint, STEPS, 1)
-HEED_CONSTANT(5, bool, VEC4, false)  // rows are dense; starts and lengths are multiples of four
+HEED_CONSTANT(5, bool, VEC4, false)  // rows are contiguous; starts and lengths are multiples of four
 HEED_CONSTANT(6, uint, INPUTS, 1)
-HEED_CONSTANT(7, uint, OPERAND_TYPES, 0)  // the result's from bit 24 on
+HEED_CONSTANT(7, uint, OPERAND_TYPES, 0)  // the result's type is at bit 24
 HEED_CONSTANT(8, uint, RANK, 1)
 HEED_CONSTANT(9, uint, STEP_0, 0)
 HEED_CONSTANT(10, uint, STEP_1, 0)

@@ -1,26 +1,26 @@
-// out[e] = what KIND makes of x[e, i] over all i < n; a mean counts only those i whose mask says so, and is 0 when none does. Or, if
-// HEED_REDUCE_CUMSUM, out[e, i] = the sum of x[e, j] over j <= i.
+// out[e] = the reduction KIND of x[e, i] over all i < n. A mean with a mask includes only the i that the mask keeps, and is 0 if there are
+// none. With HEED_REDUCE_CUMSUM, out[e, i] = the sum of x[e, j] over j <= i.
 #include "constants.h"
 #include "params.h"
 
-// Numbers of heed::Reduction; the largest and the smallest are found by argmax.comp.
+// Numbers of heed::Reduction; Max and Min use argmax.comp.
 #define HEED_REDUCE_SUM 0u
 #define HEED_REDUCE_MEAN 1u
 #define HEED_REDUCE_PRODUCT 2u
 #define HEED_REDUCE_LOG_SUM_EXP 5u
 #define HEED_REDUCE_L2 6u
-#define HEED_REDUCE_WHOLE 7u  // the sum of whole numbers
+#define HEED_REDUCE_WHOLE 7u  // the sum of integers
 #define HEED_REDUCE_CUMSUM 8u
 
 HEED_BEGIN_PARAMS(ReduceParams)
 uint offset[3];  // x, mask, out
-uint elements;   // of out, or of one index of the axis there
+uint elements;   // number of elements of out, or of out for one index of the axis
 uint n;
-uint dim[4];  // of these elements, right-aligned
+uint dim[4];  // dims of these elements, right-aligned
 uint x_stride[4], x_n;
 uint mask_stride[4], mask_n;
 uint out_stride[4], out_n;
-uint of;  // elements that a mean without a mask is of
+uint of;  // number of elements of a mean without a mask
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(ReduceConstants)

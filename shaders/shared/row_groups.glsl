@@ -1,23 +1,22 @@
-// Rows in groups of four neighbours: lane l of a row has the groups l, l + lanes(), ... Where they fit, a lane keeps
-// its groups in registers, so that memory is read once.
+// Rows in groups of four neighbours: lane l of a row has the groups l, l + lanes(), ... If they fit, a lane keeps its groups in registers,
+// so that memory is read once.
 #extension GL_EXT_control_flow_attributes : require
 #include "rows.glsl"
 #include "row_groups.h"
 
 vec4 held[HELD > 0u ? HELD : 1u];
 
-// The number of groups of a lane. Where they are held it is a constant after specialization, so that loops over them
-// unroll.
+// The number of groups of a lane. If they are held in registers it is a specialization constant, so that loops over them are unrolled.
 uint group_count(uint n) { return HELD > 0u ? HELD : (n + 4u * lanes() - 1u) / (4u * lanes()); }
 uint group_start(uint g) { return (g * lanes() + lane()) * 4u; }
-// Whether element c of a group that starts at i, itself within the row, is in the row too.
+// Whether element c of a group that starts at i, inside the row, is also in the row.
 bool in_row(uint i, uint c, uint n) { return VEC4 || i + c < n; }
 
 #ifdef CANON
 shared vec4 sh_fours[2u * HEED_ROW_INVOCATIONS];
 
-// The sum of a row of which this lane has added up every fourth element of its groups. A row has 32 lanes in these kernels, so
-// that 128 sums are added in halves, on a GPU and on the CPU.
+// The sum of a row, given this lane's sums of every fourth element of its groups. In these kernels a row has 32 lanes, so that 128 sums are
+// added pairwise, on a GPU and on the CPU.
 float sum_of_row(vec4 value) {
   uint base = next_half() + gl_LocalInvocationID.y * lanes();
   sh_fours[base + lane()] = value;

@@ -1,5 +1,5 @@
-// Rows by groups of invocations: local x are the lanes of one row (a power of two), local y counts rows. Invocations of
-// rows past the end do no work, but reach every barrier.
+// Rows processed by groups of invocations: local x are the lanes of one row (a power of two), local y numbers rows. Invocations of rows
+// past the end do no work, but reach every barrier.
 #ifdef SUBGROUPS
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
@@ -8,8 +8,7 @@
 #include "arithmetic.glsl"
 #include "groups.glsl"
 
-// Reductions take the two halves in turn: results in one are read before the barriers of the next reduction in the
-// other.
+// Reductions use the two halves in turn: results in one are read before the barriers of the next reduction in the other.
 shared float sh_row[2u * HEED_ROW_INVOCATIONS];
 uint row_half = HEED_ROW_INVOCATIONS;
 
@@ -19,7 +18,7 @@ uint lane() { return gl_LocalInvocationID.x; }
 uint lanes() { return gl_WorkGroupSize.x; }
 uint row_index() { return workgroup_index() * gl_WorkGroupSize.y + gl_LocalInvocationID.y; }
 
-// Row-major index -> position along four dimensions, of which the outermost needs no size.
+// Converts a row-major index to four indices; the size of the outermost dimension is not needed.
 uvec4 unravel(uint index, uint d1, uint d2, uint d3) {
   uvec4 at;
   at.w = index % d3;
@@ -33,7 +32,7 @@ uvec4 unravel(uint index, uint d1, uint d2, uint d3) {
 #define UNRAVEL(index, dims) unravel(index, dims[1], dims[2], dims[3])
 #define DOT4(at, s) (at.x * s[0] + at.y * s[1] + at.z * s[2] + at.w * s[3])
 
-// A NaN on either side wins, so that it shows in the result.
+// The maximum; NaN if either is NaN, so that it appears in the result.
 float max_with_nan(float a, float b) { return b > a || is_nan(b) ? b : a; }
 
 // Every lane of a row gets the sum (or maximum) over the row's lanes, always combined in the same order.
@@ -62,13 +61,13 @@ float row_max(float value) {
   return result;
 }
 #else
-// With CANON it counts on the 128 lanes of select_summing_lanes, and on values that are on the grid; sum_of_row serves others.
+// With CANON it requires the 128 lanes of select_summing_lanes, and values from FLUSH_FOR_SUM; sum_of_row is for other rows.
 float row_sum(float value) {
   uint base = next_half() + gl_LocalInvocationID.y * lanes();
   sh_row[base + lane()] = value;
   for (uint width = lanes() / 2u; width > 0u; width /= 2u) {
     barrier();
-    if (lane() < width) ADD_ON_GRID(sh_row[base + lane()], sh_row[base + lane() + width]);
+    if (lane() < width) ADD_FLUSHED(sh_row[base + lane()], sh_row[base + lane() + width]);
   }
   barrier();
   return sh_row[base];

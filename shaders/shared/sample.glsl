@@ -66,7 +66,7 @@ uvec2 product_of(uint a, uint b) {
   return product;
 }
 
-// floor(a * b / 2^32), less one if that is exact: a sum of more than this is at least a * b / 2^32.
+// floor(a * b / 2^32), minus one if the quotient is exact: an integer sum greater than this is at least a * b / 2^32.
 uvec2 less_than_share(uvec2 a, uint b) {
   uvec2 low = product_of(a.x, b), high = sum_of(product_of(a.y, b), uvec2(low.y, 0u));
   return low.x == 0u && high != uvec2(0u) ? difference_of(high, uvec2(1u, 0u)) : high;

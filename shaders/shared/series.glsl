@@ -1,4 +1,4 @@
-// Series that plain and reproducible kernels share, made of product_of, sum_of and multiply_add, and times of the includer.
+// Series shared by plain and reproducible kernels, composed of the includer's product_of, sum_of, multiply_add and times.
 #ifndef HEED_SERIES_GLSL
 #define HEED_SERIES_GLSL
 #ifdef __cplusplus  // a test compiles this file, too
@@ -26,7 +26,7 @@ float log_series(float f) {
   y = multiply_add(y, f, 3.33333312e-1);
   return product_of(product_of(y, f), square);
 }
-// log(x), off by less than 2 ulp from 1 on.
+// log(x), with an error below 2 ulp from 1 on.
 float log_by_series(float x) {
   float n, f;
   split_for_log(x, n, f);

@@ -1,6 +1,6 @@
-// out[r, j] = softmax over j of scale * x[r, j] + bias[r, j], for rows r = [d0, d1, S_q] and keys j < S_k.
-// Masks are bytes. Key padding is [d0, S_k]; its strides along other row dimensions are 0. Lengths and positions are [d0]:
-// how many keys there are, and the place of query 0 among them.
+// out[r, j] = softmax over j of scale * x[r, j] + bias[r, j], for rows r = [d0, d1, S_q] and keys j < S_k. Masks are bytes. Key padding is
+// [d0, S_k]; its strides along other row dimensions are 0. Lengths and positions are [d0]: the number of keys, and the position of query 0
+// among them.
 #include "constants.h"
 #include "params.h"
 
@@ -18,5 +18,6 @@ HEED_END_PARAMS
 HEED_BEGIN_CONSTANTS(SoftmaxConstants)
 HEED_CONSTANT(4, uint, FLAGS, 0)
 HEED_CONSTANT(20, uint, FILL_BITS, 0)  // f32: the logit of hidden keys, with HEED_SOFTMAX_FILL
-HEED_CONSTANT(21, uint, WINDOW, 0)     // with HEED_SOFTMAX_CAUSAL: keys that a query sees, its own the last; 0: all
+HEED_CONSTANT(21, uint, WINDOW, 0)     // with HEED_SOFTMAX_CAUSAL: the most keys that a query sees, its own the last;
+                                       // 0: all
 HEED_END_CONSTANTS

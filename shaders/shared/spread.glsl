@@ -1,3 +1,3 @@
-// Rows in the order in which they are accessed: neighbours are four apart in shared memory, since two rows that follow
-// each other would lie in the same banks.
+// Permutes rows so that invocations that access shared memory simultaneously have rows four apart, since two consecutive rows would be in
+// the same banks.
 uint spread(uint row) { return (row & ~7u) | (row & 1u) << 2u | (row >> 1u & 3u); }

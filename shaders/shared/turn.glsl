@@ -1,4 +1,4 @@
-// How far rotary embedding turns a pair of elements.
+// The angles of rotary embedding.
 
 // The high word of position * turns modulo 2^64: the angle as a fraction of 2^32 turns. `turns` has the high word first.
 uint angle_of(int position, uvec2 turns) {
@@ -7,8 +7,8 @@ uint angle_of(int position, uvec2 turns) {
   return uint(position) * turns.x + carry - (position < 0 ? turns.y : 0u);
 }
 
-// Cosine and sine. Those of drivers may be off by 2^-11; these polynomials, over an eighth of a turn to both sides of
-// the nearest quarter, are off by at most 2^-23.
+// Cosine and sine. Drivers' functions may have an error of 2^-11; these polynomials, within an eighth of a turn around the nearest quarter,
+// have at most 2^-23.
 vec2 turn(uint angle) {
   uint quarter = (angle + 0x20000000u) >> 30;
 #ifdef CANON

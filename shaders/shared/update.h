@@ -1,4 +1,4 @@
-// One step of an optimizer, which changes weights and moments in place; see engine/base/update.hpp.
+// One step of an optimizer, which updates weights and moments in place; see engine/base/update.hpp.
 #include "constants.h"
 #include "params.h"
 #include "update_words.h"

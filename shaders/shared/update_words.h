@@ -1,4 +1,4 @@
-// Places in a row of settings, and in the factors, of optimizers; see engine/base/update.hpp.
+// Indices in a row of an optimizer's settings, and in its factors; see engine/base/update.hpp.
 #ifndef HEED_SHADERS_UPDATE_WORDS_H
 #define HEED_SHADERS_UPDATE_WORDS_H
 

@@ -464,7 +464,7 @@ TEST_CASE("recognition: a softmax that stays tells why", "[graph]") {
     const Tensor weights = h.g.softmax(h.scores());
     h.g.output("y", h.g.matmul(weights, h.value));
     h.g.output("weights", weights);
-    CHECK_THAT(note_of(h.g), holds("its weights are not read by a product alone"));
+    CHECK_THAT(note_of(h.g), holds("its weights are not read by a matmul alone"));
   }
   SECTION("what makes the scores is no part of an attention") {
     Heads h;

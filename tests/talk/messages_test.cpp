@@ -317,7 +317,7 @@ TEST_CASE("options that make no sense are refused", "[talk]") {
       {{.sampling = {.repetition_penalty = 0}}, "repetition_penalty 0"},
       {{.stop = {""}}, "stop string"},
       {{.stop = {"\x80"}}, "stop string"},
-      {{.most_tokens = -1}, "less than no tokens"},
+      {{.most_tokens = -1}, "most_tokens is negative"},
       {{.keep_tokens = 65}, "65 tokens to keep"},
       {{.keep_tokens = -1}, "-1 tokens to keep"},
   };

@@ -25,9 +25,9 @@ TEST_CASE("adopt: f16 only where the host enabled 16-bit storage", "[vulkan][ado
     CHECK(device.info().usable);
     CHECK(device.compile(scale_graph(DType::F16), {}, &plan) == Status::Unsupported);
     CHECK_THAT(without->take_log(),
-               holds("the host told none (storageBuffer16BitAccess in HostDevice::enabled_features"));
+               holds("the host lists none (storageBuffer16BitAccess in HostDevice::enabled_features"));
     CHECK_THAT(device.info().reason,
-               holds(without->has_f16() ? "the host told no storageBuffer16BitAccess in HostDevice::enabled_features"
+               holds(without->has_f16() ? "the host lists no storageBuffer16BitAccess in HostDevice::enabled_features"
                                         : "the driver has no storageBuffer16BitAccess"));
     CHECK_FALSE(plan.valid());
     CHECK(device.compile(scale_graph(DType::F32), {}, &plan) == Status::Ok);

@@ -29,7 +29,7 @@ TEST_CASE("dot products: where the driver has fast ones and they are enabled", "
       {[](PhysicalDevice& device) { device.api_version = VK_API_VERSION_1_2; }, "Vulkan 1.3 is needed"},
       {[](PhysicalDevice& device) { device.features = device.offered = {}; },
        "the driver has no shaderIntegerDotProduct"},
-      {[](PhysicalDevice& device) { device.features = {}; }, "the host told no shaderIntegerDotProduct"},
+      {[](PhysicalDevice& device) { device.features = {}; }, "the host lists no shaderIntegerDotProduct"},
       {[](PhysicalDevice& device) { device.fast_dots = false; }, "no fast instruction"}};
   for (const Row& row : rows) {
     PhysicalDevice device = device_with_dots();

@@ -221,7 +221,7 @@ TEST_CASE("memory budget: read only where enabled, and kept to", "[vulkan][memor
     Device device = host->adopt();
     REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
     host->refused(vulkan::memory_budget(device, &heaps), Status::Unsupported,
-                  "the host told in HostDevice::enabled_extensions no VK_EXT_memory_budget");
+                  "the host lists in HostDevice::enabled_extensions no VK_EXT_memory_budget");
     CHECK(budget_queries() == 0);
     plan = {};
   }

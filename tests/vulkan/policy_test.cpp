@@ -169,7 +169,7 @@ TEST_CASE("device reasons: what a host did not tell is told from what a driver h
   limits.maxStorageBufferRange = 1u << 30;
   limits.maxPerStageDescriptorStorageBuffers = 64;
   for (int i = 0; i < 3; ++i) limits.maxComputeWorkGroupCount[i] = 65535, limits.maxComputeWorkGroupSize[i] = 1024;
-  constexpr const char* kNotTold = "the host told no storageBuffer16BitAccess in HostDevice::enabled_features";
+  constexpr const char* kNotTold = "the host lists no storageBuffer16BitAccess in HostDevice::enabled_features";
   constexpr const char* kNotThere = "the driver has no storageBuffer16BitAccess";
   for (const bool adopted : {false, true}) {
     device.adopted = adopted;

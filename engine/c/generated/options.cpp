@@ -1054,7 +1054,7 @@ heed_speech_options to_c(const heed::SpeechOptions& from) {
   return to;
 }
 
-// The numbers of the interface are those of the engine.
+// C and C++ have the same numbers for enumerators.
 static_assert(HEED_F32 == static_cast<int>(heed::DType::F32));
 static_assert(HEED_F16 == static_cast<int>(heed::DType::F16));
 static_assert(HEED_BF16 == static_cast<int>(heed::DType::BF16));
@@ -1165,10 +1165,10 @@ static_assert(HEED_END_NO_TOKEN == static_cast<int>(heed::TextEnd::NoToken));
 static_assert(HEED_SPEECH_TASK_TRANSCRIBE == static_cast<int>(heed::SpeechTask::Transcribe));
 static_assert(HEED_SPEECH_TASK_TRANSLATE == static_cast<int>(heed::SpeechTask::Translate));
 
-// Fills a struct of options with the defaults of C++'s Options, whose texts it shows.
+// Fills a struct of options with the defaults of C++'s Options. Texts point into a static object.
 template <class Options, class T>
 static heed_status init(const char* function, T* options) {
-  static const auto* const usual = new Options;  // kept, since a library runs no code at a process's exit
+  static const auto* const usual = new Options;  // never destroyed, so that no code runs at the process' exit
   Call call(function);
   if (call.has(options, "options")) *options = to_c(*usual);
   return call.status();

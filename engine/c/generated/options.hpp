@@ -1,6 +1,6 @@
 // Made by engine/c/generate.py of the C++ headers: change those, and run it.
 //
-// Conversions of options. `read` checks a struct of C; NULL gives the defaults. `to_c` leaves tensors out, since they belong to a graph.
+// Conversions of options. `read` checks a C struct and converts it; NULL gives the defaults. `to_c` omits tensors, since they belong to a graph.
 // clang-format off
 #pragma once
 

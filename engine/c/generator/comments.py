@@ -1,4 +1,4 @@
-"""Comments of the C++ headers, with their names as C and Python have them."""
+"""Translates comments of the C++ headers to the names of C and Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from model import Interface, snake
 
 
 def reflowed(lines: List[str], width: int) -> List[str]:
-    """Paragraphs in lines of at most this width. What is indented stays as it is."""
+    """Rewraps paragraphs to lines of at most this width. Indented lines are unchanged."""
     out: List[str] = []
     paragraph: List[str] = []
 
@@ -34,7 +34,7 @@ def reflowed(lines: List[str], width: int) -> List[str]:
 
 
 class Translation:
-    """Replaces names. `enumerator`, `function`, `constant` and `struct` give the other language's text for C++'s names."""
+    """Replaces names in comments. `enumerator`, `function`, `constant` and `struct` map C++ names to the other language."""
 
     def __init__(self, made: Interface) -> None:
         self.made = made
@@ -43,7 +43,7 @@ class Translation:
             for value in enum.values:
                 values[f"{name.split('::', 1)[-1] if name.startswith(('nn::', 'train::', 'vulkan::')) else name}::{value.name}"] = (name, value.name)
         self.values = values
-        # Enumerators that comments name without their enum; statuses stay as heed_status_text has them.
+        # Enumerators that comments name without their enum. Statuses keep their C++ names, as heed_status_text returns them.
         self.bare = {value.name: (name, value.name) for name, enum in made.enums.items() if name != "Status"
                      for value in enum.values if re.search(r"[a-z][A-Z]", value.name)}
         structs = [s.name for s in made.options] + [s.name for s in made.results]
@@ -82,7 +82,7 @@ class Translation:
         return self.constant(self.constants[text]) if text in self.constants else text
 
     def __call__(self, lines: List[str]) -> List[str]:
-        """Leaves out examples, since they are in C++."""
+        """Omits examples, since they are in C++."""
         kept = [line for line in lines if not re.match(r"  .*([;{}]|//|\.\.\.$)", line)]
         kept = [line for i, line in enumerate(kept) if line or (i and kept[i - 1])]
         return [line if line.startswith("  ") else re.sub(r"(?<![<\w/.])[A-Za-z_]\w*(?:::\w+)*", self._word, line) for line in kept]

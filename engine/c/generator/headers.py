@@ -1,6 +1,6 @@
-"""Reads the public C++ headers: enums, structs, functions and their comments, in the regular style that heed writes them in.
+"""Reads the public C++ headers: enums, structs, functions and their comments, in the regular style of these headers.
 
-It is no parser of C++. What it does not understand is an error that names the file and the line.
+It is not a full parser of C++. Code that it does not understand is an error with the file and line.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Token:
 
 @dataclasses.dataclass
 class Member:
-    """A member of a struct, an enumerator, or a parameter. `default` is C++'s text, "" without one."""
+    """A struct member, an enumerator, or a parameter. `default` is the C++ text, "" if there is none."""
 
     name: str
     type: str
@@ -41,7 +41,7 @@ class Member:
 @dataclasses.dataclass
 class Enum:
     name: str  # "RotaryScaling::Kind"
-    values: List[Member]  # whose defaults are their numbers
+    values: List[Member]  # with their numbers as defaults
     comment: List[str]
     header: str
     line: int
@@ -79,7 +79,7 @@ class Constant:
 
 
 def joined(tokens: List[Token]) -> str:
-    """The tokens as text: spaces lie between words, and behind commas, `>`, `*` and `&` before words."""
+    """The tokens as text, with spaces between words, and after commas, `>`, `*` and `&` before words."""
     text = ""
     for token in tokens:
         is_word = re.match(r"[\w\".]", token.text) is not None
@@ -90,7 +90,7 @@ def joined(tokens: List[Token]) -> str:
 
 
 def split(tokens: List[Token], mark: str = ",") -> List[List[Token]]:
-    """Parts between marks outside of all brackets."""
+    """Splits tokens at a mark that is outside of all brackets."""
     parts: List[List[Token]] = [[]]
     depth = 0
     for token in tokens:
@@ -103,7 +103,7 @@ def split(tokens: List[Token], mark: str = ",") -> List[List[Token]]:
 
 
 class Header:
-    """One header's declarations in namespace heed, by names without "heed::"."""
+    """The declarations of one header in namespace heed, by names without "heed::"."""
 
     def __init__(self, path: pathlib.Path) -> None:
         self.name = path.name
@@ -152,7 +152,7 @@ class Header:
         return block
 
     def _comment(self, first: Token, last: Token) -> List[str]:
-        """The comment above a declaration, and the one behind it, which may go on below in the same column."""
+        """The comment above a declaration, and the trailing comment, which may continue below in the same column."""
         lines: List[str] = []
         at, tokens_of = first.line - 1, {t.line for t in self.tokens}
         while at in self.comments and at not in tokens_of:
@@ -171,7 +171,7 @@ class Header:
     # --- Declarations ---------------------------------------------------------------------------------------------------
 
     def _close_of(self, at: int) -> int:
-        """The place of the bracket that closes the one at `at`."""
+        """The index of the bracket that closes the one at `at`."""
         mark, depth = self.tokens[at].text, 0
         other = CLOSING[OPENING.index(mark)]
         for i in range(at, len(self.tokens)):
@@ -210,7 +210,7 @@ class Header:
         self.at = end + 1
 
     def _is_type(self) -> bool:
-        """Whether a struct or class is declared here, not a variable of one."""
+        """Whether this declares a struct or class, not a variable of one."""
         at = self.at + 1
         while at < len(self.tokens) and self.tokens[at].text not in ("{", ";", "("):
             at += 1
@@ -232,7 +232,7 @@ class Header:
                 number = int(part[2].text, 0)
             elif len(part) != 1:
                 raise self._fail(f"an enumerator as {joined(part)!r}", part[0])
-            # The comma lies between the enumerator and its comment.
+            # The comma is between the enumerator and its comment.
             comma = self.tokens[self.tokens.index(part[-1]) + 1]
             shares_line = sum(t.line == part[0].line for t in self.tokens[open_at + 1:end]) > 2 * len(part)
             comment = [] if shares_line else self._comment(part[0], comma if comma.text == "," else part[-1])
@@ -248,7 +248,7 @@ class Header:
         at = self.at
         while self.tokens[at].text not in ("{", ";"):
             at += 1
-        if self.tokens[at].text == ";":  # a declaration
+        if self.tokens[at].text == ";":  # a forward declaration
             self.at = at + 1
             return
         head = [t.text for t in self.tokens[self.at:at] if t.text != "HEED_API"]
@@ -260,7 +260,7 @@ class Header:
         self.at = end + 1
 
     def _statement(self, prefix: str, kind: str, is_public: bool) -> None:
-        """A member, function or constant: up to its `;`, or to the end of a function's body."""
+        """Reads a member, function or constant up to its `;`, or to the end of a function's body."""
         start = self.at
         depth, has_parameters, is_set = 0, False, False
         while True:
@@ -277,7 +277,7 @@ class Header:
                 return
             is_set |= depth == 0 and text == "="
             has_parameters |= depth == 0 and text == "("
-            # A `:` behind the parameters begins a constructor's list, whose braces are no body.
+            # A `:` after the parameters begins a constructor's initializer list, whose braces are not a body.
             depth += (text in "([{") - (text in ")]}")
             self.at += 1
         self._declare(prefix, kind, is_public, self.tokens[start:self.at], self.tokens[self.at])
@@ -310,7 +310,7 @@ class Header:
         end = tokens.index(self.tokens[self._close_of(at)])
         name, result = tokens[open_at - 1].text, joined(tokens[:open_at - 1])
         scope = prefix.removesuffix("::").rsplit("::", 1)[-1]
-        if name == scope or is_constexpr:  # a constructor; what the compiler computes is of no use elsewhere
+        if name == scope or is_constexpr:  # a constructor, or a constexpr function, which other languages do not need
             return
         parameters = []
         for part in split(tokens[open_at + 1:end]):
@@ -318,7 +318,7 @@ class Header:
         self.functions.append(Function(prefix + name, result, parameters, comment, self.name, tokens[0].line))
 
     def _members(self, tokens: List[Token], comment: List[str]) -> List[Member]:
-        """`Type a = x, b = y`. The type of a pointer to a function is kept as text, since the name stands inside it."""
+        """Reads `Type a = x, b = y`. For pointers to functions the type is kept as text, since the name is inside it."""
         words = [t.text for t in tokens]
         if "(" in words and words[words.index("(") + 1:][:1] == ["*"]:
             name = words[words.index("(") + 2]

@@ -1,13 +1,13 @@
-"""What the generator cannot see in the C++ headers: names that C has otherwise, and what is written by hand.
+"""Facts that are not in the C++ headers: names that differ in C, and declarations that are written by hand.
 
-A new function of Graph or heed::nn, a new struct of options and a new enumerator need nothing here.
+New functions of Graph or heed::nn, structs of options and enumerators need no entry here.
 """
 
-# Read in this order. Every public enum and every struct or function of these must be generated or be named below.
+# Headers in the order in which they are read. Every public enum, struct and function in them must be generated or listed below.
 HEADERS = ["types.hpp", "status.hpp", "graph.hpp", "nn.hpp", "device.hpp", "self_test.hpp", "train.hpp", "optimizer.hpp", "initial.hpp", "bert.hpp",
            "decoder.hpp", "text_encoder.hpp", "text_generator.hpp", "speech.hpp", "vulkan_memory.hpp"]
 
-# Enums: C's type and the beginning of its enumerators, where these are not heed_NAME and HEED_NAME_.
+# Enums: the C type and the prefix of its enumerators, where these are not heed_NAME and HEED_NAME_.
 ENUMS = {
     "DType": ("heed_dtype", "HEED_"),
     "Status": ("heed_status", "HEED_"),
@@ -25,44 +25,44 @@ ENUMS = {
     "TextEnd": ("heed_text_end", "HEED_END_"),
     "vulkan::MemoryUse": ("heed_memory_use", "HEED_MEMORY_"),
 }
-# Names that do not fall apart at capitals.
+# Names that are not split at capitals.
 WORDS = {"AdamW": "adamw"}
 
-# The generator writes these enums to shaders/shared/enums.glsl, beside the elementwise functions of engine/graph/functions.inc.
+# Enums that are written to shaders/shared/enums.glsl, in addition to the elementwise functions of engine/graph/functions.inc.
 SHADER_ENUMS = ["Activation"]
 
-# Structs: C's name, where it is not heed_NAME.
+# Structs: the C name, where it is not heed_NAME.
 STRUCTS = {"TextConversationOptions": "heed_conversation_options"}
 
 # Structs of results, whose members are tensors.
 RESULTS = ["AttentionResult", "TopKResult", "nn::CrossEntropyResult", "nn::TransformerResult"]
 
-# Functions that have the name of another.
+# Overloaded functions, and their names in C.
 OVERLOADS = {"Graph::append(Tensor, Tensor, int, Tensor)": "append_at", "Graph::sum(Tensor, int)": "sum_axis"}
 
-# Defaults that C++ has not: of tensors that may be invalid, and of what follows them.
+# Defaults that C++ does not have: for tensors that may be invalid, and for the parameters after them.
 DEFAULTS = {("Graph::layernorm", "gamma"): "{}", ("Graph::layernorm", "beta"): "{}", ("Graph::layernorm", "eps"): "1e-5f",
             ("Graph::rmsnorm", "gamma"): "{}", ("Graph::rmsnorm", "eps"): "1e-6f"}
 
-# Members that C has in another form, (type, name, default), with their comment. Functions written by hand read them.
+# Members with another form in C: (type, name, default), and the comment. Functions written by hand read them.
 MEMBERS = {
     ("UploadOptions", "keep_dtype"): ([], ""),
     ("UploadOptions", "dtype"): ([("heed_dtype", "dtype", "HEED_DTYPE_DEFAULT")],
-                                 "Floating-point and quantized tensors are converted to it: F32, F16 or BF16. HEED_DTYPE_DEFAULT: none are."),
+                                 "Floating-point and quantized tensors are converted to it: F32, F16 or BF16. HEED_DTYPE_DEFAULT: they are not converted."),
     ("UploadOptions", "only_matrices"): ([("int32_t", "only_matrices", "0")],
                                          "1: only tensors of rank 2 and more are converted to `dtype`; others (biases, factors of norms) become F32."),
     ("UploadOptions", "release"): ([("void (*)(void* user, const void* data, size_t bytes)", "release", "nullptr"),
                                     ("void*", "release_user", "nullptr")],
-                                   "Tells that these bytes of a tensor were read and are not read again."),
+                                   "Called when upload has read these bytes of a tensor and will not read them again."),
     ("DeviceOptions", "parallel_for"): ([("const heed_parallel_for*", "parallel_for", "nullptr")],
-                                        "CPU device: the host's threads instead of heed's own; copied. NULL: heed's own."),
+                                        "CPU device: the host's threads, used instead of heed's own; copied. NULL: heed's own threads."),
     ("TextGeneratorOptions", "chat"): ([("const char*", "chat_template", "nullptr")],
-                                       "Instead of the file's chat template: one in Jinja, of a family that heed knows. Unsupported: of another."),
+                                       "Replaces the file's chat template: a Jinja template of a family that heed knows. Unsupported: of another family."),
     ("TextConversationOptions", "stop"): ([("const char* const*", "stop", "nullptr"), ("size_t", "stop_count", "0")],
-                                          "Any of these texts ends an answer and is not part of it. UTF-8, not empty."),
+                                          "Texts of which each ends an answer and is not part of it. UTF-8, not empty."),
 }
 
-# Names that the generator leaves out: C does not have them, or people write them in include/heed/c and engine/c. They are handles and
+# Names that the generator skips: C does not have them, or they are written by hand in include/heed/c and engine/c. These are handles and
 # their getters, callbacks, arrays and reports.
 BY_HAND = {
     # Values and views
@@ -90,8 +90,8 @@ BY_HAND = {
 
 # --- Python ---------------------------------------------------------------------------------------------------------------
 
-# Functions that do more in Python than in C, in engine/python/heed/graph.py.
+# Functions that do more in Python than in C, written by hand in engine/python/heed/graph.py.
 PYTHON_BY_HAND = {"Graph::extent", "Graph::position", "Graph::input", "Graph::state", "Graph::output", "Graph::append", "Graph::find_weight",
                   "Graph::weight", "Graph::push_label", "Graph::pop_label"}
-# What Python has of MEMBERS: (kind, of what, default).
+# The Python form of MEMBERS: (kind, type, default).
 PYTHON_MEMBERS = {("UploadOptions", "dtype"): ("optional enum", "DType", "None"), ("UploadOptions", "only_matrices"): ("bool", "bool", "False")}

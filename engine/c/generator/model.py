@@ -1,4 +1,4 @@
-"""The interface as the writers need it: what the headers declare, under C's names, and how each type passes from C to C++."""
+"""The interface as the writers need it: the declarations of the headers, their C names, and how each type is converted from C to C++."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def snake(name: str) -> str:
 
 @dataclasses.dataclass
 class Type:
-    """A type of C++ as members and parameters have it. `kind` says how C has it; `of` is the enum or struct."""
+    """The C++ type of a member or parameter. `kind` selects its form in C; `of` is the enum or struct."""
 
     kind: str
     cpp: str
@@ -52,7 +52,7 @@ class Interface:
                 self.type_of(member.type, struct.name, member)
 
     def _check(self) -> None:
-        """Everything is either generated or known to be written by hand, and what the tables name is there."""
+        """Checks that everything is either generated or listed as written by hand, and that the lists have no unknown names."""
         known = set(self.enums) | set(self.structs) | {f.name for f in self.functions} | set(self.constants)
         for name in (*interface.ENUMS, *interface.STRUCTS, *interface.RESULTS, *interface.SHADER_ENUMS):
             if name not in known:
@@ -74,7 +74,7 @@ class Interface:
             if self.is_by_hand(function.name):
                 continue
             if any(p.type.startswith("std::initializer_list") for p in function.parameters):
-                continue  # beside a function with a span
+                continue  # there is an overload with a span
             if scope not in ("Graph", "nn"):
                 raise self.fail(function, f"{function.name} is neither of Graph nor of heed::nn; is it written by hand?")
             name = self.c_function(function)
@@ -95,14 +95,14 @@ class Interface:
 
     @staticmethod
     def is_by_hand(name: str) -> bool:
-        """Members of a class that is written by hand are, too, but not those of Graph."""
+        """Members of a class that is written by hand are also written by hand, except those of Graph."""
         scope = name.rpartition("::")[0]
         return name in interface.BY_HAND or (scope != "Graph" and scope in interface.BY_HAND)
 
     # --- Names ------------------------------------------------------------------------------------------------------------
 
     def find(self, name: str, scope: str) -> str:
-        """The full name of a type that is named within a scope."""
+        """The full name of a type that is used within a scope."""
         parts = scope.split("::")
         for end in range(len(parts), -1, -1):
             full = "::".join([*parts[:end], name])
@@ -169,7 +169,7 @@ class Interface:
         return [(m, self.type_of(m.type, struct.name, m)) for m in struct.members]
 
     def parameters(self, function: Function) -> List[Tuple[Member, Type]]:
-        """Without the graph."""
+        """The parameters without the graph."""
         scope = function.name.rpartition("::")[0]
         given = function.parameters[1:] if scope == "nn" else function.parameters
         if scope == "nn" and function.parameters[0].type != "Graph&":
@@ -178,7 +178,7 @@ class Interface:
         return [(p, self.type_of(p.type, scope, p)) for p in given]
 
     def needs_graph(self, struct: str) -> bool:
-        """Whether a struct has tensors or dims, so that its conversion needs a graph."""
+        """Whether a struct contains tensors or dims, so that its conversion needs a graph."""
         for _, kind in self.member_types(self.structs[struct]):
             if kind.kind in ("tensor", "dim", "mask", "wanted", "optional dim"):
                 return True
@@ -187,6 +187,6 @@ class Interface:
         return False
 
     def gives_weights(self, struct: str) -> bool:
-        """Whether a struct asks for tensors beside the result."""
+        """Whether a struct requests tensors in addition to the result."""
         return any(t.kind == "wanted" or (t.kind in ("struct", "optional struct") and self.gives_weights(t.of))
                    for _, t in self.member_types(self.structs[struct]))

@@ -1,4 +1,4 @@
-"""Writes the C headers, and the C++ files that hand their calls on."""
+"""Writes the C headers, and the C++ files that forward the calls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def header(guard: str, intro: List[str], includes: List[str], body: List[str]) -
 
 
 def prototype(result: str, name: str, parameters: List[str], behind: str) -> List[str]:
-    """In lines that end behind commas."""
+    """Wraps a prototype after commas."""
     parts = [part + "," for part in parameters[:-1]] + [(parameters[-1] if parameters else "void") + ")" + behind]
     lines = [f"{result} {name}({parts[0]}"]
     for part in parts[1:]:
@@ -38,7 +38,7 @@ def prototype(result: str, name: str, parameters: List[str], behind: str) -> Lis
 
 
 def aligned(lines: List[str]) -> List[str]:
-    """The lines with the comments behind neighbours in one column, where there is room."""
+    """Aligns trailing comments of neighbouring lines in one column, if there is room."""
     out: List[str] = []
     run: List[Tuple[str, str]] = []
 
@@ -83,7 +83,7 @@ class Writer:
         return header("HEED_C_ENUMS_H", ["Enums of the interface. Their numbers are those of C++ and of the shaders."], ["<stdint.h>"], body)
 
     def enums_glsl(self, functions: List[str]) -> str:
-        """`functions`: the enumerators of the sheet of elementwise functions, in its order."""
+        """`functions` are the enumerators of the sheet of elementwise functions, in order."""
         lines = [f"// {MADE}", "#ifndef HEED_ENUMS_GLSL", "#define HEED_ENUMS_GLSL"]
         for name in interface.SHADER_ENUMS:
             lines += [f"#define {self.made.c_enumerator(name, v.name)} {v.default}u" for v in self.made.enums[name].values]
@@ -93,7 +93,7 @@ class Writer:
     # --- Members and parameters -----------------------------------------------------------------------------------------------
 
     def _declared(self, name: str, kind: Type) -> List[Tuple[str, str]]:
-        """(type, name) of what C has for a member or parameter."""
+        """The (type, name) pairs in C for a member or parameter."""
         simple = {"bool": "int32_t", "text": "const char*", "tensor": "heed_tensor", "dim": "heed_dim", "optional dim": "heed_dim",
                   "wanted": "heed_tensor*", "log": "const heed_log*"}
         if kind.kind == "number":
@@ -153,7 +153,7 @@ class Writer:
     def _struct(self, struct: Struct) -> List[str]:
         name = self.made.c_struct(struct.name)
         lines = block(self.translate(struct.comment)) + [f"typedef struct {name} {{", f"  size_t size;  // set by {name}_init"]
-        shown: List[str] = []  # the comment that stands above already, for members that share one
+        shown: List[str] = []  # the comment already written above, for members that share one
         for member, kind in self.made.member_types(struct):
             declared = [self._declaration(*d) + ";" for d in self._members(struct, member, kind)]
             comment = self._comment(struct, member, kind)
@@ -186,14 +186,14 @@ class Writer:
 
     def options_h(self) -> str:
         intro = [
-            "Options. Each struct has a function that fills it with C++'s defaults, without which calls refuse it:",
+            "Options. Each struct has a function that fills it with C++'s defaults. Calls refuse a struct that it has not filled:",
             "",
             "  heed_matmul_options options;",
             "  heed_matmul_options_init(&options);",
             "  options.transpose_b = 1;",
             "",
-            "Where a call takes options, NULL stands for these defaults. An int32_t that is no number is a truth: 0 or 1. A tensor that is "
-            "0 is not used, nor is a text that is NULL. A mask has a second member for its meaning: set both."]
+            "Calls accept NULL for these defaults. Flags are int32_t: 0 or 1. Tensors that are 0 and texts that are NULL are not used. "
+            "A mask has a second member for its meaning: set both."]
         body = [line for s in self.made.options for line in self._struct(s)]
         body += [line for s in self.made.results for line in self._result(s)]
         for constant in self.made.named_constants():
@@ -207,7 +207,7 @@ class Writer:
     # --- Functions --------------------------------------------------------------------------------------------------------
 
     def _signature(self, function: Function) -> Tuple[str, List[str]]:
-        """The result's type, and the parameters."""
+        """The type of the result, and the parameters."""
         parameters = ["heed_graph* graph"]
         for member, kind in self.made.parameters(function):
             if kind.kind == "struct":
@@ -230,7 +230,7 @@ class Writer:
             comment = self.translate(function.comment)
             if parameters[-1].endswith("* result"):
                 first = self.made.structs[self.made.find(function.result, function.name)].members[0].name
-                comment.append(f"Returns `{first}`; *result, if not NULL, gets all.")
+                comment.append(f"Returns `{first}`; *result, if not NULL, receives all results.")
             if body and not comment and body[-1] == "":
                 body.pop()
             body += block(comment) + prototype("HEED_API " + result, self.made.c_function(function), parameters, ";") + [""]
@@ -238,7 +238,7 @@ class Writer:
 
     def operations_h(self) -> str:
         return self.functions_h("HEED_C_OPERATIONS_H", [
-            "Operations of graphs. graph.h says what holds for all of them. `invalid` is 0 of a tensor."],
+            "Operations of graphs. graph.h has the rules for all of them. An invalid tensor is 0."],
             ["<heed/c/options.h>"], self.made.operations)
 
     def nn_h(self) -> str:
@@ -326,7 +326,7 @@ class Writer:
         return "Building& on" if self.made.needs_graph(struct.name) else "Call& call"
 
     def options_hpp(self) -> str:
-        lines = [f"// {MADE}", "//", "// Conversions of options. `read` checks a struct of C; NULL gives the defaults. `to_c` leaves tensors out, since they belong to a graph.",
+        lines = [f"// {MADE}", "//", "// Conversions of options. `read` checks a C struct and converts it; NULL gives the defaults. `to_c` omits tensors, since they belong to a graph.",
                  "// clang-format off", "#pragma once", ""]
         lines += [f"#include <heed/{h.name}>" for h in self.made.headers if not h.name.startswith("vulkan")]
         lines += ["", '#include "c/graph_object.hpp"', "", "namespace heed::c {", ""]
@@ -351,15 +351,15 @@ class Writer:
         lines = [f"// {MADE}", "// clang-format off", "#include <cmath>", "", '#include "c/generated/options.hpp"', "", "namespace heed::c {", ""]
         for struct in self.made.options:
             lines += self._conversions(struct)
-        lines.append("// The numbers of the interface are those of the engine.")
+        lines.append("// C and C++ have the same numbers for enumerators.")
         for enum in self.made.enums.values():
             if enum.name.startswith("vulkan::"):
                 continue  # a build may lack it
             lines += [f"static_assert({self.made.c_enumerator(enum.name, v.name)} == static_cast<int>(heed::{enum.name}::{v.name}));"
                       for v in enum.values]
-        lines += ["", "// Fills a struct of options with the defaults of C++'s Options, whose texts it shows.",
+        lines += ["", "// Fills a struct of options with the defaults of C++'s Options. Texts point into a static object.",
                   "template <class Options, class T>", "static heed_status init(const char* function, T* options) {",
-                  "  static const auto* const usual = new Options;  // kept, since a library runs no code at a process's exit",
+                  "  static const auto* const usual = new Options;  // never destroyed, so that no code runs at the process' exit",
                   "  Call call(function);", '  if (call.has(options, "options")) *options = to_c(*usual);', "  return call.status();", "}"]
         lines += ["", "}  // namespace heed::c", "", "using namespace heed::c;", ""]
         for struct in self.made.options:

@@ -1,4 +1,4 @@
-"""Writes the part of the Python package that mirrors the headers: words for enums, dataclasses for options, operations and layers."""
+"""Writes the part of the Python package that mirrors the headers: names of enumerators, dataclasses for options, operations and layers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def docstring(lines: List[str], indent: str) -> List[str]:
 
 
 def wrapped(text: str, indent: str) -> List[str]:
-    """Code in lines that end behind commas."""
+    """Wraps code after commas."""
     lines = [""]
     for part in re.split(r"(?<=,) ", text):
         if lines[-1] and len(lines[-1]) + 1 + len(part) > WIDTH:
@@ -45,7 +45,7 @@ def wrapped(text: str, indent: str) -> List[str]:
 
 
 def used_of(module_name: str, names: List[str], body: List[str]) -> str:
-    """Imports those of the names that the body has."""
+    """An import of the names that the body uses."""
     text = "\n".join(body)
     used = [name for name in names if re.search(rf"\b{name}[(.]", text)]
     return f"from .{module_name} import {', '.join(used)}"
@@ -61,14 +61,14 @@ class Writer:
         return name.rsplit("::", 1)[-1]
 
     def words_of(self, enum: str) -> str:
-        """The constant that has an enum's words."""
+        """The constant with an enum's words."""
         return self.made.enum_names[enum][0].removeprefix("heed_").upper()
 
     # --- Words ------------------------------------------------------------------------------------------------------------
 
     def words_py(self) -> str:
         status = self.made.enums["Status"]
-        body = ["", "class Status(enum.IntEnum):", '    """What went wrong."""', ""]
+        body = ["", "class Status(enum.IntEnum):", '    """The kind of a failure."""', ""]
         for value in status.values:
             comment = " ".join(self.translate(value.comment))
             body.append(f"    {snake(value.name).upper()} = {value.default}" + (f"  # {comment}" if comment else ""))
@@ -78,12 +78,12 @@ class Writer:
                 continue
             pairs = ", ".join(f'"{snake(v.name)}": {v.default}' for v in enum.values)
             body += wrapped(f"{self.words_of(enum.name)}: Dict[str, int] = {{{pairs}}}", "    ")
-        return module("The numbers of C's enums, by the words that Python has for them.", ["import enum", "from typing import Dict"], body)
+        return module("The numbers of C's enumerators, by their words in Python.", ["import enum", "from typing import Dict"], body)
 
     # --- Members ----------------------------------------------------------------------------------------------------------
 
     def default_of(self, member: Member, kind: Type, scope: str) -> str:
-        """C++'s default in Python; an empty text where there is none."""
+        """The C++ default in Python syntax; empty if there is none."""
         text = member.default
         if kind.kind in ("tensor", "mask", "text", "optional number", "optional dim", "optional enum", "optional struct", "log", "bytes",
                          "uploadprogress") and text in ("", "{}"):
@@ -124,7 +124,7 @@ class Writer:
         return f"Optional[{hint}]" if default == "None" else hint
 
     def how_of(self, kind: Type) -> str:
-        """How _c.pack sets a field."""
+        """How _c.pack converts a field."""
         if kind.kind in ("enum", "optional enum"):
             return f"_words.{self.words_of(kind.of)}"
         if kind.kind in ("number", "optional number"):
@@ -133,7 +133,7 @@ class Writer:
                 "wanted": '"wanted"', "struct": '"struct"', "optional struct": '"pointer"'}[kind.kind]
 
     def fields_of(self, struct: Struct) -> List[Tuple[Member, Type, str, str]]:
-        """(member, type, name, default) of what Python has of a struct; the rest, such as callbacks, is written by hand."""
+        """The Python fields of a struct as (member, type, name, default); others, such as callbacks, are written by hand."""
         found = []
         for member, kind in self.made.member_types(struct):
             if (struct.name, member.name) in interface.MEMBERS:
@@ -149,9 +149,9 @@ class Writer:
     # --- Options ----------------------------------------------------------------------------------------------------------
 
     def fields_doc(self, struct: Struct) -> List[str]:
-        """What a docstring says of each field: the words of an enum, and the field's comment."""
+        """The docstring's text for each field: the words of an enum, and the field's comment."""
         lines: List[str] = []
-        names: List[str] = []  # of fields that share a comment
+        names: List[str] = []  # names of the fields that share a comment
         fields = self.fields_of(struct)
         for i, (member, kind, name, _) in enumerate(fields):
             names.append(name)
@@ -189,7 +189,7 @@ class Writer:
         if gives_weights:
             fields.append("    weights: Tuple[Optional[Tensor], ...]")
             lines.append("- weights: of each attention of the options, if it asks for them.")
-        intro = self.translate(struct.comment) or [f"What {snake(self.short(struct.name).removesuffix('Result'))} gives."]
+        intro = self.translate(struct.comment) or [f"Results of {snake(self.short(struct.name).removesuffix('Result'))}."]
         return ["", f"class {self.short(struct.name)}(NamedTuple):", *docstring([*intro, "", *lines], "    "), "", *fields, ""]
 
     def options_py(self) -> str:
@@ -215,7 +215,7 @@ class Writer:
     # --- Functions --------------------------------------------------------------------------------------------------------
 
     def _argument(self, function: Function, member: Member, kind: Type, graph: str) -> str:
-        """What C gets for a parameter."""
+        """The C argument for a parameter."""
         name = member.name
         given = {
             "tensor": f'{graph}._tensor_id({name}, "{name}")' if self._may_lack(member, kind) else f'{graph}._id_of({name}, "{name}")',
@@ -288,7 +288,7 @@ class Writer:
                        for _, k, _, _ in self.fields_of(self.made.structs[t.of]) if k.kind == "struct"} |
                       {self.short(self.made.find(f.result, f.name)) for f in functions} - {"Tensor", "Dim", "void"})
         used = [u for u in used if u not in ("Tensor", "Dim", "void")]
-        body = ["", "class Operations(Building):", '    """What Graph has of operations."""', ""]
+        body = ["", "class Operations(Building):", '    """The operations of Graph."""', ""]
         for function in functions:
             body += self._operation(function)
         imports = ["from typing import Optional, Sequence", "", "from . import _words", "from ._building import Building",

@@ -6,7 +6,7 @@
 namespace heed::c {
 namespace {
 
-// An input or output as C can read it.
+// An input or output with C strings.
 struct Port {
   explicit Port(const OnnxTensor& tensor) : from(&tensor) {
     for (const OnnxDim& dim : tensor.dims) {
@@ -37,7 +37,7 @@ struct OnnxModel {
   void take() {
     for (const OnnxTensor& input : it.inputs()) inputs.emplace_back(input);
     for (const OnnxTensor& output : it.outputs()) outputs.emplace_back(output);
-    // Views of whole names, which end with a 0.
+    // Views of whole strings, which are zero-terminated.
     for (const OnnxState& state : it.states()) states.push_back({state.past.data(), state.present.data()});
   }
 

@@ -156,7 +156,7 @@ heed_status heed_conversation_answer(heed_conversation* handle,
   if (call.failed()) return call.status();
   heed::TextConversation& it = conversation->it;
   heed::TextPiece piece;
-  do {  // the first step says so if it does not answer
+  do {  // the first step reports it if the conversation is not answering
     if (call.end(it.step(&piece), conversation->host()) != HEED_OK) return call.status();
     const bool is_told = callback != nullptr && !piece.text.empty();
     if (is_told && callback(user, piece.text.c_str(), piece.text.size()) != 0) it.cancel();

@@ -1,4 +1,4 @@
-// A model with parts that use it: conversations of a language model, streams of a speech recognizer. They serve one call at a time.
+// A model with dependent parts: conversations of a language model, streams of a speech recognizer. All of them serve one call at a time.
 #pragma once
 
 #include <atomic>
@@ -12,14 +12,14 @@
 
 namespace heed::c {
 
-// `it`, with what the hosts of it and of its device gave.
+// `it`, with the logs and callbacks that hosts gave for it and its device.
 template <class Model, class Part>
 class SharedModel {
  public:
   std::shared_ptr<Host> device_host, host;
   Model it;
 
-  // False if another call has the turn. Parts that are ending are waited for, since garbage collectors destroy handles on threads of
+  // False if another call has the turn. Waits for parts that are being destroyed, since garbage collectors destroy handles on threads of
   // their own.
   bool take_turn() {
     Holder was = Holder::Nobody;
@@ -34,7 +34,7 @@ class SharedModel {
     holder_.store(Holder::Nobody, std::memory_order_release);
     end_dropped();
   }
-  // A part's end uses what all of the model's parts share. If a call has the turn, that call ends this one, too.
+  // Destroying a part uses data shared by the model's parts. If a call has the turn, that call destroys this part, too.
   void drop(Part part) {
     {
       const std::lock_guard lock(mutex_);
@@ -52,7 +52,7 @@ class SharedModel {
     while (has_dropped()) {
       Holder was = Holder::Nobody;
       if (!holder_.compare_exchange_strong(was, Holder::End, std::memory_order_acquire))
-        return;  // that one looks again
+        return;  // the call with the turn checks again
       std::vector<Part> ending;
       {
         const std::lock_guard lock(mutex_);
@@ -65,11 +65,11 @@ class SharedModel {
 
   enum class Holder : uint8_t { Nobody, Call, End };
   std::atomic<Holder> holder_{Holder::Nobody};
-  std::mutex mutex_;  // of dropped_
+  std::mutex mutex_;  // for dropped_
   std::vector<Part> dropped_;
 };
 
-// The object of a model's handle, and of a part's.
+// The object of a model's or part's handle.
 template <class Shared>
 struct ModelObject {
   std::shared_ptr<Shared> shared = std::make_shared<Shared>();

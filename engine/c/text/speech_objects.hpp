@@ -11,12 +11,12 @@
 
 namespace heed::c {
 
-// Segments as C can read them: views of those in C++, which stay where they are.
+// Segments as C structs that point into the C++ ones, which do not move.
 struct SegmentViews {
   explicit SegmentViews(std::span<const SpeechSegment> of = {});
 
   std::vector<heed_speech_word> words;
-  std::vector<heed_speech_segment> segments;  // their words lie in `words`
+  std::vector<heed_speech_segment> segments;  // they point into `words`
 };
 
 using Listener = SharedModel<heed::SpeechRecognizer, heed::SpeechStream>;
@@ -34,7 +34,7 @@ struct SpeechStream : PartObject<Listener, heed::SpeechStream> {
   static constexpr Kind kKind = Kind::SpeechStream;
   using PartObject::PartObject;
 
-  SpeechPiece piece;  // which the host reads until the next call
+  SpeechPiece piece;  // the host reads it until the next call
   SegmentViews views;
 };
 

@@ -1,4 +1,4 @@
-// Speech recognizers, and what they heard in samples that are all there.
+// Speech recognizers, and the text of complete sounds.
 #include "c/generated/options.hpp"
 #include "c/text/speech_objects.hpp"
 #include "c/text/text_objects.hpp"
@@ -8,7 +8,7 @@ namespace heed::c {
 SegmentViews::SegmentViews(std::span<const SpeechSegment> of) {
   size_t count = 0;
   for (const SpeechSegment& from : of) count += from.words.size();
-  words.reserve(count);  // segments point at them
+  words.reserve(count);  // segments point into it, so it must not reallocate
   for (const SpeechSegment& from : of) {
     heed_speech_segment& to = segments.emplace_back();
     to.begin = from.begin;

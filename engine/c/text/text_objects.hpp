@@ -38,7 +38,7 @@ struct Conversation : PartObject<Speaker, heed::TextConversation> {
   static constexpr Kind kKind = Kind::Conversation;
   using PartObject::PartObject;
 
-  TextPiece piece;  // which the host reads until the next call
+  TextPiece piece;  // the host reads it until the next call
 };
 
 }  // namespace heed::c

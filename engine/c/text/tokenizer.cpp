@@ -1,4 +1,4 @@
-// Tokenizers, and maps of what tokens looked at.
+// Tokenizers, and maps of attention weights.
 #include <heed/gguf.hpp>
 
 #include "c/checkpoint.hpp"

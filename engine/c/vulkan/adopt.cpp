@@ -47,7 +47,7 @@ VkResult submit(void* user, VkQueue queue, const VkSubmitInfo& info, VkFence fen
   return static_cast<VkResult>(to.submit(to.user, queue, &info, number_of(fence)));
 }
 
-// The engine says what is wrong with pointers that are null.
+// The engine reports null pointers.
 vulkan::HostDevice host_of(Call& call, const Given<heed_host_device>& given, Host* host) {
   vulkan::HostDevice to;
   to.instance = static_cast<VkInstance>(given->instance);

@@ -1,4 +1,4 @@
-// Vulkan's handles as C has them, and what several files make of the caller's structs.
+// Conversion of Vulkan handles and of the caller's structs.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -13,7 +13,7 @@
 
 namespace heed::c {
 
-// VkBuffer and the like: pointers on 64-bit platforms, numbers on others.
+// Converts VkBuffer and the like: pointers on 64-bit platforms, integers on others.
 template <class T>
 T handle_of(uint64_t number) {
   if constexpr (std::is_pointer_v<T>) {
@@ -46,7 +46,7 @@ inline heed_buffer_needs to_c(const vulkan::BufferNeeds& from) {
   return to;
 }
 
-// Up to 16 elements lie in the object itself, so that recordings allocate nothing.
+// Up to 16 elements are stored in the object itself, so that recordings allocate nothing.
 template <class T>
 class Few {
  public:
@@ -64,7 +64,7 @@ class Few {
   std::vector<T> outside_;
 };
 
-// The caller's extents, and what it gives for a recording. The call fails if a part of it makes no sense.
+// The caller's extents, and its arguments of a recording. The call fails if a part is invalid.
 class Extents {
  public:
   Extents(Call& call, const heed_extent_value* extents, size_t count);

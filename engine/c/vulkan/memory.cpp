@@ -4,7 +4,7 @@
 namespace heed::c {
 namespace {
 
-// Asks a plan what a host's buffer must be for its scratch or State.
+// Describes the host's buffer for a plan's scratch or State.
 heed_status needs_of(const char* function, heed_plan* handle, heed_buffer_needs* needs,
                      Status (*ask)(const heed::Plan&, vulkan::BufferNeeds*)) {
   Call call(function);

@@ -1,4 +1,4 @@
-// Submitting for hosts that have no command buffer to give.
+// Submitters, for hosts without access to command buffers.
 #include <heed/vulkan_submitter.hpp>
 
 #include "c/vulkan/convert.hpp"

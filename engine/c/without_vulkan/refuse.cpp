@@ -1,4 +1,4 @@
-// Where heed is built without its Vulkan device, these take the place of c/vulkan and return Unsupported.
+// Replaces c/vulkan in builds without the Vulkan device: all functions return Unsupported.
 #include "c/call.hpp"
 
 namespace {
@@ -6,7 +6,7 @@ namespace {
 heed_status refuse(const char* function) {
   return heed::c::Call(function).fail(HEED_UNSUPPORTED, "heed was built without its Vulkan device");
 }
-// Functions that make handles write NULL when they fail.
+// Functions that make handles write NULL.
 template <class Handle>
 heed_status refuse(const char* function, Handle** handle) {
   if (handle != nullptr) *handle = nullptr;

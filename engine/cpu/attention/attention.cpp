@@ -1,7 +1,7 @@
-// softmax(scale q k^T + bias) v without the S_q x S_k scores in memory (Dao et al. 2022, arXiv:2205.14135): blocks of
-// queries, held in the lanes of vectors, go over blocks of keys with a running maximum and sum.
+// softmax(scale q k^T + bias) v without storing the S_q x S_k scores (Dao et al. 2022, arXiv:2205.14135): blocks of queries, one query per
+// vector lane, visit blocks of keys with a running maximum and sum.
 //
-// Work items are blocks of queries of one head. The order of all sums depends on the sizes only, not on the threads.
+// Work items are blocks of queries of one head. The order of sums depends only on the sizes, not on the threads.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -16,13 +16,13 @@
 namespace heed::cpu {
 namespace {
 
-// Keys of a block: the scores, 128 x 32 floats, stay in the first cache.
+// Keys of a block: the scores, 128 x 32 floats, stay in the first-level cache.
 constexpr int64_t kBlockKeys = 128;
-// Scores of blocks are logits times log2(e), as powers of 2 are cheaper than powers of e.
+// Scores of blocks are logits times log2(e), since powers of 2 are cheaper than powers of e.
 constexpr float kLog2E = 1.44269504f;
-// Up to this many queries, rows of keys are read as vectors; lanes of queries would be mostly empty.
+// Up to this many queries, keys are read as vectors, since most query lanes would be empty.
 constexpr int64_t kFewQueries = 4;
-// Parts of the keys of few queries, at most.
+// The most parts into which keys are divided for few queries.
 constexpr int64_t kMostParts = 32;
 
 // Offsets of one worker's scratch, in floats from its start.
@@ -37,7 +37,7 @@ struct AttentionScratch {
     scores = take(queries * kBlockKeys);
     values = take(std::max(queries * d_v, kernels.few * row_pitch(d_v + 2)));
     state = take(3 * queries);
-    // One after the other these hold rows of queries, biases, dropout factors and outputs.
+    // Holds in turn rows of queries, biases, dropout factors and outputs.
     rows = take(std::max({queries * d_k, queries * d_v, (queries + 1) * kBlockKeys}));
     keys = take(kBlockKeys * d_k);
     block_values = take(kBlockKeys * d_v);
@@ -79,17 +79,17 @@ struct AttentionProblem {
         d_v(value.view.dim[3]),
         layout(kernels, d_k, d_v) {}
 
-  // Offset of token `token` of head `head` (counted through all batches).
+  // The offset of token `token` of head `head`, numbered through all batches.
   int64_t offset(const Operand& x, int64_t head, int64_t token) const {
     return head / heads * x.view.stride[0] + head % heads * x.view.stride[1] + token * x.view.stride[2];
   }
-  // The same for keys and values: `group` heads of queries share one head of them.
+  // The same for keys and values: `group` query heads share one of their heads.
   int64_t shared_offset(const Operand& x, int64_t head, int64_t token) const {
     return head / heads * x.view.stride[0] + head % heads / group * x.view.stride[1] + token * x.view.stride[2];
   }
 };
 
-// Rows of f32, `pitch` floats apart: in place, or copies in `buffer`.
+// Rows of f32, `pitch` floats apart: in the tensor, or copied to a buffer.
 struct Rows {
   const float* data;
   int64_t pitch;
@@ -111,7 +111,7 @@ Rows rows_of(const Operand& x, int64_t offset, int64_t count, float* buffer) {
   return Rows(x, offset, x.view.stride[2], x.view.stride[3], count, x.view.dim[3], buffer);
 }
 
-// The same in their own type, where they have no gaps.
+// The same in their storage type; rows are contiguous.
 StoredRows stored_rows(const Operand& x, int64_t offset, int64_t count, float* buffer) {
   if (x.view.stride[3] == 1 || x.view.dim[3] == 1)
     return {x.data + offset * static_cast<int64_t>(size_of(x.view.dtype)), x.view.dtype, x.view.stride[2]};
@@ -130,7 +130,7 @@ void multiply(const MatmulKernels& kernels, int64_t rows, int64_t k, const float
   }
 }
 
-// The score of a logit. It is finite if the logit is.
+// The score for a logit; finite if the logit is.
 float score_of(float logit) {
   constexpr float kMost = std::numeric_limits<float>::max();
   return std::isfinite(logit) ? std::clamp(logit * kLog2E, -kMost, kMost) : logit;
@@ -143,11 +143,11 @@ bool all_finite(const float* x, int64_t n) {
   return infinite == 0;
 }
 
-// `sum` is of exponentials relative to the largest logit. A row with no visible key has the sum 0, and gives -infinity.
+// `sum` is the sum of exponentials relative to the largest logit. A row without a visible key has the sum 0, and gives -infinity.
 float log_sum_exp(float largest, float sum) { return sum == 0.0f ? kHidden : largest + std::log(sum); }
 
-// Softmax and what it weighs over some of the keys of a query: `values` are sums of e^(logit - largest) times values, and `sum`
-// is of these powers. Without a visible key the sum is 0, and `values` mean nothing.
+// Partial attention of a query over some of the keys: `sum` is the sum of e^(logit - largest), and `values` the sum of these powers times
+// the values. Without a visible key the sum is 0, and `values` are undefined.
 struct Partial {
   float* values;
   float* largest;
@@ -157,7 +157,7 @@ struct Partial {
   Partial(float* at, int64_t d_v) : values(at), largest(at + d_v), sum(at + d_v + 1) {}
   void clear() const { *largest = kHidden, *sum = 0.0f; }
 
-  // Adds other keys, whose values it scales.
+  // Adds the result for other keys, and rescales its values.
   void add(const RowKernels& kernels, const Partial& other, int64_t d_v) const {
     if (*other.sum == 0.0f) return;
     const bool first = *sum == 0.0f;
@@ -175,13 +175,13 @@ struct Partial {
   }
 };
 
-// Some queries that share a head of keys, up to AttentionKernels::few. They are counted along a group's heads: query `first`
-// is query first % queries of the group's head first / queries. `shared_head` counts heads of keys through all batches.
+// Up to AttentionKernels::few queries that share a key head. They are numbered through a group's heads: query `first` is query first %
+// queries of head first / queries. `shared_head` numbers key heads through all batches.
 struct Few {
   int64_t shared_head, first, count;
 };
 
-// Attention of few queries over blocks of keys, each of which is read once for all of them.
+// Attention of few queries over blocks of keys; each block is read once for all of them.
 class FewQueries {
  public:
   FewQueries(const AttentionProblem& problem, Few few, float* scratch) : p_(problem), few_(few), scratch_(scratch) {
@@ -194,7 +194,7 @@ class FewQueries {
   int64_t query(int64_t i) const { return (few_.first + i) % p_.queries; }
   int64_t row(int64_t i) const { return head(i) * p_.queries + query(i); }
 
-  // The keys that any of the queries visits.
+  // The range of keys that at least one of the queries visits.
   KeyRange visited() const {
     KeyRange all = p_.masking.visited_keys(row(0), row(0));
     for (int64_t i = 1; i < few_.count; ++i) {
@@ -204,7 +204,7 @@ class FewQueries {
     return all;
   }
 
-  // Adds keys of the range to `sums`, the place of query i's, block by block.
+  // Adds keys of the range block by block; sums(i) is the partial result of query i.
   template <class Sums>
   void run(KeyRange range, const Sums& sums) const {
     for (int64_t key = range.begin; key < range.end; key += kBlockKeys)
@@ -244,7 +244,7 @@ class FewQueries {
                                      scratch_ + p_.layout.block_values);
     p_.kernels.mix({scores, kBlockKeys, few_.count}, v, keys, p_.d_v, mixed, pitch);
     for (int64_t i = 0; i < few_.count; ++i) {
-      // A value that one of several queries does not see may be infinite, and 0 times infinity is not 0.
+      // A value that one of several queries does not see may be infinite, and 0 times infinity is NaN.
       if (few_.count > 1 && !all_finite(mixed + i * pitch, p_.d_v))
         p_.kernels.mix({scores + i * kBlockKeys, kBlockKeys, 1}, v, keys, p_.d_v, mixed + i * pitch, pitch);
       sums(i).add(p_.row_kernels, Partial(mixed + i * pitch, p_.d_v), p_.d_v);
@@ -265,7 +265,7 @@ void run_query(const AttentionProblem& p, int64_t head, int64_t query, float* sc
   one.store(0, sum);
 }
 
-// Where a block of queries starts. Heads are counted through all batches.
+// The first query of a block. Heads are numbered through all batches.
 struct Place {
   int64_t head, first;
 };
@@ -273,7 +273,7 @@ struct Place {
 // A block of queries of one head.
 class Block {
  public:
-  // `next`: where the worker probably goes on.
+  // `next` is the block that the worker will probably process next.
   Block(const AttentionProblem& problem, Place place, Place next, float* scratch)
       : p_(problem),
         lanes_(problem.kernels.queries),
@@ -316,13 +316,13 @@ class Block {
  private:
   int64_t row(int64_t lane) const { return head_ * p_.queries + first_ + lane; }
 
-  // Prefetches the rows that this block writes, and the queries of the next one.
+  // Prefetches the output rows of this block, and the queries of the next one.
   void prefetch_rows() {
     queue_.add(p_.query, p_.offset(p_.query, next_.head, next_.first), std::min(lanes_, p_.queries - next_.first));
     queue_.add(p_.out, p_.offset(p_.out, head_, first_), count_);
   }
-  // Prefetches the keys from `key` on. Behind the last one that this block sees, these are the first keys of the next block,
-  // if it belongs to another head of keys.
+  // Prefetches the keys from `key` on. Past the last key that this block sees, these are the first keys of the next block, if it uses
+  // another key head.
   void prefetch_keys(int64_t key, int64_t end) {
     const int64_t head = key < end ? head_ : next_.head, next_row = next_.head * p_.queries + next_.first;
     const int64_t first = key < end ? key : p_.masking.visited_keys(next_row, next_row).begin;
@@ -353,7 +353,8 @@ class Block {
     p_.kernels.add(rows.data, rows.pitch, count_, keys, kLog2E, scores_);
   }
 
-  bool mask_is_even() const { return p_.masking.mask.operand.view.stride[2] == 0; }  // the same for all queries
+  // Whether the mask is the same for all queries.
+  bool mask_is_even() const { return p_.masking.mask.operand.view.stride[2] == 0; }
   int64_t mask_offset(int64_t lane, int64_t key) const {
     const Operand& mask = p_.masking.mask.operand;
     return p_.offset(mask, head_, first_ + lane) + key * mask.view.stride[3];
@@ -379,15 +380,15 @@ class Block {
     return (!padding.valid() || padding.hides_none(padding_offset(key), keys)) &&
            (!mask.valid() || !mask_is_even() || mask.hides_none(mask_offset(0, key), keys));
   }
-  // Leaves out keys at both ends that are hidden from all queries. False if no key is left.
+  // Removes keys at both ends that are hidden from all queries. Returns false if no key is left.
   bool trim(int64_t* key, int64_t* keys) const {
     while (*keys > 0 && hidden_from_all(*key + *keys - 1)) --*keys;
     for (; *keys > 0 && hidden_from_all(*key); ++*key) --*keys;
     return *keys > 0;
   }
 
-  // Keys that are hidden from all queries have the weight 0, but their values may be anything, and 0 times infinity is not
-  // 0. If one of these values is not finite, a copy has zeros in its row.
+  // Keys that are hidden from all queries have weight 0, but their values may be infinite or NaN, and 0 times infinity is NaN. If such a
+  // value is not finite, the rows are copied with zeros instead.
   Rows values_of(int64_t key, int64_t keys) const {
     float* copy = scratch_ + p_.layout.block_values;
     Rows v = rows_of(p_.value, p_.shared_offset(p_.value, head_, key), keys, copy);
@@ -402,7 +403,7 @@ class Block {
     v.pitch = p_.d_v;
     return v;
   }
-  // Whether the value of a key that is hidden from all queries is not finite.
+  // Whether a key that is hidden from all queries has a value that is not finite.
   bool any_infinite(const Rows& v, int64_t key, int64_t keys) const {
     if (none_hidden_from_all(key, keys)) return false;
     for (int64_t j = 0; j < keys; ++j)
@@ -410,7 +411,7 @@ class Block {
     return false;
   }
 
-  // Gives hidden keys their fill, in the order of Masking::apply.
+  // Sets the scores of hidden keys, in the order of Masking::apply.
   void hide(int64_t key, int64_t keys) {
     const Masking& masking = p_.masking;
     if (masking.mask.valid()) {
@@ -421,7 +422,7 @@ class Block {
     }
     if (masking.key_padding.valid()) hide_keys(masking.key_padding, padding_offset(key), keys);
     if (masking.causal == Causal::None) return;
-    // Lane i sees its keys below visible + i.
+    // Lane i sees the keys below visible + i.
     const int64_t visible = masking.place_of(row(0)) + 1, begin = std::clamp<int64_t>(visible - key, 0, keys);
     p_.kernels.fill_triangle(scores_ + begin * lanes_, keys - begin, key + begin - visible + 1, fill_);
     if (masking.window > 0) hide_passed(key, keys, visible - masking.window);
@@ -431,12 +432,12 @@ class Block {
   void hide_passed(int64_t key, int64_t keys, int64_t passed) {
     const int64_t end = std::min(keys, passed + lanes_ - 1 - key);
     for (int64_t j = 0; j < end; ++j) {
-      const int64_t seeing = std::max<int64_t>(key + j - passed + 1, 0);  // the first lanes
+      const int64_t seeing = std::max<int64_t>(key + j - passed + 1, 0);  // number of leading lanes that see the key
       std::fill_n(scores_ + j * lanes_ + seeing, lanes_ - seeing, fill_);
     }
   }
 
-  // Hides keys by a mask that is the same for all lanes.
+  // Hides keys with a mask that is the same for all lanes.
   void hide_keys(const BoolMask& mask, int64_t offset, int64_t keys) {
     if (mask.hides_none(offset, keys)) return;
     for (int64_t j = 0; j < keys; ++j)
@@ -448,7 +449,7 @@ class Block {
       if (mask.hides(offset + j * row_stride(mask.operand.view))) scores_[j * lanes_ + lane] = fill_;
   }
 
-  // Drops weights, which are counted row-major over [B, H, S_q, S_k].
+  // Applies dropout to weights, which are numbered row-major over [B, H, S_q, S_k].
   void drop(int64_t key, int64_t keys) {
     float* factors = scratch_ + p_.layout.rows;
     float* ones = factors + lanes_ * kBlockKeys;
@@ -459,8 +460,8 @@ class Block {
     p_.kernels.multiply(factors, kBlockKeys, count_, keys, scores_);
   }
 
-  // Blocks make the sums of all of their queries from the same values, also where a weight is 0, which times infinity is
-  // NaN; and scores near the end of the range of f32 have lost their order. One query at a time does neither.
+  // Whether processing in blocks is exact. A block multiplies the same values with all its queries, also with weights of 0, which gives NaN
+  // for infinite values; and scores near the limits of f32 lose precision. The path for single queries has neither problem.
   bool is_exact() const {
     constexpr float kFar = std::numeric_limits<float>::max() / 4.0f;
     for (int64_t i = 0; i < count_; ++i)
@@ -491,15 +492,15 @@ class Block {
   const AttentionProblem& p_;
   int64_t lanes_, head_, first_;
   Place next_;
-  int64_t count_, padding_;  // queries; offset of the first key in the key padding
+  int64_t count_, padding_;  // number of queries; offset of the first key in the key padding
   float fill_;
   float* scratch_;
   float *scores_, *values_, *largest_, *sums_;
   PrefetchQueue queue_;
 };
 
-// The order of items. The workers that serve a batch share its queries, as they share the rows of its matrix products. Each
-// share goes through the heads one after the other, so that keys and values of a head stay in that worker's cache.
+// The order of items. The workers of a batch divide its queries in the same way as the rows of its matmuls. Each share processes one head
+// after the other, so that the keys and values of a head stay in that worker's cache.
 class Shares {
  public:
   Shares(const AttentionProblem& problem, int64_t workers)
@@ -517,20 +518,20 @@ class Shares {
     while (within < heads_ * begin(share)) --share;
     const int64_t length = begin(share + 1) - begin(share), at = within - heads_ * begin(share);
     const int64_t block = begin(share) + at % length;
-    // Causality gives late queries the most keys. They come first, since short items are best at the end.
+    // With causality late queries have the most keys. They come first, since short items at the end balance the load.
     const bool late = problem_.masking.causal != Causal::None;
     return {batch * heads_ + at / length, (late ? blocks_ - 1 - block : block) * problem_.kernels.queries};
   }
 
  private:
-  int64_t begin(int64_t share) const { return blocks_ * share / count_; }  // first block
+  int64_t begin(int64_t share) const { return blocks_ * share / count_; }  // the first block of a share
 
   const AttentionProblem& problem_;
   int64_t heads_, blocks_, items_, count_;
 };
 
-// Runs few queries. An item is a part of the keys of one head, for all queries that share it, so that keys and values are read
-// once, in long streams. The sums of parts are then added in their order.
+// Attention for few queries. An item is a part of the keys of one head, for all queries that share it, so that keys and values are read
+// once, in long streams. The partial sums are then added in order.
 void run_few(const Pass& pass, const AttentionProblem& p) {
   const int64_t shared_heads = p.query.view.dim[0] * p.heads / p.group, sharing = p.group * p.queries;
   const int64_t blocks = ceil_div(p.keys, kBlockKeys), part = ceil_div(blocks, kMostParts) * kBlockKeys;
@@ -575,7 +576,7 @@ ScratchNeed attention_scratch(const ScratchQuery& query) {
   const View q = query.view(query.node.inputs[in::kQuery]), key = query.view(query.node.inputs[in::kKey]);
   const View value = query.view(query.node.inputs[in::kValue]);
   const AttentionScratch layout(*query.kernels.attention, key.dim[3], value.dim[3]);
-  // This is the need of a run with few queries. A run with fewer keys has no more parts.
+  // The need of a run with few queries. A run with fewer keys does not have more parts.
   const int64_t rows = q.dim[0] * q.dim[1] * std::min(q.dim[2], kFewQueries);
   const int64_t parts = std::min(ceil_div(key.dim[2], kBlockKeys), kMostParts);
   return {.shared = static_cast<uint64_t>(rows * parts * Partial::floats(value.dim[3])) * sizeof(float),

@@ -1,4 +1,4 @@
-// Cuts the gradients of attention into parallel work; see attention_backward.hpp.
+// Divides the gradients of attention into parallel work; see attention_backward.hpp.
 #include "cpu/attention/attention_backward.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ void run_attention_backward(const Pass& pass) {
     return BackwardTask{i / ranges, first, std::min(first + kKeyPanels, problem.panels), 0, problem.queries,
                         false,      true};
   });
-  // An item packs the keys that its queries see, which pays for several blocks; and there are enough items for all workers.
+  // An item packs the keys that its queries see, so it should have several blocks, but there must be enough items for all workers.
   const int64_t most = ceil_div(int64_t{8} * pass.pool.workers(), heads);
   const int64_t some = ceil_div(ceil_div(problem.queries, kBlockQueries), most) * kBlockQueries;
   const int64_t parts = ceil_div(problem.queries, some);

@@ -1,8 +1,8 @@
-// The gradients of attention without the S_q x S_kv weights in memory (Dao et al. 2022, arXiv:2205.14135).
+// The gradients of attention without storing the S_q x S_kv weights (Dao et al. 2022, arXiv:2205.14135).
 //
-// Weights are computed again from the log-sum-exp, a block of queries by a group of panels of keys at a time, as products of matmul
-// tiles. An item is a head of keys with all heads of queries that share it; where there are few of these, items are groups of keys
-// for the gradients of keys and values, and then blocks of queries for those of queries. The order of all sums is the same in both.
+// Weights are recomputed from the log-sum-exp with matmul tiles, for a block of queries and a group of key panels at a time. An item is a
+// key head with all query heads that share it. If there are few key heads, items are groups of keys for the gradients of keys and values,
+// and then blocks of queries for those of queries. The order of sums is the same in both cases.
 #pragma once
 
 #include <algorithm>
@@ -16,22 +16,22 @@
 namespace heed::cpu::backward {
 
 inline constexpr int64_t kBlockQueries = 64;
-inline constexpr int64_t kKeyPanels = 4;  // of keys, which are worked on together
+inline constexpr int64_t kKeyPanels = 4;  // panels of keys that are processed together
 
-// BackwardScratch of one worker, in floats from its start. Widths are rounded up to whole panels.
+// Offsets of one worker's scratch, in floats from its start. Widths are rounded up to whole panels.
 struct BackwardScratch {
-  int64_t keys, rows, values;    // of all panels: [d_k][cols], keys as they lie, [d_v][cols]
+  int64_t keys, rows, values;    // of all panels: [d_k][cols], keys as stored, [d_v][cols]
   int64_t key_sums, value_sums;  // likewise, [d_k][cols] and [d_v][cols]
-  int64_t queries, upstream;     // rows of a block
-  int64_t weights, slopes;       // of a block and a group: [panel][query][cols]
+  int64_t queries, upstream;     // rows of a block of queries
+  int64_t weights, slopes;       // of a block and a group of panels: [panel][query][cols]
   int64_t row, query_sums, bias_sums;
-  int64_t pitch_k, pitch_v, size;  // of rows of a block
+  int64_t pitch_k, pitch_v, size;  // distances between rows of a block; total size
 
   BackwardScratch(int64_t cols, int64_t panels, int64_t d_k, int64_t d_v) {
     int64_t at = 0;
     const auto take = [&at](int64_t floats) { return std::exchange(at, at + row_pitch(floats)); };
     const int64_t wide_k = align_up(d_k, cols);
-    // Sixteen floats more keep rows from all beginning at the same place of the first cache.
+    // The additional 16 floats keep rows from mapping to the same set of the first-level cache.
     pitch_k = row_pitch(d_k) + 16;
     pitch_v = row_pitch(d_v) + 16;
     keys = take(panels * d_k * cols);
@@ -50,24 +50,24 @@ struct BackwardScratch {
   }
 };
 
-// The part of the gradients that an item of parallel work makes.
+// The part of the gradients that one item computes.
 struct BackwardTask {
-  int64_t head;                    // of keys, counted through all batches
-  int64_t first_panel, end_panel;  // of keys; the first begins a group
-  int64_t first_query, end_query;  // of each head of queries
+  int64_t head;                    // the key head, numbered through all batches
+  int64_t first_panel, end_panel;  // range of key panels; the first begins a group
+  int64_t first_query, end_query;  // range of queries of each query head
   bool makes_queries, makes_keys;
 };
 
 struct BackwardProblem {
   Operand query, key, value, output, upstream, log_sum_exp, of_query, of_key, of_value, of_bias;
   const AttentionAttrs& attrs;
-  Masking masking, hiding;  // hidden keys are -infinity; the second without the bias
+  Masking masking, hiding;  // masking sets hidden keys to -infinity; hiding does it without the bias
   DropoutRule dropout;
   const MatmulKernels& matmul;
   const RowKernels& kernels;
   const AttentionKernels& attention;
   int64_t heads, key_heads, group, queries, keys, d_k, d_v, cols, panels, wide_k;
-  bool by_place;  // which keys a query sees follows from its place alone
+  bool by_place;  // which keys a query sees depends only on its position
   BackwardScratch layout;
 
   explicit BackwardProblem(const Pass& pass)
@@ -112,7 +112,7 @@ struct BackwardProblem {
   static int64_t place_of(const Operand& x, int64_t batch, int64_t head, int64_t token) {
     return batch * x.view.stride[0] + head * x.view.stride[1] + token * x.view.stride[2];
   }
-  // Rows of a head from `token` on as f32: where they lie, or copied to `buffer`.
+  // Rows of a head from `token` on as f32: in the tensor, or copied to a buffer.
   struct Rows {
     const float* data;
     int64_t pitch;
@@ -138,7 +138,7 @@ struct BackwardProblem {
       matmul.f32.tile[std::min(height, m - r) - 1](k, a + r * a_row, a_row, a_k, b, c + r * c_pitch, c_pitch, add, {});
   }
 
-  // As many panels as the queries before `end`, of any head, see.
+  // The number of panels that the queries before `end`, of any head, see.
   int64_t panels_before(int64_t end) const {
     return fills() ? panels : ceil_div(masking.visited_keys(0, end - 1).end, cols);
   }
@@ -155,7 +155,7 @@ struct BackwardProblem {
       rows = rows_of(key, batch, head, n * cols, count, buffer, layout.pitch_k);
       attention.pack(rows.data, rows.pitch, count, d_k, 1.0f, memory + layout.keys + n * d_k * cols);
       if (!task.makes_queries) continue;
-      // The slopes are multiplied by keys as they lie, in panels of columns.
+      // The slopes are multiplied by keys as stored, in panels of columns.
       for (int64_t c = 0; c < d_k; c += cols) {
         float* const to = memory + layout.rows + n * cols * wide_k + c * cols;
         const int64_t width = std::min(cols, d_k - c);
@@ -165,7 +165,7 @@ struct BackwardProblem {
     }
   }
 
-  // A query sees this part of `some` keys; it gets all of them where places alone do not tell what it sees.
+  // The part of the keys `some` that a query sees; all of them if its position alone does not determine it.
   KeyRange seen_of(int64_t row, KeyRange some, float log_sum) const {
     if (log_sum == kHidden) return {0, 0};
     if (!by_place) return {0, some.size()};
@@ -173,7 +173,7 @@ struct BackwardProblem {
             std::clamp<int64_t>(masking.causal_keys(row) - some.begin, 0, some.size())};
   }
 
-  // Turns the products of queries and some keys into dropped weights, and those of upstream and values into the slopes of the logits
+  // Turns the matmul of queries and some keys into weights after dropout, and that of upstream and values into the slopes of the logits
   // times `scale`.
   void weigh(int64_t first_row, int64_t count, KeyRange some, const float* log_sums, const float* deltas, float scale,
              float* memory) const {
@@ -203,7 +203,7 @@ struct BackwardProblem {
     }
   }
 
-  // Makes logits of products of a query and some keys, and says which of them pass gradients on if hidden ones have weights.
+  // Computes logits from the scores of a query and some keys, and which of them pass gradients on if hidden keys have weights.
   void mask_row(int64_t row, KeyRange some, float* buffers, SlopeRow* of_row) const {
     const int64_t n = some.size(), length = kKeyPanels * cols;
     float *const logits = buffers, *const buffer = buffers + length, *const passes = buffer + length;
@@ -224,13 +224,13 @@ struct BackwardProblem {
       std::copy_n(logits + p * cols, cols, of_row->weights + p * of_row->panel_pitch);
   }
 
-  // The first of a block's queries to see any key of a panel, as far as causality says; at most the last one.
+  // The first query of a block that may see a key of the panel, by causality; at most the last query.
   int64_t first_to_see(int64_t first_row, int64_t count, int64_t panel) const {
     if (fills() || masking.causal == Causal::None) return 0;
     return std::clamp<int64_t>(panel * cols - masking.place_of(first_row), 0, count - 1);
   }
 
-  // A block of queries of one head of them, whose rows and those of the upstream lie in memory.
+  // A block of queries of one head, whose rows and those of upstream are in scratch.
   struct Block {
     int64_t batch, head, first, count, row;
     const float* log_sums;
@@ -247,20 +247,20 @@ struct BackwardProblem {
       block.deltas[i] = static_cast<float>(attention.product(o, g + i * layout.pitch_v, d_v));
     }
     block.log_sums = log_sum_exp.at<const float>(block.row);
-    // With a fill hidden keys have weights, too.
+    // With masked_fill hidden keys have weights, too.
     block.seen = fills() ? KeyRange{0, keys} : masking.visited_keys(block.row, block.row + count - 1);
     return block;
   }
 
-  // Panels of a group, begin .. end - 1.
+  // Range of panels within a group.
   struct Panels {
     int64_t begin, end;
   };
-  // Gives the place in memory of a block's weights or slopes (`what`) of a panel.
+  // The weights or slopes (selected by `what`) of one panel in a block's memory.
   float* of_panel(float* memory, int64_t what, const Panels& some, int64_t panel) const {
     return memory + what + (panel - some.begin) * kBlockQueries * cols;
   }
-  // Makes the weights, and the slopes times `scale`, of the panels that the block sees of from .. stop - 1, and returns which these are.
+  // Computes the weights, and the slopes times `scale`, for those of panels from .. stop - 1 that the block sees, and returns their range.
   Panels weigh_group(const Block& block, int64_t from, int64_t stop, float scale, float* memory) const {
     const Panels some{std::max(from, block.seen.begin / cols), std::min(stop, ceil_div(block.seen.end, cols))};
     const float *const q = memory + layout.queries, *const g = memory + layout.upstream;
@@ -277,7 +277,7 @@ struct BackwardProblem {
     return some;
   }
 
-  // Adds to the gradients of keys and values what a block of queries gives them, and makes those of its queries.
+  // Adds the contribution of a block of queries to the gradients of keys and values, and computes the gradients of its queries.
   void run_block(const BackwardTask& task, int64_t head, int64_t first, int64_t count, float* memory) const {
     const Block block = load_block(task.head / key_heads, head, first, count, memory);
     const float *const q = memory + layout.queries, *const g = memory + layout.upstream;
@@ -306,7 +306,7 @@ struct BackwardProblem {
       store(of_query, place_of(of_query, block.batch, head, first + i), 1, d_k, sums + i * wide_k);
   }
 
-  // Writes what panels of sums hold of each key.
+  // Writes the sums in panels to the rows of keys.
   void write_keys(const Operand& out, const BackwardTask& task, int64_t sums, int64_t width, float* memory) const {
     if (!out.valid()) return;
     const bool direct = out.view.dtype == DType::F32;
@@ -319,7 +319,7 @@ struct BackwardProblem {
                          out.at<float>(place_of(out, batch, head, n * cols)), out.view.stride[2]);
         continue;
       }
-      // Sixteen columns at a time fit the memory of a block.
+      // 16 columns at a time fit into the memory of a block.
       constexpr int64_t kWidth = 16;
       for (int64_t d = 0; d < width; d += kWidth) {
         const int64_t some = std::min(kWidth, width - d);
@@ -347,7 +347,7 @@ struct BackwardProblem {
   }
 };
 
-// The gradient of the bias, where it is wanted.
+// Computes the gradient of the bias, if it is an output.
 void run_bias(const Pass& pass, const BackwardProblem& problem);
 
 }  // namespace heed::cpu::backward

@@ -1,4 +1,4 @@
-// The gradient of attention's bias: the slopes of all logits, summed over what the bias is broadcast to.
+// The gradient of attention's bias: the slopes of all logits, summed over the axes along which the bias is broadcast.
 #include <algorithm>
 
 #include "cpu/attention/attention_backward.hpp"
@@ -11,7 +11,7 @@ struct Along {
   int64_t begin, end;
 };
 
-// The parts into which an axis is cut, or one if sums go along it.
+// The number of parts into which an axis is divided, or one if it is summed.
 struct Axis {
   int64_t size, block;
   bool summed;

@@ -1,8 +1,8 @@
-// The loops of attention for few queries, which read keys and values as they are stored and as long streams. Included once
-// per instruction set (see Highway's foreach_target.h).
+// The loops of attention for few queries, which read keys and values in their storage type, in long streams. Included once per instruction
+// set (see Highway's foreach_target.h).
 //
-// Up to kMostRows queries share every row that is read. Their sums stay in registers: four of keys for each query, or four
-// vectors of columns.
+// Up to kMostRows queries share every row that is read. Sums stay in registers: for each query those of four keys, or four vectors of
+// columns.
 #if defined(HEED_CPU_ATTENTION_FEW_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_ATTENTION_FEW_INL
 #undef HEED_CPU_ATTENTION_FEW_INL
@@ -20,7 +20,7 @@
 #include "cpu/simd/vector_math-inl.hpp"
 #include "hwy/highway.h"
 
-// Vectors of SVE cannot be elements of arrays, so that rows are spelled out.
+// SVE vectors cannot be array elements, so rows are separate variables.
 #ifndef HEED_EACH_QUERY
 #define HEED_EACH_QUERY(X) X(0) X(1) X(2) X(3)
 #endif
@@ -30,10 +30,10 @@ namespace heed::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// 16 sums need 32 registers; 8 sums fit 16.
+// 16 sums need 32 registers; 8 sums fit into 16.
 inline constexpr int kMostRows = kTileRows == 12 ? 4 : 2;
 
-// Rows of one storage type: whole vectors, and the n elements behind them.
+// Rows of one storage type: loads whole vectors, or the last n elements.
 struct RowsF32 : PanelF32 {
   static HWY_INLINE Vector load(const float* at) { return hn::LoadU(Floats(), at); }
   static HWY_INLINE Vector load_some(const float* at, int64_t n) { return HWY_NAMESPACE::load_some(at, n, 0.0f); }
@@ -77,7 +77,7 @@ HWY_INLINE void with_rows(DType type, int64_t queries, const F& f) {
   with_count(RowsF32());
 }
 
-// The sums of the lanes of four vectors, times a factor, to out[0 .. n - 1].
+// Writes the sum of the lanes of each of four vectors, times a factor, to out[0 .. n - 1].
 #if HWY_HAVE_SCALABLE || HWY_TARGET == HWY_SCALAR
 HWY_INLINE void store_sums(Vector a, Vector b, Vector c, Vector e, float factor, int64_t n, float* out) {
   const Floats d;
@@ -111,7 +111,7 @@ HWY_INLINE void store_sums(Vector a, Vector b, Vector c, Vector e, float factor,
 }
 #endif
 
-// Adds products of whole vectors, then those of the rest of the width.
+// Dot products: adds the products of whole vectors, then those of the rest of the width.
 template <class Rows, int kQueries>
 void dot_rows(const Queries& queries, const StoredRows& rows, int64_t count, int64_t width, float factor, float* out,
               int64_t out_pitch) {
@@ -120,7 +120,7 @@ void dot_rows(const Queries& queries, const StoredRows& rows, int64_t count, int
   const auto* const all = static_cast<const Element*>(rows.data);
   const int64_t whole = width / lanes() * lanes(), pitch = rows.pitch;
   for (int64_t j = 0; j < count; j += 4) {
-    // Behind the last row it is computed again, and the results are not stored.
+    // Past the last row, that row is computed again, and the results are not stored.
     const Element* const r0 = all + j * pitch;
     const Element* const r1 = all + HWY_MIN(j + 1, count - 1) * pitch;
     const Element* const r2 = all + HWY_MIN(j + 2, count - 1) * pitch;
@@ -158,10 +158,10 @@ void dot_rows(const Queries& queries, const StoredRows& rows, int64_t count, int
   }
 }
 
-// Stands for a row whose weights are 0: its key may be hidden and its values anything, and 0 times infinity is not 0.
+// Replaces a row whose weights are all 0: its values may be infinite or NaN, and 0 times infinity is NaN.
 HWY_ALIGN constexpr float kZeros[4 * hn::MaxLanes(Floats())] = {};
 
-// Whether row j has a weight that is not 0.
+// Whether row j has a nonzero weight.
 template <int kQueries>
 HWY_INLINE bool counts(const Queries& weights, int64_t j) {
   bool some = weights.data[j] != 0.0f;
@@ -171,7 +171,7 @@ HWY_INLINE bool counts(const Queries& weights, int64_t j) {
   return some;
 }
 
-// Mixes four vectors of columns.
+// Weighted sums of four vectors of columns.
 template <class Rows, int kQueries>
 HWY_INLINE void mix_four(const Queries& weights, const typename Rows::Element* rows, int64_t pitch, int64_t count,
                          float* out, int64_t out_pitch) {
@@ -207,7 +207,7 @@ HWY_INLINE void mix_four(const Queries& weights, const typename Rows::Element* r
 #undef HEED_QUERY
 }
 
-// Mixes one vector of columns, or the n < lanes columns behind whole ones.
+// Weighted sums of one vector of columns, or of the last n < lanes columns.
 template <class Rows, int kQueries>
 HWY_INLINE void mix_one(const Queries& weights, const typename Rows::Element* rows, int64_t pitch, int64_t count,
                         int64_t n, float* out, int64_t out_pitch) {
@@ -254,13 +254,13 @@ float weigh(float* logits, int64_t n, float* largest) {
   const Floats d;
   constexpr float kLeast = -std::numeric_limits<float>::infinity();
   const int64_t whole = n / lanes() * lanes();
-  // Comparisons pass over NaN.
+  // This comparison ignores NaN.
   const auto larger = [](Vector a, Vector b) { return hn::IfThenElse(hn::Gt(a, b), a, b); };
   Vector most = hn::Set(d, kLeast);
   for (int64_t i = 0; i < whole; i += lanes()) most = larger(hn::LoadU(d, logits + i), most);
   if (whole < n) most = larger(load_some(logits + whole, n - whole, kLeast), most);
   *largest = hn::GetLane(hn::MaxOfLanes(d, most));
-  // Without a visible key nothing is subtracted, and weights are 0, or NaN if a logit is.
+  // Without a visible key nothing is subtracted: weights are 0, or NaN if a logit is.
   const Vector base = hn::Set(d, *largest == kLeast ? 0.0f : *largest);
   Vector s0 = hn::Zero(d), s1 = s0;
   int64_t i = 0;

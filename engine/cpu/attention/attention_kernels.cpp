@@ -48,7 +48,7 @@ HWY_INLINE void for_squares(const float* from, int64_t pitch, int64_t rows, int6
     }
 }
 
-// to[c][r] = combine(to[c][r], from[r][c]): square by square, and one by one where no square fits.
+// to[c][r] = combine(to[c][r], from[r][c]), by 4 x 4 squares, and element by element at the edges.
 template <class Combine>
 HWY_INLINE void transpose(const float* from, int64_t from_pitch, int64_t rows, int64_t cols, float* to,
                           int64_t to_pitch, const Combine& combine) {
@@ -74,7 +74,7 @@ void pack(const float* rows, int64_t pitch, int64_t count, int64_t width, float 
             [&](auto d, auto, auto x, int64_t) { return hn::Mul(x, hn::Set(d, factor)); });
 }
 
-// Here the panel is read along its rows, so that squares are of [c][r].
+// The panel is read along its rows here, so squares are [c][r].
 void unpack(const float* panel, const float* factors, int64_t count, int64_t width, float* rows, int64_t pitch) {
   const int64_t queries = block_queries();
   const Four d;
@@ -89,7 +89,7 @@ void unpack(const float* panel, const float* factors, int64_t count, int64_t wid
 }
 
 void add(const float* rows, int64_t pitch, int64_t count, int64_t width, float factor, float* panel) {
-  // A finite summand is bounded, so that the factor does not make it infinite.
+  // The summand is clamped so that multiplying by the factor does not make it infinite.
   const float most = std::numeric_limits<float>::max() / (2 * HWY_MAX(1.0f, factor));
   transpose(rows, pitch, count, width, panel, block_queries(), [&](auto d, auto old, auto x, int64_t) {
     const auto limit = hn::Set(d, most), size = hn::Abs(x);
@@ -116,7 +116,7 @@ void fill_triangle(float* scores, int64_t keys, int64_t first, float value) {
   }
 }
 
-// Does one of the two vectors of lanes of `advance`. Returns the factor by which earlier sums are multiplied.
+// Processes one of the two vectors of lanes of `advance`. Returns the factor for earlier sums.
 HWY_INLINE Vector advance_lanes(float* HWY_RESTRICT scores, int64_t keys, float* largest, float* sums) {
   const Floats d;
   const int64_t pitch = block_queries();
@@ -131,7 +131,7 @@ HWY_INLINE Vector advance_lanes(float* HWY_RESTRICT scores, int64_t keys, float*
   if (r < keys) m0 = hn::Max(hn::LoadU(d, scores + r * pitch), m0);
   m0 = hn::Max(m0, m1);
   hn::StoreU(m0, d, largest);
-  // A lane that has seen no key keeps its scores of -infinity, whose power is 0, instead of making them NaN.
+  // A lane without keys so far uses 0 as its maximum: powers of its scores of -infinity are then 0 instead of NaN.
   const Vector base = hn::IfThenElse(hn::Eq(m0, hidden), hn::Zero(d), m0);
   const Vector factor = vector_exp2(d, hn::Sub(old, base));
   Vector s0 = hn::Zero(d), s1 = s0;

@@ -42,7 +42,7 @@ std::string reason(const Kernels& kernels) {
                 best ? "the best this processor has" : "as was asked for");
 }
 
-// The fused attention gives no weights: one whose weights are read becomes other passes.
+// The fused attention does not return weights: an attention whose weights are read is composed of other passes.
 class CpuPlanning final : public detail::PlanningDevice {
  public:
   CpuPlanning()
@@ -127,7 +127,7 @@ class CpuDevice final : public detail::DeviceImpl {
   Status compile(Schedule&& schedule, std::shared_ptr<detail::WeightsImpl> weights, const CompileOptions& options,
                  std::shared_ptr<detail::PlanImpl>* plan) override {
     const auto entries = detail::find_weights(schedule, weights.get());
-    // Device::compile has checked that the weights are of this device, so they are CpuWeights.
+    // Device::compile has checked that the weights belong to this device, so they are CpuWeights.
     auto fresh =
         std::make_shared<CpuPlan>(shared_, std::move(schedule), std::static_pointer_cast<CpuWeights>(weights), options);
     const Status status = fresh->build(entries);
@@ -136,7 +136,7 @@ class CpuDevice final : public detail::DeviceImpl {
   }
 
  private:
-  // Some rows at a time, so that the source and its panels are not both in memory.
+  // Packs in chunks of rows, so that a whole tensor is not in memory twice.
   void pack(const HostTensor& tensor, int64_t rows, const UploadOptions& options, PackedB* packed) {
     constexpr uint64_t kSomeBytes = 8u << 20;
     const uint64_t row_bytes = tensor.data.size() / static_cast<uint64_t>(rows);

@@ -56,14 +56,14 @@ Status CpuPlan::build(const Entries& entries) {
   if (status != Status::Ok) return status;
   for (size_t id = 0; id < schedule_.placements.size(); ++id) {
     const Placement& at = schedule_.placements[id];
-    if (at.space == Placement::Space::Constant)  // never written
+    if (at.space == Placement::Space::Constant)  // constants are never written
       storages_[id] = const_cast<std::byte*>(schedule_.constants[at.slot].data.data());
     if (at.space == Placement::Space::Weight && plain_[at.slot] != nullptr) storages_[id] = plain_[at.slot]->data();
   }
   return pack_weights(entries);
 }
 
-// Holds the plain form of each weight that some pass reads otherwise than as the b of a product.
+// Makes the plain form of each weight that some pass reads other than as b of a matmul.
 Status CpuPlan::bind_weights(const Entries& entries) {
   plain_.resize(entries.size());
   for (const Node& node : schedule_.passes)
@@ -80,7 +80,8 @@ Status CpuPlan::bind_weights(const Entries& entries) {
   return Status::Ok;
 }
 
-// Packs every b of a matmul that is the same at each run, and holds the quantized tables of embeddings. Plans that use a weight in the same way share the packed one.
+// Packs each constant b of a matmul, and keeps the quantized tables of embeddings. Plans that use a weight in the same way share the packed
+// form.
 Status CpuPlan::pack_weights(const Entries& entries) {
   packed_.resize(schedule_.passes.size());
   for (const detail::ConstantInfo& constant : schedule_.constants) constants_.emplace_back(constant.data.data());
@@ -115,7 +116,7 @@ Status CpuPlan::allocate_scratch() {
     need.shared = std::max(need.shared, own.shared);
     need.per_worker = std::max(need.per_worker, own.per_worker);
   }
-  constexpr uint64_t kMost = uint64_t{1} << 50;  // the sums below cannot wrap
+  constexpr uint64_t kMost = uint64_t{1} << 50;  // the sums below cannot overflow
   if (need.per_worker > kMost || need.shared > kMost)
     return fail(shared_->log, Status::OutOfMemory, "compile: a pass needs more memory than can be addressed");
   worker_stride_ = align_up(need.per_worker, kAlignment);
@@ -133,15 +134,15 @@ Status CpuPlan::allocate_scratch() {
 }
 
 void CpuPlan::place_scratch(std::byte* memory) {
-  if (scratch_ == memory) return;  // as after the run before, unless others ran beside
+  if (scratch_ == memory) return;  // as in the last run, unless other runs took place at the same time
   scratch_ = memory;
   for (size_t id = 0; id < schedule_.placements.size(); ++id)
     if (schedule_.placements[id].space == Placement::Space::Scratch)
       storages_[id] = memory + schedule_.placements[id].offset;
 }
 
-// The host's memory serves if its elements are aligned and it does not lie in the State and, for an output, if it
-// overlaps no other buffer: passes still read inputs after the first output was written.
+// A host's buffer is used in place if its elements are aligned, it does not overlap the State and, for an output, no other buffer: passes
+// still read inputs after the first output was written.
 bool CpuPlan::usable_in_place(size_t index, uint64_t bytes) const {
   const auto begin = reinterpret_cast<uintptr_t>(found_[index]->data);
   const auto overlaps = [&](const void* other_data, size_t other_bytes) {
@@ -192,7 +193,7 @@ Status CpuPlan::bind_state(const detail::StateImpl* state) {
   const Status status = detail::match_states(*state_layout_, state, shared_.get(), "run", shared_->log, &found_states_);
   state_memory_ = {};
   if (status != Status::Ok || schedule_.states.empty()) return status;
-  // States of this home are CpuStates.
+  // States with this home are CpuStates.
   std::byte* const data = static_cast<const CpuState*>(state)->data();
   state_memory_ = {data, state->layout->bytes};
   for (size_t i = 0; i < found_states_.tensors.size(); ++i)
@@ -206,7 +207,7 @@ void CpuPlan::copy_back() {
       std::memcpy(const_cast<void*>(found_[i]->data), copies_[i].data(), schedule_.buffer_bytes(i, values_.sizes));
 }
 
-// Everything that may be wrong with what the host gave; nothing was written then.
+// Checks everything that the host passed; on failure nothing has been written.
 Status CpuPlan::take_arguments(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
                                const RunOptions& options) {
   Status status = resolve_extents(schedule_, extents, shared_->log, extent_values_, sizes_);
@@ -254,9 +255,8 @@ Status CpuPlan::start(std::span<const HostBuffer> buffers, std::span<const Exten
   };
   status = shared_->queue.add(&job_);
   if (status == Status::Unsupported)
-    return fail(
-        shared_->log, status,
-        "start: no thread does what is started: the host's ParallelFor has no `start`, or the process was forked");
+    return fail(shared_->log, status,
+                "start: no thread runs started work: the host's ParallelFor has no `start`, or the process was forked");
   return status == Status::Ok ? status : fail(shared_->log, status, "start: the system gives no thread");
 }
 
@@ -298,7 +298,7 @@ Status CpuPlan::run_passes() {
 Status CpuPlan::report_fault(const Node& node, const Pass& pass, uint64_t position) const {
   if (node.op != Op::Embedding)
     return fail(shared_->log, Status::IndexOutOfRange,
-                format("run: %s: the place of element %" PRIu64 " is behind the end; its row is left out",
+                format("run: %s: the index of element %" PRIu64 " is beyond the end; its row is left out",
                        node.label.c_str(), position));
   const Operand ids = pass.input(in::kIds);
   const int32_t id = *ids.at<const int32_t>(row_offset(per_row(ids.view), static_cast<int64_t>(position)));
@@ -351,7 +351,7 @@ Status CpuPlan::timings(std::vector<PassTime>* times, uint32_t) const {
   if (!options_.timestamps)
     return fail(shared_->log, Status::Unsupported, "timings: the plan was compiled without timestamps");
   if (running) return fail(shared_->log, Status::InvalidArgument, "timings: the plan is running");
-  const std::lock_guard<std::mutex> lock(times_mutex_);  // a run may begin and end beside this call
+  const std::lock_guard<std::mutex> lock(times_mutex_);  // a run may begin and end during this call
   if (!finished_) return fail(shared_->log, Status::InvalidArgument, "timings: the plan has not run yet");
   *times = times_;
   return Status::Ok;

@@ -1,4 +1,4 @@
-// A schedule made ready to run on host memory.
+// A schedule with everything needed to run it on host memory.
 #pragma once
 
 #include <deque>
@@ -19,7 +19,7 @@
 
 namespace heed::cpu {
 
-// A device and the plans compiled for it share this; each of them keeps it alive.
+// Data shared by a device and its plans; each of them keeps it alive.
 struct Shared {
   Log log;
   ThreadPool pool;
@@ -39,8 +39,8 @@ class CpuPlan final : public detail::PlanImpl {
           const CompileOptions& options);
   ~CpuPlan() override;
 
-  // Allocates everything that run needs, except copies of host buffers that cannot be used in place, and scratch for a
-  // run beside that of another plan. `entries[i]` is weight i of the schedule.
+  // Allocates everything that run needs, except copies of host buffers that cannot be used in place, and scratch for a run at the same time
+  // as another plan's. `entries[i]` is weight i of the schedule.
   Status build(const std::vector<const detail::WeightsImpl::Entry*>& entries);
 
   detail::Backend backend() const override { return detail::Backend::Cpu; }
@@ -81,7 +81,7 @@ class CpuPlan final : public detail::PlanImpl {
   void copy_back();
 
   std::shared_ptr<Shared> shared_;
-  MatmulKernels matmul_;  // the device's, but for rows that are rounded
+  MatmulKernels matmul_;  // the device's, with other kernels for rounded rows
   Kernels kernels_;
   Schedule schedule_;
   std::shared_ptr<CpuWeights> weights_;
@@ -90,28 +90,28 @@ class CpuPlan final : public detail::PlanImpl {
   detail::FoundStates found_states_;
   uint64_t weight_bytes_ = 0;
 
-  // Scratch holds the tensors between passes, then what workers of a pass share, then what each worker has of its own.
+  // Scratch has the tensors between passes, then memory shared by the workers of a pass, then memory of each worker.
   uint64_t scratch_bytes_ = 0, shared_offset_ = 0, workers_offset_ = 0, worker_stride_ = 0;
-  bool scratch_added_ = false;        // to the pool
-  std::byte* scratch_ = nullptr;      // of the run that is going on, or of the last
-  std::vector<std::byte*> storages_;  // by tensor id; of a weight that is only read packed, something that is not null
-  std::vector<TensorForms::Plain> plain_;    // by weight; null where no pass reads it so
-  std::vector<TensorForms::Packed> packed_;  // by pass; null but for matmuls with a constant b
-  std::deque<TensorForms> constants_;        // so that a constant that several passes use is packed once
+  bool scratch_added_ = false;             // to the scratch pool
+  std::byte* scratch_ = nullptr;           // scratch of the current run, or of the last one
+  std::vector<std::byte*> storages_;       // by tensor id; for a weight that is read only packed, any non-null pointer
+  std::vector<TensorForms::Plain> plain_;  // by weight; null if no pass reads the plain form
+  std::vector<TensorForms::Packed> packed_;  // by pass; null except for matmuls with a constant b
+  std::deque<TensorForms> constants_;        // lets several passes share a packed constant
 
-  // Inputs, then outputs, of the run that is going on.
+  // Inputs, then outputs, of the current run.
   std::vector<const HostBuffer*> found_;
-  std::span<const std::byte> state_memory_;  // of the run that is going on
-  std::vector<AlignedBuffer> copies_;        // empty where the host's memory serves
+  std::span<const std::byte> state_memory_;  // those of the current run
+  std::vector<AlignedBuffer> copies_;        // empty if the host's memory is used in place
   std::vector<bool> copied_;
   std::vector<int64_t> extent_values_, sizes_;
   RunValues values_;
-  RunQueue::Job job_;                    // of a started run
-  Status status_ = Status::Ok;           // of the job
-  std::vector<PassTime> running_times_;  // of the run that is going on
-  mutable std::mutex times_mutex_;       // for the rest
-  std::vector<PassTime> times_;          // of the last finished run
-  bool finished_ = false;                // there is one
+  RunQueue::Job job_;                    // the job of a started run
+  Status status_ = Status::Ok;           // result of the job
+  std::vector<PassTime> running_times_;  // those of the current run
+  mutable std::mutex times_mutex_;       // for the members below
+  std::vector<PassTime> times_;          // times of the last finished run
+  bool finished_ = false;                // there is a finished run
 };
 
 }  // namespace heed::cpu

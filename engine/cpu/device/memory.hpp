@@ -13,13 +13,13 @@
 
 namespace heed::cpu {
 
-inline constexpr uint64_t kAlignment = 64;  // one cache line, and the widest vector register
+inline constexpr uint64_t kAlignment = 64;  // a cache line, and the widest vector register
 
-// Rows that lie a multiple of this apart share a few lines of the first cache and throw each other out of it.
+// Rows at a multiple of this distance map to the same sets of the first-level cache and evict each other.
 inline constexpr int64_t kWayBytes = 4096;
 
-// Buffers of at least this size lie on huge pages where the system gives them: they are read from end to end, and each page
-// costs a look-up and stops the hardware's prefetch.
+// Buffers of at least this size use huge pages if the system provides them: they are read sequentially, and each page boundary costs a TLB
+// look-up and stops the hardware prefetcher.
 inline constexpr uint64_t kHugePage = 2u << 20;
 
 class AlignedBuffer {
@@ -33,7 +33,7 @@ class AlignedBuffer {
   }
   ~AlignedBuffer() { ::operator delete(data_, std::align_val_t{alignment_of(bytes_)}); }
 
-  // Replaces the content, which is not initialised. False when the host has no such memory.
+  // Replaces the content by uninitialised memory. Returns false if there is not enough memory.
   bool allocate(uint64_t bytes) {
     AlignedBuffer fresh;
     if (bytes > static_cast<uint64_t>(std::numeric_limits<ptrdiff_t>::max()) - kHugePage) return false;
@@ -42,7 +42,7 @@ class AlignedBuffer {
           ::operator new(static_cast<size_t>(bytes), std::align_val_t{alignment_of(bytes)}, std::nothrow));
       if (fresh.data_ == nullptr) return false;
 #if defined(MADV_HUGEPAGE)
-      // This is only advice: if the system refuses it, the memory serves as it is.
+      // This is only a hint: if the system refuses it, the memory is still usable.
       if (bytes >= kHugePage)
         (void)madvise(fresh.data_, static_cast<size_t>(bytes / kHugePage * kHugePage), MADV_HUGEPAGE);
 #endif

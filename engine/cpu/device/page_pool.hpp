@@ -1,4 +1,4 @@
-// Huge pages for buffers that are each too small for one.
+// Huge pages for buffers that are smaller than a huge page.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@ namespace heed::cpu {
 
 class PagePool;
 
-// Memory of its own, or a part of a block that it shares with others and that lives as long as any of them.
+// Memory of its own, or a part of a shared block, which lives as long as any of its parts.
 class PooledBuffer {
  public:
-  // Replaces the content, which is not initialised. `pool` may be null. False when the host has no such memory.
+  // Replaces the content by uninitialised memory. `pool` may be null. Returns false if there is not enough memory.
   bool allocate(uint64_t bytes, PagePool* pool);
   std::byte* data() const { return data_; }
   uint64_t bytes() const { return bytes_; }
@@ -25,12 +25,12 @@ class PooledBuffer {
   uint64_t bytes_ = 0;
 };
 
-// Puts buffers one behind the other on blocks of huge pages. The weights of a small language model are hundreds of tensors of less
-// than one huge page each, and a token reads all of them: on small pages it takes up to a fourth longer. Thread-safe.
+// Places buffers consecutively in blocks of huge pages. The weights of a small language model are hundreds of tensors smaller than a huge
+// page, and each token reads all of them: with small pages it takes up to a fourth longer. Thread-safe.
 class PagePool {
  public:
-  // Null when the host has no such memory, or where blocks do not pay: for buffers that have huge pages of their own, and for the
-  // first ones, which may be all there are.
+  // Null if there is not enough memory, or if a block is not worthwhile: for buffers large enough for their own huge pages, and for the
+  // first ones, which may be the only ones.
   std::shared_ptr<const AlignedBuffer> place(uint64_t bytes, std::byte** data) {
     const std::lock_guard<std::mutex> lock(mutex_);
     seen_ += bytes;

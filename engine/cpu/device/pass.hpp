@@ -1,4 +1,4 @@
-// One pass while a plan runs, as the function of the operation sees it: operands in host memory, threads and scratch.
+// One pass during a run, as an operation's function sees it: operands in host memory, threads and scratch.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct Operand {
   std::byte* data = nullptr;
   View view;                            // offset is already in `data`
   const RowKernels* kernels = nullptr;  // for conversions
-  bool past_caches = false;             // rows are written past the caches
+  bool past_caches = false;             // rows are written with stores that bypass the caches
 
   bool valid() const { return data != nullptr; }
   template <class T>
@@ -32,7 +32,7 @@ struct Operand {
   }
 };
 
-// Scratch that an operation needs beside the plan's tensors, in bytes.
+// Scratch that an operation needs in addition to the plan's tensors, in bytes.
 struct ScratchNeed {
   uint64_t shared = 0;
   uint64_t per_worker = 0;
@@ -50,8 +50,8 @@ struct Fault {
   }
 };
 
-// Calls body(worker, begin, end) for chunks of at most `grain` items that cover 0..items-1, on at most as many workers as
-// there are chunks. Which chunks there are and who gets them varies from run to run; results must not depend on it.
+// Calls body(worker, begin, end) for chunks of at most `grain` items that cover 0..items-1, on at most as many workers as there are chunks.
+// The division into chunks and their assignment vary from run to run; results must not depend on it.
 template <class Body>
 void parallel(ThreadPool& pool, int64_t items, int64_t grain, const Body& body) {
   if (items <= 0) return;
@@ -62,10 +62,10 @@ void parallel(ThreadPool& pool, int64_t items, int64_t grain, const Body& body) 
     WorkList list;
   } shared{body, WorkList(items, grain, workers)};
   const auto task = [](void* context, uint32_t worker) {
-    const UsualFloats floats;  // results must not depend on the thread's settings, either
+    const UsualFloats floats;  // results must not depend on the thread's floating-point settings either
     auto* s = static_cast<Shared*>(context);
     for (int64_t begin = 0, end = 0; s->list.take(worker, &begin, &end);) s->body(worker, begin, end);
-    hwy::FlushStream();  // makes rows visible that went past the caches
+    hwy::FlushStream();  // makes rows visible that bypassed the caches
   };
   pool.run(workers, task, &shared);
 }
@@ -76,13 +76,13 @@ struct Pass {
   const Schedule& schedule;
   const Node& node;
   const RunValues& values;
-  std::span<std::byte* const> storages;  // by tensor id, of storage tensors
+  std::span<std::byte* const> storages;  // by id of the storage tensor
   ThreadPool& pool;
   const Kernels& kernels;
-  const PackedB* packed_b;  // null but for a matmul whose b never changes, and an embedding whose table is quantized
+  const PackedB* packed_b;  // for a matmul with constant b, and for an embedding with a quantized table; else null
   std::byte* shared_scratch;
   std::byte* worker_scratch;
-  uint64_t worker_stride;  // bytes from one worker's scratch to the next one's
+  uint64_t worker_stride;  // bytes between the scratch of consecutive workers
   Fault& fault;
 
   Operand operand(Tensor tensor) const {
@@ -93,15 +93,15 @@ struct Pass {
   }
   Operand input(size_t i) const { return operand(node.inputs[i]); }
   Operand output(size_t i = 0) const { return operand(node.outputs[i]); }
-  // An output that is written row by row. If it is larger than the caches, its rows go past them: a processor would read
-  // every line into a cache before writing it, which is a third of the bytes moved.
+  // An output that is written row by row. If it exceeds the caches, its rows bypass them: otherwise the processor would read every line
+  // into a cache before writing it, which is a third of the traffic.
   Operand output_rows() const {
     constexpr int64_t kCaches = 64 << 20;
     Operand x = output();
     x.past_caches = x.view.elements() * static_cast<int64_t>(size_of(x.view.dtype)) > kCaches;
     return x;
   }
-  // An optional input seen with the shape of `target`.
+  // An optional input viewed with the shape of `target`.
   Operand input_like(size_t i, const View& target) const {
     Operand x = input(i);
     if (!x.valid()) return x;
@@ -120,7 +120,7 @@ struct Pass {
   }
 };
 
-// Everything that an operation's need for scratch may depend on.
+// The arguments of an operation's scratch function.
 struct ScratchQuery {
   const Schedule& schedule;
   const Node& node;

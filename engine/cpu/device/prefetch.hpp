@@ -1,5 +1,5 @@
-// Memory that register tiles prefetch while they multiply, because it is read or written soon. Prefetched all at once, it
-// would be more than a processor can wait for, and the caches would lose most of it again before it is used.
+// Memory that register tiles prefetch while they multiply, because it is read or written soon. Prefetching everything at once would exceed
+// the processor's outstanding requests, and most lines would be evicted before use.
 #pragma once
 
 #include <cstddef>
@@ -10,25 +10,25 @@
 
 namespace heed::cpu {
 
-// The memory that one tile prefetches beside the panel it reads.
+// The memory that one tile prefetches in addition to the panel it reads.
 struct Prefetch {
-  // One place for each step of k, `pitch` bytes apart.
+  // One address for each step of k, `pitch` bytes apart.
   const std::byte* at;
   int64_t pitch;
-  // Where the tile's sums go: one place for each row, `out_pitch` bytes apart; null: unknown. Stores that miss the caches
-  // would hold up the next tile. They are prefetched a thousand cycles before the end, kLate steps per row: if it were
-  // earlier, panels that stream through the first cache would throw them out again.
+  // The destination of the tile's sums: one address for each row, `out_pitch` bytes apart; null: unknown. Stores that miss the caches would
+  // delay the next tile. They are prefetched about a thousand cycles before the end, kLate steps per row: if it were earlier, panels that
+  // stream through the first-level cache would evict them.
   const std::byte* out = nullptr;
   int64_t out_pitch = 0;
   static constexpr int64_t kLate = 4;
 };
 
-// How far ahead, in bytes, a tile prefetches its own panel into the first cache.
+// Distance in bytes at which a tile prefetches its own panel into the first-level cache.
 inline constexpr int64_t kNear = 4096;
 
-// Prefetches into the second cache, for memory that the first cache would lose before it is read, or that comes from the
-// main memory. A processor waits for few lines of its first cache at a time and for many of its second: weights come from
-// memory 1.1 times as fast on an Intel Xeon (Emerald Rapids).
+// Prefetches into the second-level cache, for memory that the first-level cache would evict before it is read, or that comes from main
+// memory. A processor has few outstanding requests for its first-level cache and many for its second: weights are read from memory 1.1
+// times as fast on an Intel Xeon (Emerald Rapids).
 inline void prefetch_second_cache(const std::byte* at) {
 #if defined(__GNUC__)
   __builtin_prefetch(at, 0, 2);
@@ -37,8 +37,8 @@ inline void prefetch_second_cache(const std::byte* at) {
 #endif
 }
 
-// Walks over the places of a Prefetch. The constructor takes the reference apart at once: a copy of the whole struct would
-// use loads that are wider than the stores before them, and those wait until all earlier stores are in the cache.
+// Iterates over the addresses of a Prefetch. The constructor reads the members one by one: copying the whole struct would use loads that
+// are wider than the preceding stores, which cannot be forwarded and must wait for the cache.
 class Prefetcher {
  public:
   Prefetcher(const Prefetch& prefetch, int64_t steps_at_once)

@@ -1,5 +1,5 @@
-// Rows that the next register tiles prefetch, two cache lines with each step of k. The hardware does not foresee them, as
-// rows lie too far apart, and the caches would forget most of what is prefetched all at once.
+// Rows that the next register tiles prefetch, two cache lines with each step of k. The hardware prefetcher does not predict them, as rows
+// are too far apart, and prefetching all at once would evict most of them before use.
 #pragma once
 
 #include "cpu/device/pass.hpp"
@@ -9,7 +9,7 @@ namespace heed::cpu {
 
 class PrefetchQueue {
  public:
-  // Adds `rows` rows of x along its axis 2, from `offset` on. Rows that do not fit the queue are not prefetched.
+  // Adds `rows` rows of x along axis 2, from `offset` on. Rows that do not fit into the queue are not prefetched.
   void add(const Operand& x, int64_t offset, int64_t rows) {
     if (rows <= 0 || x.view.stride[3] != 1) return;
     const auto element = static_cast<int64_t>(size_of(x.view.dtype));
@@ -17,7 +17,7 @@ class PrefetchQueue {
       columns_[(first_ + count_++) % kMost] = {x.data + offset * element + at, x.view.stride[2] * element, rows};
   }
 
-  // The memory for a tile of `steps` steps to prefetch; `own`, which the tile reads anyway, if the queue is empty.
+  // The memory that a tile of `steps` steps prefetches; `own`, which the tile reads anyway, if the queue is empty.
   Prefetch take(int64_t steps, const float* own) {
     if (count_ == 0) return {reinterpret_cast<const std::byte*>(own), 0};
     Column& column = columns_[first_];
@@ -33,7 +33,7 @@ class PrefetchQueue {
 
  private:
   static constexpr int64_t kBytesPerStep = 128, kMost = 16;
-  // Two neighbouring cache lines of each of some rows.
+  // Two neighbouring cache lines in each of several rows.
   struct Column {
     const std::byte* at;
     int64_t pitch, rows;

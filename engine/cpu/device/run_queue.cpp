@@ -8,11 +8,11 @@ namespace heed::cpu {
 
 struct RunQueue::Jobs {
   std::mutex mutex;
-  std::condition_variable changed;  // a job came or was done, or `stop`
+  std::condition_variable changed;  // a job was added or done, or `stop` was set
   Job* first = nullptr;
   bool stop = false;
 
-  // These need the lock.
+  // The calls below need the lock.
   void push(Job* job) {
     Job** end = &first;
     while (*end != nullptr) end = &(*end)->next;
@@ -25,7 +25,7 @@ struct RunQueue::Jobs {
     while (*at != job) at = &(*at)->next;
     *at = job->next;
   }
-  // Lets go of the lock while the job, which is in the queue, is done. The job may end its life as soon as it is done.
+  // Executes a job that is in the queue, without the lock meanwhile. The job may be destroyed as soon as it is done.
   void run(Job* job, std::unique_lock<std::mutex>& lock) {
     remove(job);
     job->state = Job::State::Running;
@@ -36,7 +36,7 @@ struct RunQueue::Jobs {
     changed.notify_all();
   }
 
-  // heed's own thread.
+  // The loop of heed's own thread.
   void work() {
     std::unique_lock<std::mutex> lock(mutex);
     while (true) {
@@ -51,7 +51,8 @@ RunQueue::RunQueue(const ParallelFor& host) : host_(host), jobs_(std::make_share
 
 RunQueue::~RunQueue() {
   if (process_id() != process_) {
-    // As in ThreadPool: a forked process has no thread to join, and condition variables would wait for copied waiters.
+    // As in ThreadPool: a forked process has no thread to join, and destroying condition variables would wait for waiters that do not
+    // exist.
     (void)thread_.release();
     new (std::nothrow) std::shared_ptr<Jobs>(std::move(jobs_));
     return;
@@ -83,7 +84,7 @@ Status RunQueue::add(Job* job) {
     jobs_->changed.notify_all();
     return Status::Ok;
   }
-  // The host may begin its task after the job was done by finish, and even after this queue has ended.
+  // The host may begin its task after finish has done the job, and even after this queue was destroyed.
   auto* kept = new (std::nothrow) std::shared_ptr<Jobs>(jobs_);
   if (kept == nullptr) return Status::OutOfMemory;
   jobs_->push(job);

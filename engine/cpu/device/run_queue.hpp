@@ -1,4 +1,4 @@
-// Started runs of one CPU device, which are done one after the other while the host's thread does something else.
+// Started runs of one CPU device, which run one after the other while the host's thread does something else.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace heed::cpu {
 
 class RunQueue {
  public:
-  // Belongs to who adds it, and stays where it is until finish has returned.
+  // Owned by the caller of add; must stay at its address until finish has returned.
   struct Job {
     void (*work)(void* argument) = nullptr;
     void* argument = nullptr;
@@ -22,16 +22,15 @@ class RunQueue {
   };
 
   explicit RunQueue(const ParallelFor& host);
-  ~RunQueue();  // no job may be left
+  ~RunQueue();  // there must be no job left
   RunQueue(const RunQueue&) = delete;
   RunQueue& operator=(const RunQueue&) = delete;
 
-  // Has the job done by heed's own thread, which the first call makes, or by a thread of the host's. Unsupported: the host
-  // gave threads but no ParallelFor::start, or the process was forked, which copies no thread. OutOfMemory: the system
-  // gives no thread.
+  // Has the job executed by heed's own thread, which the first call creates, or by a thread of the host's. Unsupported: the host gave
+  // threads but no ParallelFor::start, or the process was forked, which does not copy threads. OutOfMemory: the system cannot create a
+  // thread.
   Status add(Job* job);
-  // Waits until the job is done. If nobody has begun it, it is done here, so that even a host with a single thread, on
-  // which this call runs, gets on.
+  // Waits until the job is done. If it has not begun, it is executed here, so that a host with a single thread also makes progress.
   void finish(Job* job);
 
  private:
@@ -39,7 +38,7 @@ class RunQueue {
   Status start_thread();
 
   ParallelFor host_;
-  std::shared_ptr<Jobs> jobs_;  // tasks that the host was given keep it alive
+  std::shared_ptr<Jobs> jobs_;  // also kept alive by tasks that the host was given
   const int64_t process_;
   std::unique_ptr<Thread> thread_;  // null before the first job
 };

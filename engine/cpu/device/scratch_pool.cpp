@@ -40,7 +40,7 @@ uint64_t ScratchPool::bytes() const {
   return bytes;
 }
 
-// The smallest that suits, so that small plans leave the large blocks to large ones.
+// The smallest sufficient block, so that large blocks remain for large plans.
 ScratchPool::Block* ScratchPool::find_idle(uint64_t bytes) {
   Block* found = nullptr;
   for (Block& block : blocks_)
@@ -50,7 +50,7 @@ ScratchPool::Block* ScratchPool::find_idle(uint64_t bytes) {
   return found;
 }
 
-// Makes an idle block larger, or a new one if all are lent.
+// Enlarges an idle block, or makes a new one if all are in use.
 ScratchPool::Block* ScratchPool::make(uint64_t bytes) {
   AlignedBuffer fresh;
   if (!fresh.allocate(bytes)) return nullptr;
@@ -60,7 +60,7 @@ ScratchPool::Block* ScratchPool::make(uint64_t bytes) {
   return block;
 }
 
-// Lets go of what is larger than any plan needs, and of more blocks than there are plans: none runs beside itself.
+// Frees blocks that are larger than any plan needs, and those beyond the number of plans, since a plan has one run at a time.
 void ScratchPool::trim() {
   for (auto block = blocks_.begin(); block != blocks_.end();) {
     const auto here = block++;
@@ -70,7 +70,7 @@ void ScratchPool::trim() {
     if (most() == 0 || std::any_of(blocks_.begin(), blocks_.end(), suits))
       blocks_.erase(here);
     else if (is_large)
-      (void)here->memory.allocate(most());  // if it cannot be had, the larger block stays
+      (void)here->memory.allocate(most());  // on failure the larger block is kept
   }
 }
 

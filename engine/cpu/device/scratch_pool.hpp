@@ -1,4 +1,4 @@
-// Scratch that the plans of one device share: each run borrows a block for as long as it lasts.
+// Scratch shared by the plans of one device: each run borrows a block for its duration.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace heed::cpu {
 
-// There is one block that suits the largest plan, and one more for each run that ever went on beside another, but no more
-// than there are plans. Thread-safe.
+// There is one block for the largest plan, and one more for each run that ever took place at the same time as others, but no more than
+// there are plans. Thread-safe.
 class ScratchPool {
  public:
   struct Block {
@@ -19,18 +19,19 @@ class ScratchPool {
     bool lent = false;
   };
 
-  // A plan whose runs need so many bytes. Afterwards a run that goes on alone allocates nothing. False if there is no memory.
+  // Adds a plan whose runs need this many bytes. Afterwards a run without others at the same time allocates nothing. Returns false if there
+  // is not enough memory.
   bool add(uint64_t bytes);
   void remove(uint64_t bytes);
 
-  // A block of at least so many bytes, which nobody else uses until it is given back. Null if there is no memory.
+  // A block of at least this many bytes for exclusive use until it is returned. Null if there is not enough memory.
   Block* borrow(uint64_t bytes);
   void give_back(Block* block);
 
-  uint64_t bytes() const;  // of all blocks
+  uint64_t bytes() const;  // total size of all blocks
 
  private:
-  // These need the lock.
+  // The calls below need the lock.
   uint64_t most() const { return needs_.empty() ? 0 : *needs_.rbegin(); }
   Block* find_idle(uint64_t bytes);
   Block* make(uint64_t bytes);

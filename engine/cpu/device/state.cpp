@@ -35,7 +35,7 @@ Status CpuState::clear() {
 }
 
 Status CpuState::copy(const detail::StateImpl& from) {
-  // States of one home and layout are of one type. The host may have given both the same memory.
+  // States of one home and layout have the same type. The host may have given both the same memory.
   if (layout->bytes != 0) std::memmove(data_, static_cast<const CpuState&>(from).data_, layout->bytes);
   return Status::Ok;
 }

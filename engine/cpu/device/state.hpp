@@ -15,7 +15,7 @@ class CpuState final : public detail::StateImpl {
   CpuState(std::shared_ptr<const detail::StateLayout> tensors, std::shared_ptr<const Shared> device)
       : StateImpl(std::move(tensors)), device_(std::move(device)) {}
 
-  // allocate makes memory that is zero; use takes the host's, whose contents stay.
+  // allocate makes zeroed memory; use takes the host's, whose contents stay.
   Status allocate();
   Status use(std::span<std::byte> memory);
   std::byte* data() const { return data_; }
@@ -32,7 +32,7 @@ class CpuState final : public detail::StateImpl {
  private:
   std::shared_ptr<const Shared> device_;
   AlignedBuffer own_;
-  std::byte* data_ = nullptr;  // in own_ or the host's
+  std::byte* data_ = nullptr;  // in own_ or in the host's memory
 };
 
 }  // namespace heed::cpu

@@ -25,7 +25,7 @@ struct Registers {
   uint32_t a = 0, b = 0, c = 0, d = 0;
 };
 
-// Zeros where the processor does not know the leaf.
+// Zeros if the processor does not have the leaf.
 Registers cpuid(uint32_t leaf) {
   Registers r;
 #if HWY_COMPILER_MSVC
@@ -41,7 +41,7 @@ Registers cpuid(uint32_t leaf) {
   return r;
 }
 
-// Which registers the system saves when it switches threads (XCR0). Only where cpuid says OSXSAVE.
+// The registers that the system saves when it switches threads (XCR0). Requires OSXSAVE in cpuid.
 uint32_t saved_registers() {
 #if HWY_COMPILER_MSVC
   return static_cast<uint32_t>(_xgetbv(0));
@@ -60,7 +60,7 @@ constexpr uint32_t bits_of(std::initializer_list<int> places) {
   return bits;
 }
 
-// Bits of cpuid, by leaf and register. A set asks for all that Highway lets a compiler use for it.
+// Bits of cpuid, by leaf and register. A set requires everything that Highway lets a compiler use for it.
 constexpr uint32_t kSse4_1c = bits_of({0, 1, 9, 19, 20, 25});  // SSE3, PCLMULQDQ, SSSE3, SSE4.1, SSE4.2, AES
 constexpr uint32_t kAvx2_1c = bits_of({12, 28, 29});           // FMA, AVX, F16C
 constexpr uint32_t kAvx2_7b = bits_of({3, 5, 8});              // BMI1, AVX2, BMI2
@@ -69,7 +69,7 @@ constexpr uint32_t kAvx3_7b = bits_of({16, 17, 28, 30, 31});   // AVX-512 F, DQ,
 constexpr uint32_t kAvx3Dl_7c =
     bits_of({1, 6, 8, 9, 10, 11, 12, 14});  // VBMI, VBMI2, GFNI, VAES, VPCLMULQDQ, VNNI, BITALG, VPOPCNTDQ
 constexpr uint32_t kOsxsave_1c = bits_of({27});
-constexpr uint32_t kYmm = bits_of({1, 2}), kZmm = bits_of({5, 6, 7});  // of XCR0
+constexpr uint32_t kYmm = bits_of({1, 2}), kZmm = bits_of({5, 6, 7});  // bits of XCR0
 
 int64_t detect() {
   const Registers basic = cpuid(1), extended = cpuid(7), more = cpuid(0x80000001u);
@@ -89,8 +89,8 @@ int64_t detect() {
 #elif HWY_ARCH_ARM_A64 && defined(__linux__)
 
 // Bits of the kernel's interface, which older headers lack.
-constexpr unsigned long kAes = 1ul << 3, kSve = 1ul << 22;      // AT_HWCAP
-constexpr unsigned long kSve2 = 1ul << 1, kSve2Aes = 1ul << 2;  // AT_HWCAP2
+constexpr unsigned long kAes = 1ul << 3, kSve = 1ul << 22;      // bits of AT_HWCAP
+constexpr unsigned long kSve2 = 1ul << 1, kSve2Aes = 1ul << 2;  // bits of AT_HWCAP2
 constexpr int kGetVectorLength = 51, kLengthMask = 0xffff;      // prctl: bytes of an SVE register
 
 int64_t detect() {

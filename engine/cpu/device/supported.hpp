@@ -1,12 +1,12 @@
-// The instruction sets that this processor and its system run. Highway's headers make the vector code, and its library would say
-// which of it runs here; that answer is here instead, so that heed needs nothing of Highway at run time.
+// The instruction sets that the processor and its system support. Highway's headers compile the vector code, and its library would report
+// which sets run here; this file does that instead, so that heed does not link Highway.
 #pragma once
 
 #include <cstdint>
 
 namespace heed::cpu {
 
-// Bits of Highway's targets. That which the whole library is compiled for is always among them.
+// Bits of Highway's targets. The target of the whole library is always included.
 int64_t supported_targets();
 
 }  // namespace heed::cpu

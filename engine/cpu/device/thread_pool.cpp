@@ -9,7 +9,7 @@ namespace heed::cpu {
 namespace {
 
 uint32_t thread_count(uint32_t asked) {
-  constexpr uint32_t kMost = 1024;  // far above any use; keeps a mistaken value from exhausting the system
+  constexpr uint32_t kMost = 1024;  // far above any use; limits the effect of a mistaken value
   const uint32_t count = asked != 0 ? asked : std::thread::hardware_concurrency();
   return std::clamp(count, 1u, kMost);
 }
@@ -25,10 +25,10 @@ void relax() {
 #endif
 }
 
-// Longer than the serial work between two passes of a plan, short beside a frame.
+// Longer than the serial work between two passes of a plan, short compared to a frame.
 constexpr std::chrono::microseconds kSpin{100};
-// A waiting thread keeps its processor for the first kEagerLooks looks, which answers soonest. After that it gives way every
-// kLooksPerYield looks: the thread it waits for may need this very processor, or another program may.
+// A waiting thread polls kEagerLooks times without yielding, which reacts fastest. Then it yields every kLooksPerYield polls, since the
+// thread it waits for, or another program, may need this processor.
 constexpr int kEagerLooks = 200, kLooksPerYield = 8;
 
 // Calls ready() until it is true or kSpin has passed.
@@ -72,8 +72,8 @@ ThreadPool::ThreadPool(uint32_t threads, ParallelFor parallel_for)
 
 ThreadPool::~ThreadPool() {
   if (process_id() != process_) {
-    // This is a forked process. A fork copies no threads: there is nobody to join, and destroying the condition variables
-    // would wait for copied waiters that never go on.
+    // The process was forked. A fork does not copy threads: there is nothing to join, and destroying the condition variables would wait for
+    // waiters that do not exist.
     for (std::unique_ptr<Worker>& worker : threads_) (void)worker.release();
     (void)sleep_.release();
     return;
@@ -90,7 +90,7 @@ void ThreadPool::call(uint32_t first) {
   for (uint64_t i = first; i < count_; i += workers_) task_(context_, static_cast<uint32_t>(i));
 }
 
-// Does the share of a job that this worker is asked for. False if there is none, or another thread has begun it.
+// Executes this worker's share of a job. Returns false if there is none, or another thread has begun it.
 bool ThreadPool::do_share(Worker& worker) {
   if (!worker.asked.load(std::memory_order_relaxed) || !worker.asked.exchange(false)) return false;
   call(worker.index);
@@ -129,7 +129,7 @@ void ThreadPool::publish(uint32_t count, Task task, void* context) {
   count_ = count;
   const uint32_t shares = std::min(count, workers_) - 1;
   unfinished_.store(shares, std::memory_order_relaxed);
-  for (uint32_t i = 0; i < shares; ++i) threads_[i]->asked.store(true);  // from here on that thread sees the job
+  for (uint32_t i = 0; i < shares; ++i) threads_[i]->asked.store(true);  // that thread sees the job from now on
   if (sleepers_.load() == 0) return;
   {
     const std::lock_guard<std::mutex> lock(sleep_->mutex);
@@ -157,7 +157,7 @@ void ThreadPool::run(uint32_t count, Task task, void* context) {
   }
   publish(count, task, context);
   call(0);
-  // A thread that has not begun by now may be asleep, or another program may have its processor.
+  // A thread that has not begun by now may be asleep or preempted.
   for (const std::unique_ptr<Worker>& worker : threads_) do_share(*worker);
   wait_finished();
 }

@@ -1,4 +1,4 @@
-// Threads of one CPU device: its own, made once, or the host's through ParallelFor.
+// Threads of one CPU device: its own, created once, or the host's through ParallelFor.
 #pragma once
 
 #include <atomic>
@@ -13,16 +13,15 @@
 
 namespace heed::cpu {
 
-// A plan hands out work a few hundred times within some milliseconds, so idle threads spin for a while before they
-// sleep, giving way to whoever else wants the processor. The pool serves one call of run at a time with all its threads;
-// a call that finds it busy with another plan's work runs alone on its caller's thread, so that there are never more
-// threads than asked for at work per plan, and nobody waits in a queue.
+// A plan hands out work a few hundred times within some milliseconds, so idle threads spin for a while before they sleep, and yield to
+// other programs. The pool serves one call of run at a time with all its threads. A call that finds it busy runs alone on its caller's
+// thread, so that a plan never waits for another one, and no more threads than requested work for one plan.
 class ThreadPool {
  public:
   using Task = void (*)(void* context, uint32_t index);
 
-  // threads: how many tasks may run at once, the caller's thread included; 0: one per hardware thread. When
-  // the system gives fewer threads than asked, the pool works with those.
+  // threads: how many tasks may run at once, including the caller's; 0: one per hardware thread. If the system creates fewer threads, the
+  // pool works with those.
   ThreadPool(uint32_t threads, ParallelFor parallel_for);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -31,10 +30,9 @@ class ThreadPool {
   // The largest useful `count` of run.
   uint32_t workers() const { return workers_; }
 
-  // Calls task(context, i) once for every i < count and returns when all are done. The caller's thread works
-  // too. May be called from several threads at once; tasks must not wait for each other, nor call run.
-  // The same thread gets the same index in run after run, as far as it is awake in time. The caller does index 0, then the
-  // shares that no thread has begun.
+  // Calls task(context, i) once for every i < count and returns when all are done. The caller's thread works, too. May be called from
+  // several threads at once; tasks must not wait for each other or call run. A thread usually gets the same index in every run, if it wakes
+  // up in time. The caller does index 0, then the shares that no thread has begun.
   void run(uint32_t count, Task task, void* context);
 
  private:
@@ -42,7 +40,7 @@ class ThreadPool {
   struct Worker {
     ThreadPool* pool = nullptr;
     uint32_t index = 0;
-    alignas(64) std::atomic<bool> asked = false;  // cleared by the thread that does the share
+    alignas(64) std::atomic<bool> asked = false;  // cleared by the thread that executes the share
     std::unique_ptr<Thread> thread;
   };
 
@@ -58,23 +56,23 @@ class ThreadPool {
   uint32_t workers_ = 1;
   std::vector<std::unique_ptr<Worker>> threads_;
 
-  std::mutex owner_;  // held by the call of run that the threads work for
+  std::mutex owner_;  // locked by the call of run for which the threads work
 
-  // The job being worked on. A thread that has cleared `asked` of a worker may read it; it stays until that share is done.
+  // The current job. A thread that has cleared `asked` of a worker may read it; it stays valid until that share is done.
   Task task_ = nullptr;
   void* context_ = nullptr;
   uint32_t count_ = 0;
-  alignas(64) std::atomic<uint32_t> unfinished_ = 0;  // shares of other threads not yet done
+  alignas(64) std::atomic<uint32_t> unfinished_ = 0;  // number of other threads' shares that are not done
   std::atomic<bool> stop_ = false;
 
-  // How threads sleep and wake. Each side first announces itself or a change, then looks at the other side, in one total
-  // order (seq_cst), so that no wake-up is missed.
+  // Sleeping and waking. Each side first announces itself or a change, then checks the other side, in one total order (seq_cst), so that no
+  // wake-up is missed.
   struct Sleep {
     std::mutex mutex;
     std::condition_variable wake, done;
   };
   std::unique_ptr<Sleep> sleep_ = std::make_unique<Sleep>();
-  const int64_t process_;  // whose threads these are
+  const int64_t process_;  // the process that created the threads
   std::atomic<uint32_t> sleepers_ = 0;
   std::atomic<bool> owner_sleeps_ = false;
 };

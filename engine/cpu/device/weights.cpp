@@ -29,8 +29,8 @@ PackedB* TensorForms::allocate_quantized(DType type, int64_t rows, int64_t k, co
   return fresh.get();
 }
 
-// Views are made by slices, permutations and broadcasts, so that as many elements as there are, none of them seen twice,
-// are all of them.
+// Views come from slices, permutations and broadcasts, so a view without repeated elements that has as many elements as the tensor shows
+// the whole tensor.
 bool TensorForms::is_whole(const View& view) const {
   bool repeats = false;
   for (int i = 0; i < view.rank; ++i) repeats |= view.stride[i] == 0 && view.dim[i] > 1;
@@ -54,7 +54,7 @@ TensorForms::Plain TensorForms::plain(const Kernels& kernels, ThreadPool& pool) 
     packed = own_packed_;
     view = own_view_;
   }
-  // Unpacking runs without the lock, for the reasons that packed() gives.
+  // Unpacking runs without the lock, for the same reasons as in packed().
   auto fresh = std::make_shared<AlignedBuffer>();
   if (packed == nullptr || !fresh->allocate(plain_bytes_)) return nullptr;
   unpack(*packed, view, *kernels.matmul, pool, fresh->data());
@@ -70,14 +70,14 @@ TensorForms::Packed TensorForms::packed(const View& view, const Kernels& kernels
     if (Packed packed = held(view); packed != nullptr) return packed;
   }
   if (is_quantized(view.dtype)) return packed_quantized(view, kernels);
-  // Packing runs without the lock: a host's thread that waits for it may meanwhile compile another plan of these weights,
-  // and an exception of the host's allocator would leave the mutex locked.
+  // Packing runs without the lock: a host's thread that waits for it may compile another plan of these weights meanwhile, and an exception
+  // of the host's allocator would leave the mutex locked.
   Plain source;
   if (data_ == nullptr) source = plain(kernels, pool);
   if (data_ == nullptr && source == nullptr) return nullptr;
   Operand b;
   b.view = view;
-  // Packing only reads.
+  // Packing does not write to b.
   b.data = const_cast<std::byte*>(data_ == nullptr ? source->data() : data_) +
            view.offset * static_cast<int64_t>(size_of(view.dtype));
   b.kernels = kernels.rows;

@@ -1,4 +1,4 @@
-// Weights in host memory. Each is held in the forms that plans read, and in no other.
+// Weights in host memory. Each is stored only in the forms that plans read.
 #pragma once
 
 #include <list>
@@ -13,41 +13,42 @@
 
 namespace heed::cpu {
 
-// One tensor: plain, which is contiguous and row-major, or packed as the b of products, or both. Thread-safe. Quantized tensors
-// are packed from the start, and embeddings read them so, too.
+// One tensor: plain (contiguous and row-major), packed as b of matmuls, or both. Thread-safe. Quantized tensors are packed from the start;
+// embeddings also read the packed form.
 //
-// Once all of the tensor is packed, its plain form lives only as long as some plan holds it; who asks for it later gets it
-// unpacked. Packed forms beyond the first live as long as some plan holds them.
+// Once the whole tensor is packed, its plain form lives only as long as a plan holds it; a later request unpacks it again. Packed forms
+// beyond the first live as long as a plan holds them.
 class TensorForms {
  public:
   TensorForms() = default;
-  // The plain form is `data`, which stays where it is.
+  // Uses `data` as the plain form, without a copy.
   explicit TensorForms(const std::byte* data) : data_(data) {}
-  // Packed forms are made on these pages, which must live as long as calls make some.
+  // Packed forms are allocated in this pool, which must outlive the calls that make them.
   void pack_on(PagePool* pages) { pages_ = pages; }
 
-  // Makes the plain form, which is then filled in: the tensor's bytes, and some behind them up to the alignment. Null if
-  // there is no memory.
+  // Allocates the plain form, which the caller fills: the tensor's bytes, and padding up to the alignment. Null if there is not enough
+  // memory.
   std::byte* allocate(uint64_t tensor_bytes, uint64_t bytes);
-  // Makes the packed form of a quantized tensor [..., k] of so many rows, which is then filled in. Null if there is no memory.
+  // Allocates the packed form of a quantized tensor [..., k] with this many rows, which the caller fills. Null if there is not enough
+  // memory.
   PackedB* allocate_quantized(DType type, int64_t rows, int64_t k, const Kernels& kernels);
 
   using Plain = std::shared_ptr<const AlignedBuffer>;
   using Packed = std::shared_ptr<const PackedB>;
-  // These may take a while when they make a form, and are null if there is no memory for it.
+  // The forms of the tensor. A call takes longer if it has to make the form, and returns null if there is not enough memory.
   Plain plain(const Kernels& kernels, ThreadPool& pool);
   Packed packed(const View& view, const Kernels& kernels, ThreadPool& pool);
-  // All of a quantized tensor.
+  // The whole quantized tensor.
   Packed quantized() const { return own_packed_; }
 
-  uint64_t bytes() const;  // of all forms that somebody holds
+  uint64_t bytes() const;  // total size of all forms that exist
 
  private:
   struct Form {
     View view;
     std::weak_ptr<const PackedB> packed;
   };
-  // The packed form that somebody holds, or null. The mutex must be locked.
+  // The packed form for the view if some plan holds it, else null. The mutex must be locked.
   Packed held(const View& view);
   Packed packed_quantized(const View& view, const Kernels& kernels);
   bool is_whole(const View& view) const;
@@ -57,10 +58,10 @@ class TensorForms {
   uint64_t tensor_bytes_ = 0, plain_bytes_ = 0;
 
   mutable std::mutex mutex_;
-  Plain own_plain_;  // null once own_packed_ is there
+  Plain own_plain_;  // null once own_packed_ exists
   std::weak_ptr<const AlignedBuffer> plain_;
   Packed own_packed_;
-  View own_view_;  // of own_packed_
+  View own_view_;  // the view that own_packed_ packs
   std::list<Form> forms_;
 };
 

@@ -1,4 +1,4 @@
-// Items of parallel work, shared among workers so that data stays in the caches of the core that made it.
+// Items of parallel work, divided among workers such that data stays in the cache of the core that made it.
 #pragma once
 
 #include <algorithm>
@@ -9,15 +9,14 @@
 
 namespace heed::cpu {
 
-// Each worker has a share, a range of neighbouring items, and takes chunks from the front of it. Items of most operations
-// follow the rows of their output, so that a worker gets the same rows in pass after pass, and finds them in its own cache
-// rather than in another core's, which is several times slower. A worker whose share is used up takes chunks from the back
-// of the others' shares: a worker that is held up keeps nobody waiting for more than one chunk. Chunks become smaller
-// towards the end of a share (guided self-scheduling, Polychronopoulos & Kuck 1987, doi:10.1109/TC.1987.5009495), so that
-// all workers end at about the same time.
+// Each worker has a share, a contiguous range of items, and takes chunks from its front. In most operations items follow the rows of the
+// output, so a worker gets the same rows in each pass, and finds them in its own cache rather than in another core's, which is several
+// times slower. A worker whose share is empty takes chunks from the back of others' shares, so that a delayed worker delays the pass by at
+// most one chunk. Chunks shrink towards the end of a share (guided self-scheduling, Polychronopoulos & Kuck 1987,
+// doi:10.1109/TC.1987.5009495), so that all workers end at about the same time.
 class WorkList {
  public:
-  static constexpr uint32_t kMostShares = 64;  // more workers than this have shares in common
+  static constexpr uint32_t kMostShares = 64;  // with more workers, several have a share in common
 
   // A chunk has at most `grain` items.
   WorkList(int64_t items, int64_t grain, uint32_t workers)
@@ -32,7 +31,7 @@ class WorkList {
           std::memory_order_relaxed);
   }
 
-  // Takes a chunk. False if none is left.
+  // Takes a chunk. Returns false if none is left.
   bool take(uint32_t worker, int64_t* begin, int64_t* end) {
     const uint32_t own = worker % shares_;
     if (take_from(share_[own].left, true, begin, end)) return true;
@@ -51,7 +50,7 @@ class WorkList {
     while (true) {
       const auto front = static_cast<uint32_t>(left), back = static_cast<uint32_t>(left >> 32);
       if (front >= back) return false;
-      // Another worker leaves the owner of a share most of what is left of it.
+      // A worker that helps leaves the owner of the share most of the rest.
       const uint32_t wish = (back - front) / (at_front ? 2 : 4);
       const uint32_t count = std::clamp(wish, 1u, grain_), first = at_front ? front : back - count;
       const uint64_t rest = at_front ? pack(front + count, back) : pack(front, back - count);
@@ -63,7 +62,7 @@ class WorkList {
   }
 
   struct alignas(64) Share {
-    std::atomic<uint64_t> left;  // first unit in the low half, end in the high one
+    std::atomic<uint64_t> left;  // first unit in the low half, end in the high half
   };
   int64_t items_, unit_;
   uint32_t grain_, shares_;

@@ -5,19 +5,19 @@
 namespace heed::cpu {
 namespace {
 
-// Where a type has its bits. All of them keep their places between file and words.
+// The positions of a type's bits in a block; they are the same in the file and in words.
 struct Places {
-  int four = 0;        // bytes with four bits of two elements each
-  int bytes = 0;       // how many
-  int apart = 0;       // a byte has those of elements `apart` places from each other
-  int upper = 0;       // bits above them
-  int upper_bits = 0;  // of an element; 0: none
+  int four = 0;        // offset of the bytes with four bits of two elements each
+  int bytes = 0;       // number of these bytes
+  int apart = 0;       // distance of the two elements in a byte
+  int upper = 0;       // offset of the upper bits
+  int upper_bits = 0;  // upper bits of an element; 0: none
 };
 Places places_of(DType type) {
   switch (type) {
     case DType::Q4_0: return {2, 16, 16};
     case DType::Q4_1: return {4, 16, 16};
-    case DType::Q5_0: return {6, 16, 16};  // its fifth bits already are a word
+    case DType::Q5_0: return {6, 16, 16};  // its fifth bits already form a word
     case DType::Q5_1: return {8, 16, 16};
     case DType::Q4_K: return {16, 128, 32};
     case DType::Q5_K: return {48, 128, 32, 16, 1};
@@ -26,7 +26,7 @@ Places places_of(DType type) {
   }
 }
 
-// The lower four bits of each byte, side by side.
+// The lower four bits of each byte, packed.
 uint32_t gather(uint64_t bytes) {
   bytes &= 0x0f0f0f0f0f0f0f0fu;
   bytes = (bytes | bytes >> 4) & 0x00ff00ff00ff00ffu;
@@ -40,13 +40,13 @@ uint64_t scatter(uint32_t word) {
   return (bytes | bytes << 4) & 0x0f0f0f0f0f0f0f0fu;
 }
 
-// Adds 128 to 32 bytes, or takes it off again.
+// Adds 128 to 32 bytes, or subtracts it again.
 void flip_signs(std::byte* bytes) {
   for (int i = 0; i < 32; ++i) bytes[i] ^= std::byte{0x80};
 }
 
-// The byte and bit of the upper bits of element i in a file: element i % 32 of 32 bytes, each of which has bits of all
-// elements that lie 32 apart.
+// The byte and bit of the upper bits of element i in a file: element i % 32 of 32 bytes, each of which has the bits of all elements at a
+// distance of 32.
 struct UpperPlace {
   int byte, shift;
 };
@@ -61,7 +61,7 @@ int bits_at(const std::byte* bytes, UpperPlace at, int bits) {
 void put_bits(std::byte* bytes, UpperPlace at, int value) {
   bytes[at.byte] |= static_cast<std::byte>(value << at.shift);
 }
-// Element i of words of 32 bits, little-endian.
+// The same for element i in little-endian words of 32 bits.
 UpperPlace word_place(int i, int bits) { return {i * bits / 8, i * bits % 8}; }
 
 }  // namespace
@@ -70,7 +70,7 @@ void to_words(DType type, const std::byte* file, std::byte* words) {
   const Places at = places_of(type);
   std::memcpy(words, file, static_cast<size_t>(block_of(type).bytes));
   if (type == DType::Q8_0) return flip_signs(words + 2);
-  // Elements of `apart` bytes: their lower halves, then their upper ones.
+  // Of each group of `apart` bytes, the lower halves come first, then the upper halves.
   for (int group = 0; group < at.bytes; group += at.apart)
     for (int i = 0; i < at.apart; i += 8) {
       uint64_t bytes;

@@ -1,9 +1,8 @@
-// The bytes of one quantized block in the order in which the CPU's tiles read them. It has as many as in the file.
+// The bytes of one quantized block in the order in which the CPU's tiles read them. The size is that in the file.
 //
-// In a file, four bits of an element share a byte with those of an element 16, 32 or 64 places on. Here 8 neighbours along k
-// share a word of 32 bits, the first in the lowest bits, so that a shift gets each of them without widening bytes. Fifth bits
-// share words of 32 neighbours, and the two upper bits of Q6_K words of 16. Signed bytes of Q8_0 have 128 added, so that they are
-// unsigned.
+// In a file, four bits of an element share a byte with those of the element 16, 32 or 64 positions later. Here 8 neighbours along k share a
+// word of 32 bits, the first in the lowest bits, so that a shift extracts each without widening bytes. Fifth bits of 32 neighbours share a
+// word, and so do the two upper bits of 16 neighbours in Q6_K. Signed bytes of Q8_0 have 128 added, so that they are unsigned.
 #pragma once
 
 #include <array>
@@ -16,11 +15,11 @@ namespace heed::cpu {
 
 inline constexpr int64_t kMostBlockBytes = 256;
 
-// Numbers of `bytes` bytes, one behind the other. A panel holds each number of all columns together.
+// Consecutive numbers of `bytes` bytes each. A panel stores each number of all columns together.
 struct BlockRun {
   int bytes = 0, count = 0;
 };
-// A block in this order, from its first byte on; runs of no number at the end.
+// The layout of a block, from its first byte on; unused runs at the end are empty.
 //
 //   clang-format off
 //   Q8_0   d, 8 words of 4 bytes         Q4_K   d, e, 12 bytes of pairs, 32 words
@@ -44,7 +43,7 @@ constexpr BlockRuns runs_of(DType type) {
   }
 }
 
-// Both blocks have block_of(type).bytes, and any alignment.
+// Converts between both layouts. Blocks have block_of(type).bytes, and any alignment.
 void to_words(DType type, const std::byte* file, std::byte* words);
 void from_words(DType type, const std::byte* words, std::byte* file);
 

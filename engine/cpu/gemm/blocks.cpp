@@ -9,7 +9,7 @@
 namespace heed::cpu {
 namespace {
 
-// Moves the numbers of one column's block between a block and its places in a panel.
+// Moves the numbers of one column's block between a block and a panel.
 template <class Move>
 void each_number(DType type, int64_t cols, int64_t column, const Move& move) {
   int64_t at = 0;

@@ -1,5 +1,5 @@
-// The matrix product, cut into blocks of rows by groups of panels. No cut changes the order of a sum, so that results do
-// not depend on the number of threads.
+// The matmul, divided into blocks of rows and groups of panels. The division does not change the order of sums, so results do not depend on
+// the number of threads.
 #include <cstring>
 
 #include "cpu/attention/attention_kernels.hpp"
@@ -11,33 +11,32 @@ namespace {
 
 using namespace matmul;
 
-// Chunks per worker, at least, so that waiting for the last one costs little.
+// Minimum chunks per worker, so that waiting for the last one costs little.
 constexpr int64_t kChunksPerWorker = 8;
-// Height of a worker's share of the rows, in tiles, at least: rows of one share divide the cost of reading b among them.
+// Minimum height of a worker's share of the rows, in tiles: the rows of a share amortize reading b.
 constexpr int64_t kLeastTiles = 4;
-// Floats of b that are packed at a time, unless one panel is larger.
+// Floats of b that are packed at a time, or one panel if that is larger.
 constexpr int64_t kPackedFloats = 2 << 20;
-// Bytes of a that are packed at a time, unless one block of rows is larger.
+// Bytes of a that are packed at a time, or one block of rows if that is larger.
 constexpr int64_t kPackedBytes = 8 << 20;
-// Bytes of a turned a that are packed at a time, unless one block of rows is larger.
+// Bytes of a transposed a that are packed at a time, or one block of rows if that is larger.
 constexpr int64_t kTurnedBytes = 16 << 20;
-// Elements between packed rows of a, so that they do not collide in the first cache.
+// Additional elements between packed rows of a, so that they do not map to the same cache sets.
 constexpr int64_t kSkew = 32;
 
-// How the rows and panels of one batch are cut. An item is `unit` panels by a block of rows; a chunk has at most `most` items.
+// The division of the rows and panels of one batch. An item is `unit` panels by a block of rows; a chunk has at most `most` items.
 struct Cut {
   int64_t block_rows = 1, row_blocks = 1, unit = 1, units = 1, most = 1;
 
-  // Each worker gets rows of its own where there are enough of them, else columns. Blocks of rows that are packed by tiles are made
-  // of whole ones.
+  // Workers divide the rows if there are enough, else the columns. Blocks of rows that are packed by tiles consist of whole tiles.
   Cut(const Problem& problem, DType panel_type, int64_t all_rows, bool by_tiles, int64_t workers) {
     const int64_t panels = problem.panels(), batches = problem.batches.size(), tile = problem.kernels.rows;
     const int64_t shares = std::clamp<int64_t>(all_rows / (kLeastTiles * tile), 1, workers);
     int64_t tiles = std::min(kBlockTiles, ceil_div(ceil_div(all_rows, shares), tile));
     const int64_t least = workers > 1 ? kChunksPerWorker * workers : 1;
-    if (all_rows == 1) unit = problem.kernels.of(panel_type).thin_panels;  // a single row works on several at once
+    if (all_rows == 1) unit = problem.kernels.of(panel_type).thin_panels;  // which a single row multiplies at once
     units = ceil_div(panels, unit);
-    // The first row of tiles reads the panels from memory. With two rows that is half of the time, so a chunk keeps one item.
+    // The first row of tiles reads the panels from memory. With two rows of tiles that is half of the time, so a chunk has one item.
     most = tiles <= 2 ? 1 : std::max<int64_t>(1, kGroupPanels / unit);
     while (true) {
       row_blocks = align_up(ceil_div(all_rows, tiles * tile), shares);
@@ -53,22 +52,21 @@ struct Cut {
   }
 };
 
-// The panels that are packed at the moment, counted through all batches.
+// The currently packed panels, numbered through all batches.
 struct Panels {
   const std::byte* data;
   DType type;
   int64_t first, count;
 };
 
-// Multiplies the rows of `band` by all of these panels, panel after panel for each block of rows.
+// Multiplies the rows of `band` by all of these panels, panel by panel for each block of rows.
 void multiply(const Pass& pass, const Problem& problem, const Panels& packed, const Band& band) {
   const Cut cut(problem, packed.type, band.count, band.by_tiles, pass.pool.workers());
   const int64_t panels = problem.panels();
   const int64_t first_batch = packed.first / panels, last_batch = (packed.first + packed.count - 1) / panels;
   const int64_t panel_size = panel_bytes(problem.panel_elements(packed.type), packed.type);
   const int64_t items = (last_batch - first_batch + 1) * cut.row_blocks * cut.units;
-  // The first panel of an item, counted through all batches. The first and the last batch may have panels that are not
-  // packed now.
+  // The first panel of an item, numbered through all batches. Some panels of the first and last batch may not be packed now.
   const auto panel_of = [&](int64_t item) {
     const int64_t batch = first_batch + item / (cut.row_blocks * cut.units);
     return std::clamp(batch * panels + item % cut.units * cut.unit, packed.first, packed.first + packed.count);
@@ -76,7 +74,7 @@ void multiply(const Pass& pass, const Problem& problem, const Panels& packed, co
   pass.parallel(items, cut.most, [&](uint32_t worker, int64_t begin, int64_t end) {
     while (begin < end) {
       const int64_t block = begin / cut.units, batch = first_batch + block / cut.row_blocks;
-      const int64_t stop = std::min(end, (block + 1) * cut.units);  // of this block of rows
+      const int64_t stop = std::min(end, (block + 1) * cut.units);  // end of this block of rows
       const int64_t from = panel_of(begin), to = stop % cut.units != 0
                                                      ? panel_of(stop)
                                                      : std::min((batch + 1) * panels, packed.first + packed.count);
@@ -94,7 +92,7 @@ void multiply(const Pass& pass, const Problem& problem, const Panels& packed, co
   });
 }
 
-// Packs panels first .. first + count of a b that changes from run to run, as f32.
+// Packs panels first .. first + count of a b that is not constant, as f32.
 void pack(const Pass& pass, const Problem& problem, int64_t first, int64_t count, float* packed) {
   const int64_t grain = std::max<int64_t>(1, 32768 / problem.panel_elements(DType::F32));
   pass.parallel(count, grain, [&](uint32_t, int64_t begin, int64_t end) {
@@ -105,7 +103,7 @@ void pack(const Pass& pass, const Problem& problem, int64_t first, int64_t count
       const int64_t column = (first + i) % problem.panels() * problem.kernels.cols, cols = problem.kernels.cols;
       float* const panel = packed + i * problem.panel_elements(DType::F32);
       const int64_t step = b.view.stride[b.view.rank - 1];
-      // Columns whose elements are neighbours are turned as attention turns its queries.
+      // Columns with contiguous elements are transposed with the kernel of attention.
       if (b.view.dtype == DType::F32 && b.view.stride[b.view.rank - 2] == 1 && step != 1)
         pass.kernels.attention->pack(b.at<const float>(batch.offset[kB] + column * step), step,
                                      std::min(cols, problem.n - column), problem.k, 1.0f, panel);
@@ -119,9 +117,9 @@ int64_t panels_at_once(int64_t panels, int64_t panel_elements) {
   return std::min(panels, std::max<int64_t>(1, kPackedFloats / panel_elements));
 }
 
-// Whether rows of a may collide in the first cache, so that they are packed before a constant b multiplies them. The
-// strides that decide this are the same at every run; only a run of few rows does without. Rows of the plan's own tensors
-// do not collide, as spread_rows has moved them apart; rows of the host's buffers may.
+// Whether rows of a may map to the same cache sets, so that they are packed before a constant b multiplies them. The strides are the same
+// at every run; only runs with few rows skip the packing. Rows of the plan's own tensors were moved apart by spread_rows; rows of the
+// host's buffers may collide.
 bool may_collide(const Schedule& schedule, Tensor a, int64_t k, int64_t rows) {
   constexpr int64_t kWays = 8, kWay = kWayBytes / static_cast<int64_t>(sizeof(float));
   const TensorInfo& info = schedule.info(a);
@@ -129,7 +127,7 @@ bool may_collide(const Schedule& schedule, Tensor a, int64_t k, int64_t rows) {
   const SizeId stride = info.strides[static_cast<size_t>(info.rank - 2)];
   return !schedule.sizes.is_constant(stride) || schedule.sizes.is_multiple(stride, kWay);
 }
-// Rows that tiles take otherwise than they lie are packed once for all panels.
+// Whether tiles need rows of a in another form; they are then packed once for all panels.
 bool changes_a(const MatmulKernels& kernels, const MatmulKernels::Storage& tiles) {
   return tiles.narrow != nullptr || kernels.prepare_a != nullptr;
 }
@@ -141,7 +139,7 @@ bool packs_a(const Pass& pass, const Problem& problem, const MatmulKernels::Stor
 }
 
 struct PackedRows {
-  int64_t pitch, bytes, at_once;  // elements, bytes per row, rows
+  int64_t pitch, bytes, at_once;  // elements, bytes per row, rows at once
 
   PackedRows(const MatmulKernels& kernels, const MatmulKernels::Storage& tiles, int64_t k)
       : pitch(align_up(k, kSkew) + kSkew),
@@ -160,7 +158,7 @@ void pack_rows(const Pass& pass, const Problem& problem, const MatmulKernels::St
       Position at = batch;
       at.advance(problem.rows, band.first + r);
       float* const row = reinterpret_cast<float*>(packed) + r * band.pitch;
-      // Blocks of k fit the buffer, and their length is a multiple of every step.
+      // Blocks of k fit into the buffer, and their length is a multiple of every step.
       for (int64_t k = 0; k < problem.k; k += kBlockK) {
         const int64_t length = std::min(kBlockK, problem.k - k), offset = at.offset[kA] + k * stride;
         if (tiles.narrow != nullptr)
@@ -173,8 +171,7 @@ void pack_rows(const Pass& pass, const Problem& problem, const MatmulKernels::St
   });
 }
 
-// A turned a: the elements of its columns are neighbours, as where a product makes the gradient of weights. Its rows are then packed
-// by tiles.
+// Whether the columns of a are contiguous, as in the matmul for the gradient of weights. Its rows are then packed by tiles.
 bool is_turned(const View& a) {
   return a.dtype == DType::F32 && a.rank >= 2 && row_stride(a) != 1 && a.stride[a.rank - 2] == 1;
 }
@@ -189,14 +186,14 @@ int64_t turned_rows(const MatmulKernels& kernels, int64_t k) {
   return std::max(kBlockTiles, fit / kernels.rows) * kernels.rows;
 }
 
-// Copies kRows neighbours of each k.
+// Copies kRows contiguous elements of each k.
 template <int64_t kRows>
 void pack_tile(const float* from, int64_t k_stride, int64_t length, float* to) {
   for (int64_t k = 0; k < length; ++k) std::memcpy(to + k * kRows, from + k * k_stride, kRows * sizeof(float));
 }
 
 void pack_tiles(const Pass& pass, const Problem& problem, const Band& band, float* packed) {
-  constexpr int64_t kLength = 64;  // of k, which are read together
+  constexpr int64_t kLength = 64;  // number of k that are read together
   const int64_t height = problem.kernels.rows;
   Position at;
   at.advance(problem.batches, 0);
@@ -221,7 +218,7 @@ void pack_tiles(const Pass& pass, const Problem& problem, const Band& band, floa
   });
 }
 
-// Multiplies by a b that is the same at every run and lies packed.
+// Multiplies by a constant, packed b.
 void multiply_packed(const Pass& pass, const Problem& problem) {
   const PackedB& b = *pass.packed_b;
   const MatmulKernels::Storage& tiles = problem.kernels.of(b.dtype);
@@ -263,7 +260,7 @@ ScratchNeed matmul_scratch(const ScratchQuery& query) {
   const LayoutB b(query.view(query.node.inputs[in::kB]));
   const int64_t panels = ceil_div(b.n(), kernels.cols) * row_count(b.batches), elements = b.k() * kernels.cols;
   need.shared = static_cast<uint64_t>(panels_at_once(panels, elements) * elements) * sizeof(float);
-  // A run with a smaller k packs more panels at once, which may take more than this together, but at most kPackedFloats.
+  // A run with a smaller k packs more panels at once, which may need more than this in total, but at most kPackedFloats.
   need.shared =
       std::max(need.shared, static_cast<uint64_t>(std::min(panels * elements, kPackedFloats)) * sizeof(float));
   if (const View a = query.view(query.node.inputs[in::kA]); is_turned(a)) {
@@ -293,7 +290,7 @@ void run_matmul(const Pass& pass) {
     }
     for (int64_t first = 0; first < panels; first += at_once) {
       const int64_t count = std::min(at_once, panels - first);
-      // If all panels fit, they still lie there from the rows before.
+      // If all panels fit, they are still packed from the earlier rows.
       if (row == 0 || count < panels) pack(pass, problem, first, count, of_b);
       multiply(pass, problem, {reinterpret_cast<const std::byte*>(of_b), DType::F32, first, count}, band);
     }

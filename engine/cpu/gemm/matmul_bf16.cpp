@@ -1,6 +1,6 @@
 #include "cpu/gemm/matmul_bf16.hpp"
 
-// Clang 16 and 17 crash on what follows, at -O3 at least.
+// Clang 16 and 17 crash on the code below, at least at -O3.
 #if defined(__x86_64__) && defined(__GNUC__) && \
     !(defined(__clang__) && (__clang_major__ == 16 || __clang_major__ == 17))
 #include <cpuid.h>
@@ -22,14 +22,14 @@ constexpr int64_t kLanes = 16, kStep = 2, kPair = 2 * kLanes;
 using Pairs = __m512bh;
 
 HEED_BF16 inline Pairs load(const uint16_t* at) { return reinterpret_cast<Pairs>(_mm512_loadu_si512(at)); }
-// One pair of a in all lanes.
+// Broadcasts one pair of a to all lanes.
 HEED_BF16 inline Pairs broadcast(const uint16_t* at) {
   int32_t pair;
   std::memcpy(&pair, at, sizeof pair);
   return reinterpret_cast<Pairs>(_mm512_set1_epi32(pair));
 }
 
-// Rounds to nearest even; denormals become 0, as the dot products take them.
+// Rounds to nearest even; denormals become 0, as the dot products treat them.
 HEED_BF16 void narrow(const float* x, void* rounded, int64_t n) {
   auto* out = static_cast<uint16_t*>(rounded);
   int64_t i = 0;
@@ -38,12 +38,12 @@ HEED_BF16 void narrow(const float* x, void* rounded, int64_t n) {
                         reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_loadu_ps(x + i))));
   if (i == n) return;
   const auto some = static_cast<__mmask16>((1u << (n - i)) - 1u);
-  const auto stored = static_cast<__mmask16>((1u << (n - i + (n & 1))) - 1u);  // and a zero beside an odd last one
+  const auto stored = static_cast<__mmask16>((1u << (n - i + (n & 1))) - 1u);  // with a zero after an odd last element
   _mm256_mask_storeu_epi16(out + i, stored,
                            reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(some, x + i))));
 }
 
-// Does what `tile` of matmul_tile-inl.hpp does, with two k at a time.
+// The same as `tile` of matmul_tile-inl.hpp, with two k at a time.
 template <int kRows>
 HEED_BF16 void tile(int64_t k, const void* rows, int64_t a_row, int64_t, const void* panel, float* c, int64_t c_pitch,
                     bool add, const Prefetch& prefetch) {
@@ -93,8 +93,7 @@ HEED_BF16 void tile(int64_t k, const void* rows, int64_t a_row, int64_t, const v
 #undef HEED_ROW
 }
 
-// Prefetches nothing: the hardware follows eight rows by itself. Where panels are in the caches, prefetching would cost a
-// fifth of the time.
+// Does not prefetch: the hardware prefetcher follows eight rows. If panels are in the caches, prefetching would cost a fifth of the time.
 HEED_BF16 void thin_tile(int64_t k, const void* row, int64_t, const void* panels, int64_t panel_pitch, float* c,
                          bool add) {
   const auto* a = static_cast<const uint16_t*>(row);

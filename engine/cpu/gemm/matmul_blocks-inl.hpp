@@ -1,10 +1,9 @@
 // Register tiles whose b is quantized. Included once per instruction set (see Highway's foreach_target.h).
 //
-// b lies as cpu/gemm/blocks.hpp says. A tile widens some steps of k, and multiplies them while they are in registers or in the first
-// cache. The bits of a
-// step stay where they are in the word, q * 2^shift, since the scale is divided by 2^shift instead: value = (scale / 2^shift) *
-// (q * 2^shift) + offset. The product is exact, so that a multiply-add rounds as base/blocks.hpp says. Every byte of b is read
-// once. Sums run over k in order, as those of other tiles do, so that a row's result does not depend on how many rows there are.
+// cpu/gemm/blocks.hpp has the layout of b. A tile dequantizes some steps of k, and multiplies them while they are in registers or in the
+// first-level cache. The bits of a step are not shifted down in the word: they are used as q * 2^shift, and the scale is divided by
+// 2^shift: value = (scale / 2^shift) * (q * 2^shift) + offset. The product is exact, so a multiply-add rounds as base/blocks.hpp requires.
+// Every byte of b is read once. Sums run over k in order, as in other tiles, so that a row's result does not depend on the number of rows.
 #if defined(HEED_CPU_MATMUL_BLOCKS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_MATMUL_BLOCKS_INL
 #undef HEED_CPU_MATMUL_BLOCKS_INL
@@ -39,7 +38,7 @@ HWY_INLINE Vector signed_bytes(const uint8_t* at) {
 }
 HWY_INLINE Vector halves(const uint8_t* at) { return PanelF16::load<0>(reinterpret_cast<const uint16_t*>(at)); }
 
-// Bits kFrom and above moved to bit kTo and above, and all but `mask` cleared.
+// Moves bits from kFrom on to kTo on, and clears everything outside `mask`.
 template <int kFrom, int kTo>
 HWY_INLINE WholeVector bits(WholeVector words, int32_t mask) {
   if constexpr (kFrom < kTo) return hn::And(hn::ShiftLeft<kTo - kFrom>(words), hn::Set(Whole(), mask));
@@ -47,13 +46,13 @@ HWY_INLINE WholeVector bits(WholeVector words, int32_t mask) {
   return hn::And(words, hn::Set(Whole(), mask));
 }
 
-// A block type has kGroups groups, whose steps of k share scale and offset, of kWords words, each of which has kBits bits of
-// several steps. `block` points to the block of all columns, whose bytes lie `cols` apart; `column` is 0 for the left vector and
-// lanes() for the right one, and `word` counts through all groups. Where kUpper is set, upper() reads what goes above the bits of a
-// word, and upper_bits<step, to> moves those of one step to bit `to`.
+// A block type has kGroups groups. A group is kWords words, whose steps of k share scale and offset; each word has kBits bits of several
+// steps. `block` points to the block of all columns, whose bytes are `cols` apart; `column` is 0 for the left vector and lanes() for the
+// right one, and `word` is numbered through all groups. If kUpper is set, upper() reads the upper bits of a word, and upper_bits<step, to>
+// moves those of one step to bit `to`.
 
-// 32 elements of 4 bits behind kHead bytes, of which kFifths (if not 0) are where 32 fifth bits begin. With kZero, values are
-// d * (q - kZero); else d * q + m.
+// 32 elements of 4 bits after kHead bytes; if kFifths is not 0, 32 fifth bits begin at that byte. With kZero, values are d * (q - kZero);
+// else d * q + m.
 template <int kHead, int kFifths, int kZero>
 struct Blocks32 {
   static constexpr int kElements = 32, kBytes = kHead + 16, kGroups = 1, kWords = 4, kBits = 4;
@@ -96,8 +95,8 @@ struct BlocksQ8_0 {
   }
 };
 
-// 256 elements with 8 pairs of six bits (see base/blocks.hpp); 4 bits of each behind kHead bytes, and where kFifths is not 0
-// fifth bits from there on.
+// 256 elements with 8 pairs of six bits (see base/blocks.hpp). 4 bits of each element follow kHead bytes; if kFifths is not 0, fifth bits
+// begin at that byte.
 template <int kHead, int kFifths>
 struct BlocksOfPairs {
   static constexpr int kElements = 256, kBytes = kHead + 128, kGroups = 8, kWords = 4, kBits = 4;
@@ -121,7 +120,7 @@ struct BlocksOfPairs {
   }
 
  private:
-  // The first or second numbers of the columns' pairs `pair`: six bits of one byte, or four bits of one and two of another.
+  // The first or second numbers of pair `pair` in all columns: six bits of one byte, or four bits of one and two of another.
   static HWY_INLINE Vector six_bits(const uint8_t* pairs, int pair, int second, int64_t cols) {
     const Whole w;
     const uint8_t* own = pairs + second * 4 * cols;
@@ -158,11 +157,11 @@ struct BlocksQ6_K {
 
 template <class Blocks>
 inline constexpr int kStepsOfWord = 32 / Blocks::kBits;
-// Steps of half a word, which is shifted down to the other half's place, so that fewer scales are needed.
+// The steps of half a word; the other half is shifted down first, so that fewer scales are needed.
 template <class Blocks>
 inline constexpr int kStepsOfHalf = 16 / Blocks::kBits;
 
-// One step of a word: `low` is the word, `high` the same moved down by 16 bits. The scales are divided by the step's place.
+// One step of a word: `low` is the word, `high` the word shifted down by 16 bits. Scales are divided according to the step's position.
 template <class Blocks, int kStep>
 HWY_INLINE Vector value_of(WholeVector low, WholeVector high, WholeVector upper, Vector scale0, Vector scale1,
                            Vector scale2, Vector scale3, Vector offset) {
@@ -179,7 +178,7 @@ HWY_INLINE WholeVector upper_of(const uint8_t* block, int word, int64_t cols, in
   return hn::Zero(Whole());
 }
 
-// The first macro loads what a group of one vector of columns shares; those behind it make a word and a value of it.
+// HEED_GROUP loads the scales of a group for one vector of columns. The macros after it load a word of the group and compute its values.
 #define HEED_GROUP(side, block, column)                                                                           \
   const Vector side##_scale0 = Blocks::scale(block, group, cols, column),                                         \
                side##_offset = Blocks::offset(block, group, cols, column);                                        \
@@ -197,7 +196,7 @@ HWY_INLINE WholeVector upper_of(const uint8_t* block, int word, int64_t cols, in
 template <class Blocks>
 inline constexpr int kStepsOfGroup = Blocks::kElements / Blocks::kGroups;
 
-// Widens a group of one vector of columns, to rows `cols` floats apart.
+// Dequantizes a group in one vector of columns, to rows `cols` floats apart.
 template <class Blocks>
 HWY_INLINE void widen_side(const uint8_t* block, int group, int64_t cols, int64_t column, float* HWY_RESTRICT out) {
   HEED_GROUP(own, block, column)
@@ -211,8 +210,8 @@ HWY_INLINE void widen_side(const uint8_t* block, int group, int64_t cols, int64_
   }
 }
 
-// Widens a group of a panel, [kStepsOfGroup][2 lanes]. All tiles call this one: were it inlined in each, compilers would take
-// minutes for them.
+// Dequantizes a group of a panel, [kStepsOfGroup][2 lanes]. A function shared by all tiles: inlining it in each would take compilers
+// minutes.
 template <class Blocks>
 HWY_NOINLINE void widen_group(const uint8_t* block, int group, float* HWY_RESTRICT out) {
   const int64_t lanes = HWY_NAMESPACE::lanes(), cols = 2 * lanes;
@@ -220,14 +219,14 @@ HWY_NOINLINE void widen_group(const uint8_t* block, int group, float* HWY_RESTRI
   widen_side<Blocks>(block, group, cols, lanes, out + lanes);
 }
 
-// Prefetches what a tile wants during one block.
+// Prefetches the tile's memory for the duration of one block.
 HWY_INLINE void prefetch_block(const Prefetch& prefetch, int64_t step, int64_t elements) {
   const std::byte* at = prefetch.at + step * prefetch.pitch;
   for (int64_t byte = 0; byte < elements * prefetch.pitch; byte += 64) prefetch_second_cache(at + byte);
 }
 
-// A tile of MatmulKernels, whose k is a whole number of blocks and a_k 1. A group's values wait in the first cache for the rows
-// that they are multiplied with.
+// A tile of MatmulKernels, whose k is a whole number of blocks and a_k 1. A group's values stay in the first-level cache for the rows that
+// multiply them.
 template <class Blocks, int kRows>
 void blocks_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t, const void* HWY_RESTRICT panel,
                  float* HWY_RESTRICT c, int64_t c_pitch, bool add, const Prefetch& prefetch) {
@@ -237,7 +236,7 @@ void blocks_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_
   const auto* HWY_RESTRICT block = static_cast<const uint8_t*>(panel);
   HWY_ALIGN float values[kStepsOfWord<Blocks> * 2 * hn::MaxLanes(Floats())];
   const float* const end = values + kStepsOfWord<Blocks> * cols;
-  // One pointer for each three rows, so that few registers address all of them.
+  // One pointer for each three rows, so that few registers are needed for addresses.
   const float *a0 = a, *a3 = a + 3 * a_row, *a6 = a + 6 * a_row, *a9 = a + 9 * a_row;
 #define HEED_ROW(i) Vector l##i = hn::Zero(d), r##i = hn::Zero(d);
   HEED_EACH_ROW(HEED_ROW)
@@ -287,11 +286,10 @@ void blocks_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_
 #undef HEED_ROW
 }
 
-// Multiplies one row by kThinBlocks panels, panel_pitch elements apart. The latency of the multiply-add sets the speed of a single
-// row, and more columns give more independent sums. c has four vectors.
+// Multiplies one row by kThinBlocks panels, panel_pitch elements apart. The latency of the multiply-add limits the speed of a single row,
+// so more columns, with independent sums, are faster. c has four vectors.
 inline constexpr int64_t kThinBlocks = 2;
-// How far ahead of two panels, `pitch` bytes each, their product prefetches: to the next panels, or where these are long, to the bytes
-// that it reads soon.
+// The prefetch distance for two panels of `pitch` bytes each: to the next panels, or, if these are long, to the bytes that are read soon.
 HWY_INLINE int64_t ahead_of_thin(int64_t pitch) {
   constexpr int64_t kMostAhead = 64 << 10;
   return kThinBlocks * pitch <= kMostAhead ? kThinBlocks * pitch : 2 * kNear;
@@ -353,7 +351,7 @@ void blocks_thin(int64_t k, const void* HWY_RESTRICT row, int64_t, const void* H
   store_thin(s0, s1, s2, s3, c, add);
 }
 
-// Widens k steps of a panel, [k][2 lanes].
+// Dequantizes k steps of a panel, [k][2 lanes].
 template <class Blocks>
 void widen_blocks_panel(int64_t k, const void* panel, float* out) {
   const int64_t cols = 2 * HWY_NAMESPACE::lanes();

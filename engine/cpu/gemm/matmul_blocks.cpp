@@ -1,4 +1,4 @@
-// The tiles of quantized types, as tables of the instruction sets.
+// Tables of the tiles of quantized types, by instruction set.
 #include "cpu/gemm/matmul_kernels.hpp"
 #include "cpu/simd/kernels.hpp"
 #include "cpu/simd/targets.hpp"
@@ -18,8 +18,8 @@ namespace {
 
 template <class Blocks>
 MatmulKernels::Storage blocks_storage() {
-  // Scales and words take registers beside the sums; with more rows they would spill. Old instruction sets get no more than they need,
-  // since each of these takes time to compile.
+  // Scales and words need registers in addition to the sums, so more rows would spill. Old instruction sets get only the tiles that they
+  // need, since each takes time to compile.
   static constexpr MatmulKernels::Tile kTiles[] = {
       blocks_tile<Blocks, 1>,
 #if HEED_TILE_ROWS == 12 || HWY_TARGET == HWY_AVX2

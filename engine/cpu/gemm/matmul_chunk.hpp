@@ -1,5 +1,5 @@
-// One chunk of a product: a block of rows by a group of panels. It runs register tiles over blocks of k, and finishes a
-// tile while the sums are in the first cache.
+// One chunk of a matmul: a block of rows by a group of panels. It runs register tiles over blocks of k, and finishes a tile while its sums
+// are in the first-level cache.
 #pragma once
 
 #include <cstring>
@@ -10,21 +10,21 @@
 
 namespace heed::cpu::matmul {
 
-inline constexpr int64_t kBlockK = 768;  // a panel of 32 columns is then 96 KiB, and 12 rows of a 36 KiB
-// Panels of a chunk, at most: 288 KiB of b, which the second cache holds beside the next chunk's.
+inline constexpr int64_t kBlockK = 768;  // a panel of 32 columns then takes 96 KiB, and 12 rows of a 36 KiB
+// The most panels of a chunk: 288 KiB of b, which fit into the second-level cache together with the next chunk's.
 inline constexpr int64_t kGroupPanels = 3;
-// Height of a chunk in tiles, at most.
+// The maximum height of a chunk, in tiles.
 inline constexpr int64_t kBlockTiles = 16;
-// How far ahead, in bytes, a single row of tiles prefetches b.
+// The prefetch distance, in bytes of b, for a single row of tiles.
 inline constexpr int64_t kFar = 8192;
 
-// Blocks of k of equal length, as far as possible, and of whole blocks of a quantized type.
+// Blocks of k have equal length, as far as possible, and consist of whole blocks of a quantized type.
 inline int64_t block_length(int64_t k, DType type) {
   const int64_t blocks = std::max<int64_t>(1, ceil_div(k, kBlockK));
   return std::max<int64_t>(1, align_up<int64_t>(ceil_div(k, blocks), std::max<int64_t>(8, block_of(type).elements)));
 }
 
-// One worker's scratch, in bytes from its start.
+// Offsets in one worker's scratch, in bytes.
 struct Scratch {
   uint64_t sums, a, wide, bias, residual, offsets, size;
 
@@ -42,9 +42,8 @@ struct Scratch {
   }
 };
 
-// The rows of one batch that are worked on at the moment. `data` holds them as tiles want them, `pitch` elements apart; if
-// it is null, tiles read them where they lie. Rows of a turned a are packed by tiles of MatmulKernels::rows rows, [k][rows] of f32
-// each, `pitch` floats apart.
+// The current rows of one batch. `data` has them in the form that tiles need, `pitch` elements apart; if it is null, tiles read a in place.
+// Rows of a transposed a are packed by tiles of MatmulKernels::rows rows, [k][rows] of f32 each, `pitch` floats apart.
 struct Band {
   int64_t first = 0, count = 0;
   const std::byte* data = nullptr;
@@ -68,8 +67,8 @@ class Chunk {
         scratch_(scratch),
         batch_(batch) {}
 
-  // Multiplies by `panels` panels, the first of which starts at column `first_column` of b. The panels that this worker
-  // reads next probably lie `next` bytes further on (back, if negative); 0: unknown.
+  // Multiplies by `panels` panels, the first of which starts at column `first_column` of b. The panels that this worker reads next are
+  // probably `next` bytes later (earlier, if negative); 0: unknown.
   void run(int64_t first_row, int64_t rows, int64_t first_column, int64_t panels, int64_t next) {
     next_ = next;
     first_row_ = first_row;
@@ -78,7 +77,7 @@ class Chunk {
     count_ = panels;
     find_rows(first_row);
     const int64_t length = block_length(problem_.k, panel_type_);
-    // With one block of k a tile is finished at once, and all tiles use the same sums.
+    // With one block of k a tile is finished at once, and all tiles use the same memory for sums.
     const bool blocked = problem_.k > length;
     pitch_ = blocked ? panels * kernels_.cols : kernels_.cols * (rows == 1 ? panels : 1);
     for (int64_t begin = 0; begin == 0 || begin < problem_.k; begin += length)
@@ -92,14 +91,14 @@ class Chunk {
   }
   int64_t* offsets(int role) const { return scratch<int64_t>(layout_.offsets) + role * kBlockTiles * kernels_.rows; }
 
-  // Finds where each row starts in the operands. b has no rows; in its place stands the number of the row's first element
-  // in out, by which dropout counts.
+  // Finds the start of each row in the operands. b has no rows; its entry is the row-major index in out of the row's first element, which
+  // dropout uses.
   void find_rows(int64_t first_row) {
     Position at = batch_;
     at.advance(problem_.rows, first_row);
     const Axes& axes = problem_.rows;
     if (axes.count <= 1) {
-      // Without an axis there is one row.
+      // With at most one axis, offsets have a constant stride.
       for (const int role : {kA, kOut, kResidual}) spread(at.offset[role], axes.stride[role][0], offsets(role));
       return spread(at.logical, axes.logical[0], offsets(kB));
     }
@@ -116,11 +115,11 @@ class Chunk {
     for (int64_t r = 0; r < rows_; ++r) to[r] = first + r * step;
   }
 
-  // Says where tiles find the rows of a block of k: `pitch` elements lie between rows, and `step` between the elements of one.
+  // The location of the rows for a block of k: `pitch` elements between rows, and `step` between the elements of one.
   struct RowsOfA {
     const std::byte* data;
     int64_t pitch, step = 1;
-    int64_t next_tile = 0;  // bytes between tiles; 0: these have any height, and rows follow each other
+    int64_t next_tile = 0;  // bytes between tiles; 0: tiles may have any height, and rows are consecutive
   };
   RowsOfA rows_of_a(int64_t begin, int64_t length) {
     const Operand& a = problem_.operand[kA];
@@ -148,7 +147,7 @@ class Chunk {
     const int64_t steps = tiles_.narrow != nullptr ? align_up(length, tiles_.step) : length;
     const int64_t row_bytes = tiles_.bytes_of_a(a.pitch);
     if (rows_ == 1 && tiles_.tile != nullptr) return multiply_row(begin, steps, a, last);
-    // All tiles get the same height, as far as possible and where they are not packed.
+    // All tiles get the same height as far as possible, unless they are packed.
     const int64_t count = ceil_div(rows_, kernels_.rows), height = a.next_tile != 0 ? kernels_.rows : rows_ / count,
                   taller = a.next_tile != 0 ? 0 : rows_ % count;
     const bool too_tall =
@@ -175,7 +174,7 @@ class Chunk {
     }
   }
 
-  // The steps up to the last one at which a row has an element that counts. Keys that a causal attention hides are behind it.
+  // The number of steps up to the last one at which a row has a nonzero element. Later ones are keys that causal attention hides.
   static int64_t used_steps(const std::byte* data, int64_t rows, int64_t pitch, int64_t steps) {
     int64_t used = 0;
     for (int64_t r = 0; r < rows; ++r) {
@@ -187,9 +186,9 @@ class Chunk {
     return used;
   }
 
-  // A single row of tiles prefetches the panel that it reads itself. Where several rows of tiles read a panel, it comes
-  // from the caches, and they prefetch the panel that this worker reads next, `next` bytes further on: each row another
-  // range of it, so that memory is read evenly over time.
+  // The memory to prefetch. A single row of tiles prefetches the panel that it reads. If several rows of tiles read a panel, it comes from
+  // the caches, and they prefetch the panel that this worker reads next, `next` bytes later: each row another range of it, so that memory
+  // traffic is even over time.
   Prefetch upcoming(const std::byte* b, int64_t next, int64_t tile_row, int64_t tile_rows, int64_t steps) const {
     const int64_t step_bytes = ceil_div(bytes_of_steps(steps), steps);
     if (tile_rows == 1 || next == 0) return {b + kFar, step_bytes};
@@ -244,7 +243,7 @@ class Chunk {
     }
     const int64_t start = 0;
     finish.out_rows = &start;
-    if (problem_.keeps) finish.activation = Activation::None;  // later
+    if (problem_.keeps) finish.activation = Activation::None;  // applied later
     for (int64_t i = 0; i < rows; ++i) {
       finish.out = sums + i * pitch_;
       kernels_.finish(finish, 1, finish.out, pitch_);
@@ -263,7 +262,7 @@ class Chunk {
     return buffer;
   }
 
-  // Does dropout, residual and store of one row that tiles cannot finish themselves.
+  // Applies dropout and the residual to a row, and stores it, if tiles cannot do so themselves.
   void finish_row(int64_t r, int64_t column, int64_t columns, float* row) const {
     if (problem_.keeps) {
       const Operand& kept = problem_.operand[kResidual];
@@ -290,7 +289,7 @@ class Chunk {
   const Band& band_;
   const MatmulKernels& kernels_;
   const RowKernels& rows_kernels_;
-  const std::byte* panels_;  // of the group
+  const std::byte* panels_;  // panels of the current group
   DType panel_type_;
   const MatmulKernels::Storage& tiles_;
   int64_t panel_bytes_;

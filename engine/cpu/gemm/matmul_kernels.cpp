@@ -46,7 +46,7 @@ void finish_rows(const TileFinish& finish, const Activation& activate, int64_t r
   }
 }
 
-// Sums times derivatives at the residual, or sums alone where that comes later.
+// Multiplies sums by derivatives at the residual; without a residual the sums are unchanged, and it is done later.
 template <class Activation>
 void finish_slopes(const TileFinish& finish, const Activation& activate, int64_t rows, const float* sums,
                    int64_t pitch) {

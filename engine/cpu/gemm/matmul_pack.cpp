@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kRun = 256;  // elements that are read at a time
 
-// For columns that are contiguous along k: reads runs of k and turns them into columns of the panel.
+// For columns that are contiguous along k: reads runs of k and transposes them into the panel.
 template <class T, class Load>
 void turn(const Operand& b, int64_t offset, int64_t count, int64_t cols, T* panel, const Load& load_run) {
   const View& v = b.view;
@@ -39,7 +39,7 @@ void pack(const Operand& b, int64_t offset, int64_t count, int64_t cols, T* pane
     }
 }
 
-// Turns each two rows of a panel into one row of pairs.
+// Interleaves each two rows of a panel into one row of pairs.
 void interleave(uint16_t* panel, int64_t rows, int64_t cols) {
   constexpr int64_t kMostCols = 256;
   uint16_t first[kMostCols];
@@ -48,8 +48,8 @@ void interleave(uint16_t* panel, int64_t rows, int64_t cols) {
     std::memcpy(first, at, static_cast<size_t>(cols) * sizeof(uint16_t));
     for (int64_t j = 0; j < cols; ++j) {
       const uint16_t second = at[cols + j];
-      // The first half of the pairs overwrites the first row, which `first` holds. The other half overwrites elements of the
-      // second row that have been read already.
+      // The first half of the pairs overwrites the first row, of which `first` is a copy. The other half overwrites elements of the second
+      // row that were already read.
       at[2 * j] = first[j];
       at[2 * j + 1] = second;
     }

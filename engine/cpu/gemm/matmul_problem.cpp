@@ -65,7 +65,7 @@ Problem::Problem(const Pass& pass)
   direct_finish = plain(operand[kOut]) && plain(operand[kResidual]) && attrs.dropout.p == 0.0f;
 }
 
-// Stride of `role` along out's axis `axis`, by numpy's broadcast rule on the axes before the matrix.
+// Stride of `role` along out's axis `axis`; axes before the matrix follow numpy's broadcast rule.
 int64_t Problem::stride_along(Role role, int axis) const {
   const View& out = operand[kOut].view;
   const View& v = operand[role].view;

@@ -1,12 +1,12 @@
-// Register tiles whose b is quantized, and whose rows of a were rounded to 8 bits: sums of whole numbers inside a group of a
-// block, f32 across groups. Included once per instruction set (see Highway's foreach_target.h).
+// Register tiles for a quantized b and rows of a rounded to 8 bits: integer sums inside a group of a block, f32 sums across groups.
+// Included once per instruction set (see Highway's foreach_target.h).
 //
-// Blocks are those of matmul_blocks-inl.hpp. The numbers of a word become bytes, four to a word, and a dot product multiplies
-// them with four bytes of a row. Four bits become bytes without another order of b: those at even places of a word are one
-// word of bytes, those at odd places another, and rows of a are written in that order.
+// Blocks are those of matmul_blocks-inl.hpp. The numbers of a word become bytes, four to a word, and a dot product multiplies them with
+// four bytes of a row. The layout of b does not change for that: the 4-bit numbers at even positions of a word become one word of bytes,
+// those at odd positions another, and rows of a are stored in that order.
 //
-// A group's value is scale * row's scale * (sum of q * r) + offset * row's scale * (sum of r), where q are b's numbers and r the
-// row's. Where a type's numbers begin below 0, that is taken from the whole sum, so that numbers that are 0 count as 0.
+// A group's value is scale * row's scale * (sum of q * r) + offset * row's scale * (sum of r), where q are b's numbers and r the row's. For
+// types with signed numbers, their zero point is subtracted from the integer sum.
 #if defined(HEED_CPU_MATMUL_ROUNDED_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_MATMUL_ROUNDED_INL
 #undef HEED_CPU_MATMUL_ROUNDED_INL
@@ -19,7 +19,7 @@
 #include "cpu/gemm/matmul_blocks-inl.hpp"
 #include "cpu/gemm/rounded_row.hpp"
 
-// Instruction sets whose sums of products of whole numbers are faster than multiply-adds of f32.
+// Instruction sets whose integer dot products are faster than multiply-adds of f32.
 #undef HEED_HAS_ROUNDED
 #if HWY_ARCH_X86 && (HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2)
 #define HEED_HAS_ROUNDED 1
@@ -32,12 +32,12 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::cpu {
 namespace HWY_NAMESPACE {
 
-// Four bytes of a row in every lane, as dot() wants them.
+// Four bytes of a row in every lane, as an operand of dot().
 struct RowBytes {
 #if HWY_TARGET == HWY_AVX3_DL
   WholeVector bytes;
 #else
-  WholeVector even, odd;  // in 16 bits each
+  WholeVector even, odd;  // as 16-bit numbers
 #endif
 };
 HWY_INLINE RowBytes row_bytes(const int8_t* at) {
@@ -53,10 +53,10 @@ HWY_INLINE RowBytes row_bytes(const int8_t* at) {
 #endif
 }
 
-// sum + the four products of a word's unsigned bytes with those of a row.
+// sum + the four products of a word's unsigned bytes and those of a row.
 HWY_INLINE WholeVector dot(WholeVector sum, WholeVector word, const RowBytes& row) {
 #if HWY_TARGET == HWY_AVX3_DL && defined(__GNUC__)
-  // Functions of this set are not compiled for the dot products, though processors that have it have them.
+  // Functions for this set are not compiled with dot product instructions, but the processors have them.
   asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(word.raw), "v"(row.bytes.raw));
   return sum;
 #elif HWY_TARGET == HWY_AVX3_DL
@@ -74,13 +74,13 @@ HWY_INLINE WholeVector dot(WholeVector sum, WholeVector word, const RowBytes& ro
 #endif
 }
 
-// The two bits, or the one, above the four of those elements of a word at even places, each in the byte of its element; those at
-// odd places are the same of `upper` moved down by one element.
+// The two bits, or the one, above the four bits of a word's elements at even positions, each in the byte of its element. For odd positions
+// `upper` is shifted down by one element before.
 template <int kBits>
 HWY_INLINE WholeVector upper_bytes(WholeVector upper) {
   const Whole w;
   if constexpr (kBits == 1) {
-    // The product puts copies of the bits beside each other, so that each is at its byte in one of them.
+    // The multiplication makes shifted copies of the bits, so that each bit is at its byte in one of the copies.
     const WholeVector even = hn::And(upper, hn::Set(w, 0x55));
     return hn::ShiftLeft<4>(hn::And(hn::Mul(even, hn::Set(w, 0x41041)), hn::Set(w, 0x01010101)));
   }
@@ -89,7 +89,7 @@ HWY_INLINE WholeVector upper_bytes(WholeVector upper) {
   return hn::ShiftLeft<4>(hn::And(all, hn::Set(w, 0x03030303)));
 }
 
-// The bytes of one word of a block: kQuads words of four.
+// Unpacks the bytes of one word of a block: kQuads words of four.
 template <class Blocks>
 inline constexpr int kQuads = 8 / Blocks::kBits;
 template <class Blocks>
@@ -111,8 +111,7 @@ HWY_INLINE void bytes_of_word(const uint8_t* block, int word, int64_t cols, int6
   }
 }
 
-// A type without offsets stores its numbers so that they begin at 0. This is the stored number of the value 0; types with offsets
-// have 0 here.
+// The stored number that stands for the value 0, for types without offsets, which store unsigned numbers; 0 for types with offsets.
 template <class Blocks>
 inline constexpr int32_t kZeroOf = 0;
 template <>
@@ -126,7 +125,7 @@ inline constexpr int32_t kZeroOf<BlocksQ6_K> = 32;
 template <class Blocks>
 inline constexpr bool kHasOffsets = kZeroOf<Blocks> == 0;
 
-// The bytes of eight elements in the order of their two words: those at even places, then those at odd places.
+// The bytes of eight elements in the order of their two words: even positions, then odd positions.
 HWY_INLINE uint64_t even_first(uint64_t bytes) {
   const auto gather = [](uint64_t spread) {
     spread &= 0x00ff00ff00ff00ffu;
@@ -136,8 +135,8 @@ HWY_INLINE uint64_t even_first(uint64_t bytes) {
   return gather(bytes) | gather(bytes >> 8) << 32;
 }
 
-// MatmulKernels::Storage::narrow: rounds n elements of a row, a multiple of 32. Values below 2^-100 beside no larger one
-// become 0, since the quotient by their largest could be infinite.
+// MatmulKernels::Storage::narrow: rounds n elements of a row, a multiple of 32. If all values are below 2^-100 they become 0, since the
+// inverse scale could be infinite.
 template <bool kEvenFirst>
 void round_row(const float* HWY_RESTRICT x, void* HWY_RESTRICT blocks, int64_t n) {
   constexpr float kLeast = 0x1p-100f;
@@ -149,7 +148,7 @@ void round_row(const float* HWY_RESTRICT x, void* HWY_RESTRICT blocks, int64_t n
     for (int64_t i = 0; i < RoundedBlock::kElements; i += lanes) {
       const Vector values = hn::LoadU(d, x + i);
       most = hn::Max(most, hn::Abs(values));
-      nothing = hn::MulAdd(values, hn::Zero(d), nothing);  // NaN where a value is infinite or NaN
+      nothing = hn::MulAdd(values, hn::Zero(d), nothing);  // NaN if a value is infinite or NaN
     }
     const float largest = hn::GetLane(hn::MaxOfLanes(d, most)), faulty = hn::GetLane(hn::SumOfLanes(d, nothing));
     const bool counts = largest >= kLeast && faulty == 0.0f;
@@ -175,13 +174,13 @@ void round_row(const float* HWY_RESTRICT x, void* HWY_RESTRICT blocks, int64_t n
   }
 }
 
-// A row's bytes in one group, their sum, and the scale that they share.
+// A row's bytes in one group, their sum, and their common scale.
 struct RowGroup {
   const int8_t* bytes;
   int32_t sum;
   float scale, scaled_sum;
 };
-// `elements` of a group: 16 or 32.
+// `elements` in the group: 16 or 32.
 HWY_INLINE RowGroup row_group(const RoundedBlock* row, int group, int elements) {
   const RoundedBlock& block = row[group * elements / RoundedBlock::kElements];
   const int half = group * elements % RoundedBlock::kElements / RoundedBlock::kHalf;
@@ -189,7 +188,7 @@ HWY_INLINE RowGroup row_group(const RoundedBlock* row, int group, int elements) 
   return {block.bytes + half * RoundedBlock::kHalf, sum, block.scale, block.scale * static_cast<float>(sum)};
 }
 
-// Adds one group to a sum. Every tile calls it, so that a row's result does not depend on how many rows there are.
+// Adds one group to a sum. All tiles call it, so that a row's result does not depend on the number of rows.
 template <bool kOffsets>
 HWY_INLINE Vector add_group(Vector sum, WholeVector whole, Vector scale, Vector offset, const RowGroup& row) {
   const Floats d;
@@ -222,16 +221,17 @@ void read_group(const uint8_t* block, int group, Group* to) {
   }
 }
 
-// Tiles tell types apart by this and by the counts in their template alone: a tile for each type would take compilers twice as long.
+// The differences between types, as data. Together with the counts in the template arguments this is enough for tiles; compiling a tile for
+// each type would take twice as long.
 struct RoundedType {
   void (*read_group)(const uint8_t* block, int group, Group* to);
-  int bytes;     // of a block, for each column
-  int32_t zero;  // as kZeroOf
+  int bytes;     // bytes of a block in one column
+  int32_t zero;  // the value of kZeroOf
 };
 template <class Blocks>
 inline constexpr RoundedType kRoundedType = {read_group<Blocks>, Blocks::kBytes, kZeroOf<Blocks>};
 
-// kWordsOfGroup: words of four bytes.
+// kWordsOfGroup is the number of words of four bytes.
 template <int kRows, int kGroups, int kWordsOfGroup, bool kOffsets>
 HWY_NOINLINE void rounded_rows(const RoundedType& type, int64_t k, const RoundedBlock* HWY_RESTRICT a, int64_t a_pitch,
                                const uint8_t* HWY_RESTRICT block, float* HWY_RESTRICT c, int64_t c_pitch, bool add,
@@ -299,7 +299,7 @@ void rounded_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64
       static_cast<const uint8_t*>(panel), c, c_pitch, add, prefetch);
 }
 
-// Multiplies one row by kThinBlocks panels, as blocks_thin does.
+// Multiplies one row by kThinBlocks panels, like blocks_thin.
 template <class Blocks>
 void rounded_thin(int64_t k, const void* HWY_RESTRICT row, int64_t, const void* HWY_RESTRICT panels,
                   int64_t panel_pitch, float* HWY_RESTRICT c, bool add) {

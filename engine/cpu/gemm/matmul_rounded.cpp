@@ -1,5 +1,5 @@
-// Products of rows rounded to 8 bits by quantized weights, as tables of the instruction sets that have fast sums of products of
-// whole numbers. Those with dot products of bytes (AVX-512 from Ice Lake and Zen 4 on) are a set of their own here.
+// Tables of the tiles for quantized weights and rows rounded to 8 bits, for instruction sets with fast integer dot products. Those with
+// byte dot products (AVX-512 from Ice Lake and Zen 4 on) form a separate set in this file.
 #include "cpu/device/supported.hpp"
 #include "cpu/gemm/matmul_kernels.hpp"
 
@@ -62,7 +62,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace heed::cpu {
-// Names the sets itself: Highway's dispatch knows those of the other files only.
+// Lists the sets explicitly: Highway's dispatch only knows those of the other files.
 const MatmulKernels::Storage* rounded_storages(int64_t target) {
 #if (HWY_TARGETS & HWY_AVX3_DL) != 0
   if (target == HWY_AVX3 && (supported_targets() & HWY_AVX3_DL) != 0) return N_AVX3_DL::rounded_quantized();

@@ -1,9 +1,8 @@
-// Register tiles of the matrix product. Included once per instruction set (see Highway's foreach_target.h).
+// Register tiles of matmul. Included once per instruction set (see Highway's foreach_target.h).
 //
-// A tile multiplies up to kTileRows rows of a, read in place, by one panel of b: two vectors of columns, packed as
-// [k][2 lanes]. The sums stay in registers over the whole of k. Each row takes one broadcast load of a and two
-// multiply-adds per step of k. 12 rows fill 24 of the 32 registers of AVX-512, NEON and SVE; 6 rows fill 12 of the 16
-// registers of AVX2 and SSE.
+// A tile multiplies up to kTileRows rows of a, read in place, by one panel of b: two vectors of columns, packed as [k][2 lanes]. The sums
+// stay in registers over the whole of k. Each row takes one broadcast load of a and two multiply-adds per step of k. 12 rows fill 24 of the
+// 32 registers of AVX-512, NEON and SVE; 6 rows fill 12 of the 16 registers of AVX2 and SSE.
 #if defined(HEED_CPU_MATMUL_TILE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_MATMUL_TILE_INL
 #undef HEED_CPU_MATMUL_TILE_INL
@@ -20,7 +19,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
-// Vectors of SVE have no size at compile time and cannot be elements of arrays, so that rows are spelled out.
+// SVE vectors have no compile-time size and cannot be array elements, so rows are separate variables.
 #ifndef HEED_EACH_ROW
 #define HEED_EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 #define HEED_EACH_VECTOR(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
@@ -39,10 +38,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 #endif
 inline constexpr int kTileRows = HEED_TILE_ROWS;
 
-// Storage types of b's panels. kStep rows of b lie side by side, [k / kStep][2 lanes][kStep]; `row` says which one load
-// widens to f32. Widening takes time of the units that multiply, so a panel that kWidenFrom tiles or more read is widened
-// once for all of them (0: never). On an Intel Xeon with f16 that makes an encoder of 128 tokens 10 % faster, one of 512
-// tokens 12 %. Pairs of bf16 are cheap to widen, hence their higher kWidenFrom.
+// Storage types of b's panels. kStep rows of b are interleaved, [k / kStep][2 lanes][kStep]; `row` selects which one a load converts to
+// f32. Conversion uses the units that multiply, so a panel that at least kWidenFrom tiles read is converted once for all of them (0:
+// never). On an Intel Xeon with f16 that makes an encoder of 128 tokens 10 % faster, one of 512 tokens 12 %. Pairs of bf16 are cheap to
+// convert, hence their higher kWidenFrom.
 struct PanelF32 {
   using Element = float;
   static constexpr int64_t kStep = 1, kWidenFrom = 0;
@@ -51,8 +50,8 @@ struct PanelF32 {
     return hn::LoadU(Floats(), at);
   }
 };
-// The upper half of an f32 is a bf16, so that a shift or a mask widens each half of a pair. Where there are 16 registers,
-// pairs and their widened halves do not fit beside the sums.
+// A bf16 is the upper half of an f32, so a shift or a mask converts each half of a pair. With 16 registers, pairs and their converted
+// halves do not fit in addition to the sums.
 struct PanelBF16 {
   using Element = uint16_t;
   static constexpr int64_t kStep = kTileRows == 12 ? 2 : 1, kWidenFrom = kStep == 2 ? 10 : 4;
@@ -81,7 +80,7 @@ struct PanelF16 {
 #if HEED_CONVERTS_F16
     return v;
 #else
-    // The emulation takes infinity and NaN, which have the largest exponent, for finite numbers from 2^16 on.
+    // Highway's emulation treats infinity and NaN, which have the largest exponent, as finite numbers from 2^16 on.
     const Floats d;
     const auto infinite = hn::Ge(hn::Abs(v), hn::Set(d, 65536.0f));
     return hn::Or(v, hn::IfThenElseZero(infinite, hn::Set(d, std::numeric_limits<float>::infinity())));
@@ -90,15 +89,15 @@ struct PanelF16 {
   }
 };
 
-// How tiles multiply and add. kAddsLast: a block of k starts from 0, and what c holds is added at its end.
+// How tiles multiply and add. kAddsLast: a block of k starts from 0, and the old value of c is added at its end.
 struct FusedArithmetic {
   static constexpr bool kAddsLast = true;
   static HWY_INLINE Vector multiply_add(Vector a, Vector b, Vector c) { return hn::MulAdd(a, b, c); }
   static HWY_INLINE Vector factor(Vector b) { return b; }
 };
 
-// Reads a[i * a_row + p * a_k] for i < kRows, p < k. c has kRows rows of two vectors, c_pitch floats apart. Adds to c if
-// `add`. Every sum runs over p in order, starting from 0, whatever kRows is.
+// Reads a[i * a_row + p * a_k] for i < kRows, p < k. c has kRows rows of two vectors, c_pitch floats apart. Adds to c if `add`. Every sum
+// runs over p in order, starting from 0, for any kRows.
 template <class Panel, int kRows, class Arithmetic = FusedArithmetic>
 void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k, const void* HWY_RESTRICT panel,
           float* HWY_RESTRICT c, int64_t c_pitch, bool add, const Prefetch& prefetch) {
@@ -106,7 +105,7 @@ void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k, 
   const auto* HWY_RESTRICT a = static_cast<const float*>(rows);
   const int64_t lanes = HWY_NAMESPACE::lanes();
   const auto* HWY_RESTRICT b = static_cast<const typename Panel::Element*>(panel);
-  // One pointer for each three rows, so that few registers address all of them.
+  // One pointer for each three rows, so that few registers are needed for addresses.
   const float *a0 = a, *a3 = a + 3 * a_row, *a6 = a + 6 * a_row, *a9 = a + 9 * a_row;
 #define HEED_ROW(i) Vector l##i = hn::Zero(d), r##i = hn::Zero(d);
   HEED_EACH_ROW(HEED_ROW)
@@ -125,7 +124,7 @@ void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k, 
   const auto* const end = b + k / kStep * both;
   const int64_t late = Prefetch::kLate * kRows;
   const auto* const to_out = prefetch.out != nullptr && k / kStep > late ? end - late * both : end;
-  const auto* turn = to_out;  // where `prefetcher` changes over to the rows of sums, or back
+  const auto* turn = to_out;  // the point at which `prefetcher` switches to the rows of sums, or back
   Prefetcher prefetcher(prefetch, kStep);
 #define HEED_ROW(i)                                                 \
   if constexpr (i < kRows) {                                        \
@@ -184,8 +183,8 @@ void widen_panel(int64_t k, const void* panel, float* out) {
   }
 }
 
-// Multiplies one row of a by four panels of b, `panel_pitch` elements apart. With one row the latency of the multiply-add
-// sets the speed, and more columns give more independent sums. c has eight vectors.
+// Multiplies one row of a by four panels of b, `panel_pitch` elements apart. With one row the latency of the multiply-add limits the speed,
+// so more columns, with independent sums, are faster. c has eight vectors.
 template <class Panel, class Arithmetic = FusedArithmetic>
 void thin_tile(int64_t k, const void* HWY_RESTRICT row, int64_t a_k, const void* b, int64_t panel_pitch,
                float* HWY_RESTRICT c, bool add) {

@@ -6,7 +6,7 @@
 namespace heed::cpu {
 namespace {
 
-// Orders indices of a row: NaN come last.
+// Orders indices of a row by value: NaN come last.
 template <class T>
 struct Order {
   const T* row;
@@ -38,7 +38,7 @@ void find_first(const T* row, int64_t n, const ArgmaxAttrs& attrs, int32_t* orde
 
 }  // namespace
 
-// A row of values, and their indices.
+// Memory for a row of values, and their indices.
 ScratchNeed argmax_scratch(const ScratchQuery& query) {
   const auto& attrs = query.node.as<ArgmaxAttrs>();
   const int64_t n = query.view(query.node.inputs[in::kX]).dim[attrs.axis];

@@ -4,7 +4,7 @@ namespace heed::cpu {
 
 ScratchNeed concat_scratch(const ScratchQuery&) { return {}; }
 
-// Copies every part to its place in out.
+// Copies every part to its range of out.
 void run_concat(const Pass& pass) {
   const int axis = pass.node.as<ConcatAttrs>().axis;
   const Operand out = pass.output();

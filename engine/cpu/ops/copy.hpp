@@ -16,7 +16,7 @@ void copy_strided(const T* from, int64_t from_stride, T* to, int64_t to_stride, 
   for (int64_t i = 0; i < n; ++i) to[i * to_stride] = from[i * from_stride];
 }
 
-// n elements of equal dtype, bit for bit.
+// Copies n elements of equal dtype, bit for bit.
 inline void copy_elements(const Operand& from, int64_t from_offset, int64_t from_stride, const Operand& to,
                           int64_t to_offset, int64_t to_stride, int64_t n) {
   switch (size_of(to.view.dtype)) {

@@ -19,7 +19,7 @@ bool has_nan(const float* x, int64_t n) {
   return std::any_of(x, x + n, [](float v) { return std::isnan(v); });
 }
 
-// `powers` has room for n floats.
+// `powers` is a buffer of n floats.
 double loss_of(const RowKernels& kernels, const float* x, int64_t n, int64_t label, double smoothing, float* powers) {
   const float largest = kernels.largest(x, n);
   if (std::isinf(largest)) return largest > 0.0f || has_nan(x, n) ? std::nan("") : kInfinity;

@@ -7,8 +7,8 @@
 namespace heed::cpu {
 namespace {
 
-// g times (softmax of x, less 1 - smoothing at the label, less smoothing / n everywhere). NaN where the loss is NaN or
-// infinite for want of any finite logit.
+// g times (softmax of x, minus 1 - smoothing at the label, minus smoothing / n everywhere). NaN if the loss is NaN, or infinite because no
+// logit is finite.
 void gradient_of(const RowKernels& kernels, const float* x, int64_t n, int64_t label, double smoothing, double g,
                  float* out) {
   const float largest = kernels.largest(x, n);
@@ -19,7 +19,7 @@ void gradient_of(const RowKernels& kernels, const float* x, int64_t n, int64_t l
   const auto own_logit = static_cast<double>(x[label]) - static_cast<double>(largest);
   const double total = kernels.powers(x, largest, out, n);
   const double inverse = 1.0 / total, everywhere = smoothing / static_cast<double>(n);
-  // The label's own share is 1 - p where p is near 1, of which f32 would leave nothing: the sum of the others says it.
+  // Near p = 1 the label's own value, p - 1, would lose all digits in f32, so it is computed as the negated sum of the others.
   double others = 0.0;
   if (std::exp(own_logit) * inverse > 0.5)
     for (int64_t i = 0; i < n; ++i) others += i == label ? 0.0 : static_cast<double>(out[i]);

@@ -21,7 +21,7 @@ struct Running {
     }
   }
 
-  // Each of 128 elements adds the sum at the neighbour 1 before it, then 2, 4 and so on; then the sum of all blocks before.
+  // In blocks of 128: each element adds the sum of the element 1 before it, then 2, 4 and so on; then the sum of all earlier blocks.
   void add_canon(const CanonKernels& kernels, const float* values, float* out, int64_t n) {
     std::array<float, kBlock> sums{};
     kernels.add(Reduction::Sum, values, nullptr, sums.data(), n);

@@ -9,10 +9,9 @@ namespace {
 
 using Attrs = ElementwiseAttrs;
 
-constexpr int64_t kBuffers = 8192;  // elements of all buffers of a worker, which stay in L1
+constexpr int64_t kBuffers = 8192;  // elements of all buffers of a worker, so that they stay in L1
 
-// Merges the last two axes into one as long as all operands step through them evenly, so that tensors of short rows are
-// cut into long blocks, too.
+// Merges the last two axes as long as all operands have a common stride, so that tensors with short rows are also processed in long blocks.
 void merge_axes(std::span<Operand> operands) {
   const auto mergeable = [](const View& v) {
     const int last = v.rank - 1;
@@ -31,8 +30,7 @@ void merge_axes(std::span<Operand> operands) {
   }
 }
 
-// Steps take floats, or whole numbers of 32 bits. This gives a pointer into the tensor where it can be read in place, else
-// `buffer` with the values.
+// Steps take floats, or 32-bit integers. Returns a pointer into the tensor if it can be read in place, else `buffer` with the values.
 const float* load_values(const Operand& x, int64_t offset, int64_t n, float* buffer) {
   const int64_t stride = row_stride(x.view);
   if (domain_of(x.view.dtype) == Domain::Float) return load(x, offset, stride, n, buffer);
@@ -52,7 +50,7 @@ void store_values(const Operand& x, int64_t offset, int64_t n, const float* valu
   for (int64_t i = 0; i < n; ++i) x.at<uint8_t>(offset)[i * stride] = static_cast<uint8_t>(from[i]);
 }
 
-// A pass, and which buffer each step writes to. A buffer is free again behind the last step that reads it.
+// A pass, and the buffer to which each step writes. A buffer is reused after the last step that reads it.
 class Program {
  public:
   explicit Program(const Pass& pass) : attrs_(pass.node.as<Attrs>()), inputs_(pass.node.input_count()) {
@@ -75,7 +73,7 @@ class Program {
       at[i] = row_offset(operands_[i].view, row) + first * row_stride(operands_[i].view);
     if (moves_)
       return copy_elements(operands_[1], at[1], row_stride(operands_[1].view), out(), at[0], row_stride(out().view), n);
-    // Inputs, then steps, at the numbers of Attrs::Operand.
+    // Inputs, then results of steps, indexed by Attrs::Operand.
     std::array<FunctionOperand, Attrs::Operand::Scalar + Attrs::kScalars> values{};
     for (size_t i = 0; i < inputs_; ++i)
       values[i].data = load_values(operands_[i + 1], at[i + 1], n, buffers + static_cast<int64_t>(i) * block_);
@@ -88,7 +86,7 @@ class Program {
       FunctionOperand x[3];
       for (size_t k = 0; k < 3; ++k) x[k] = values[step.operands[k].number];
       for (int k = info_of(step.function).operands; k < 3; ++k) x[k] = x[0];
-      // In plans that are not reproducible a copy leaves values as they are.
+      // In plans that are not reproducible a copy does not change values.
       const bool same = attrs_.is_copy() && out().kernels->canon == nullptr && !direct_;
       if (!same) out().kernels->apply(step.function, step.domain, x, to, n);
       values[Attrs::Operand::Step + i].data = same ? x[0].data : to;
@@ -108,7 +106,7 @@ class Program {
       size_t b = 0;
       while (b < used && free_from[b] > i) ++b;
       used = std::max(used, b + 1);
-      // Elements are read before those in their place are written, so that the reader may write there.
+      // Elements are read before the result at the same index is written, so the last reader may write to the same buffer.
       free_from[b] = std::max(last_read[i], i + 1);
       buffer_of_[i] = static_cast<int64_t>(inputs_ + b);
     }

@@ -7,7 +7,7 @@ namespace heed::cpu {
 
 ScratchNeed embedding_scratch(const ScratchQuery& query) { return row_scratch(query, query.node.outputs[0], 1); }
 
-// out[.., c] = table[ids[..] - first, c] of ids that the table has. What is no id gives a row of zeros, and a fault.
+// out[.., c] = table[ids[..] - first, c] for ids in the table. Invalid ids give a row of zeros, and a fault.
 void run_embedding(const Pass& pass) {
   const Operand table = pass.input(in::kTable), ids = pass.input(in::kIds), out = pass.output();
   const View places = per_row(ids.view);

@@ -5,13 +5,13 @@
 namespace heed::cpu {
 namespace {
 
-// An item is so many rows of the table by so many columns, whose sums stay in a cache; it looks at all ids.
+// An item is this many rows of the table by this many columns, whose sums stay in a cache; it checks all ids.
 constexpr int64_t kTableRows = 64, kTableColumns = 256;
 
 struct TableSums {
   Operand rows, ids, out;
 
-  // Sums for table rows first .. of column block `at`, of index `outer`.
+  // Computes the sums for table rows first .. of column block `at`, for index `outer`.
   void run(int64_t outer, int64_t first, int64_t at, float* sums, float* buffer) const {
     const int64_t count = std::min(kTableRows, out.view.dim[1] - first),
                   n = std::min(kTableColumns, out.view.dim[2] - at);
@@ -38,7 +38,7 @@ ScratchNeed embedding_backward_scratch(const ScratchQuery&) {
   return {.shared = 0, .per_worker = (kTableRows + 1) * kTableColumns * sizeof(float)};
 }
 
-// Rows with the same id are added in their order, whoever does it.
+// Rows with the same id are added in their order, independent of the threads.
 void run_embedding_backward(const Pass& pass) {
   const TableSums sums{pass.input(0), pass.input(1), pass.output()};
   const View& out = sums.out.view;

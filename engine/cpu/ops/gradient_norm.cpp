@@ -22,7 +22,7 @@ UpdateFactors plain_factors(const UpdateSettings& settings, double squares, floa
 
 }  // namespace
 
-// A sum of squares for each block.
+// One sum of squares for each block.
 ScratchNeed gradient_norm_scratch(const ScratchQuery& query) {
   int64_t blocks = 0;
   for (size_t i = in::kNormGradients; i < kMaxInputs; ++i)

@@ -6,8 +6,8 @@
 namespace heed::cpu {
 namespace {
 
-// The sum is double, since squares of values above 1e19 or below 1e-19 leave the range of f32. Eight partial sums are added
-// in a fixed order.
+// The sum is double, since squares of values above 1e19 or below 1e-19 overflow or underflow f32. Eight partial sums are added in a fixed
+// order.
 double sum_of_squares(const float* x, int64_t n) {
   constexpr int kLanes = 8;
   double sums[kLanes] = {};
@@ -35,7 +35,7 @@ void run_l2_normalize(const Pass& pass) {
       }
       // The inverse is double: in f32 it would overflow for rows shorter than 3e-39.
       const double length = std::max(std::sqrt(sum_of_squares(row, n)), eps);
-      const double inverse = length == 0.0 ? 0.0 : 1.0 / length;  // zeros stay zeros where eps is 0
+      const double inverse = length == 0.0 ? 0.0 : 1.0 / length;  // zeros stay zeros if eps is 0
       for (int64_t i = 0; i < n; ++i) row[i] = static_cast<float>(static_cast<double>(row[i]) * inverse);
       store_row(out, r, row);
     }

@@ -4,7 +4,7 @@ namespace heed::cpu {
 
 namespace {
 
-// How many rows are done at once: several only if all of them stay in the first cache.
+// The number of rows processed together: several only if they fit into the first-level cache.
 int64_t rows_at_once(int64_t length) {
   constexpr int64_t kFloats = 4096;
   return length * RowKernels::kNormRows <= kFloats ? RowKernels::kNormRows : 1;

@@ -11,22 +11,22 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// Writes a row whose sum is not finite: minus infinity where the row holds nothing else, and NaN otherwise.
+// Writes a row whose sum is not finite: minus infinity if the row has nothing else, and NaN otherwise.
 void fill_strange(const float* x, int64_t n, float* out) {
   const bool hidden = std::all_of(x, x + n, [](float v) { return v == kHidden; });
   std::fill_n(out, n, hidden ? kHidden : kNan);
 }
 
-// `powers` has room for n floats.
+// `powers` is a buffer of n floats.
 void log_softmax_row(const RowKernels& kernels, const float* x, int64_t n, float* powers, float* out) {
   const float largest = kernels.largest(x, n);
   if (std::isinf(largest)) return fill_strange(x, n, out);
-  const double log_sum = std::log(kernels.powers(x, largest, powers, n));  // NaN where an element is
+  const double log_sum = std::log(kernels.powers(x, largest, powers, n));  // NaN if an element is NaN
   for (int64_t i = 0; i < n; ++i)
     out[i] = static_cast<float>(static_cast<double>(x[i]) - static_cast<double>(largest) - log_sum);
 }
 
-// In reproducible plans an element is what the cross-entropy of its label has, with another sign.
+// In reproducible plans an element is minus the cross entropy for its label.
 void canon_log_softmax_row(const CanonKernels& canon, const float* x, int64_t n, float* flushed, float* out) {
   canon.flush(x, flushed, n);
   const auto stored = [](float v) { return std::fabs(v) < FLT_MIN ? 0.0f : v; };

@@ -6,7 +6,7 @@
 namespace heed::cpu {
 namespace {
 
-// Whether all n bytes are zero, or all are nonzero. Looks at eight at a time.
+// Whether all n bytes are zero, or all are nonzero. Checks eight at a time.
 bool all_bytes(const uint8_t* bytes, int64_t n, bool zero) {
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
@@ -21,7 +21,7 @@ bool all_bytes(const uint8_t* bytes, int64_t n, bool zero) {
   return true;
 }
 
-// Adds the bias. If `exact`, -infinity hides a key whatever the other summand is. `bias` may be `buffer`.
+// Adds the bias. If `exact`, -infinity hides a key whatever its logit is. `bias` may be `buffer`.
 void add_bias(const RowKernels& kernels, bool exact, const float* bias, int64_t n, float* some, float* buffer) {
   if (!exact) return kernels.add(some, bias, some, n);
   for (int64_t i = 0; i < n; ++i) buffer[i] = some[i] == kHidden ? kHidden : bias[i];
@@ -69,7 +69,7 @@ int64_t Masking::keys_of(int64_t row) const {
 
 int64_t Masking::place_of(int64_t row) const {
   const int64_t query = row % queries();
-  // Bounded as in shaders, where sums have 32 bits, so that devices agree on any position.
+  // Clamped as in shaders, which use 32-bit sums, so that devices agree for any position.
   constexpr int32_t kMost = 0x3fffffff;
   if (positions.valid())
     return query + std::clamp(*positions.at<const int32_t>(batch_of(row) * positions.view.stride[0]), -kMost, kMost);
@@ -106,7 +106,7 @@ void Masking::apply(int64_t row, KeyRange range, float* some, float* buffer, boo
   const int64_t visible = std::clamp<int64_t>(causal_keys(row) - range.begin, 0, n);
   std::fill_n(some + visible, n - visible, fill);
   const int64_t there = std::clamp<int64_t>(keys_of(row) - range.begin, 0, n);
-  std::fill_n(some + there, n - there, kHidden);  // no fill reaches keys behind the length
+  std::fill_n(some + there, n - there, kHidden);  // masked_fill does not apply to keys beyond the length
 }
 
 }  // namespace heed::cpu

@@ -7,8 +7,8 @@
 namespace heed::cpu {
 namespace {
 
-// y = x / max(|x|, eps). Where |x| is larger: (g - y sum of g y) / |x|; elsewhere g / eps. Sums are double, since squares of
-// values above 1e19 or below 1e-19 leave the range of f32. Takes what RowKernels::layernorm_backward does.
+// y = x / max(|x|, eps). If |x| is larger: (g - y sum of g y) / |x|; otherwise g / eps. Sums are double, since squares of values above 1e19
+// or below 1e-19 overflow or underflow f32. The arguments are those of RowKernels::layernorm_backward.
 void l2_backward(const RowKernels& kernels, const NormRow& row, const float* g, const NormSums& sums, float* out,
                  int64_t n) {
   const float* const x = row.x;
@@ -30,12 +30,12 @@ void l2_backward(const RowKernels& kernels, const NormRow& row, const float* g, 
   if (sums.rows != nullptr) kernels.add(sums.rows, out, sums.rows, n);
 }
 
-// Rows whose sums are added up one after the other; then blocks are. How they are cut depends on their number alone. In reproducible
+// Blocks of rows: sums run over the rows of a block, then over blocks. The division depends only on the number of rows. In reproducible
 // plans row r belongs to block r % 16.
 struct RowBlocks {
   static constexpr int64_t kLeastRows = 16, kMostBlocks = 64, kCanonBlocks = 16;
-  int64_t all = 0, apart = 1, count = 0;  // `apart`: from the first row of a block to that of the next
-  int64_t step = 1, length = 0;           // from row to row of a block, and from its first one to its end
+  int64_t all = 0, apart = 1, count = 0;  // `apart`: distance between the first rows of consecutive blocks
+  int64_t step = 1, length = 0;           // distance between rows of a block, and from its first row to its end
 
   RowBlocks(int64_t all_rows, bool canon) : all(all_rows) {
     length = canon ? all : std::max(kLeastRows, ceil_div(all, kMostBlocks));
@@ -48,9 +48,9 @@ struct RowBlocks {
 };
 
 constexpr size_t kSummed[] = {out::kGammaGradient, out::kBetaGradient, out::kRowSums};
-constexpr int64_t kColumnsAtOnce = 256;  // that are added up at once
+constexpr int64_t kColumnsAtOnce = 256;  // columns that are summed together
 
-// Each block of rows leaves its sums here, as many as are wanted, `pitch` apart.
+// The sums of each block of rows, as many kinds as are needed, `pitch` apart.
 class BlockSums {
  public:
   BlockSums(const Pass& pass, int64_t n) : pass_(pass), n_(n), pitch_(row_pitch(n)) {
@@ -87,7 +87,7 @@ class BlockSums {
   }
 
  private:
-  // Adds the blocks in halves.
+  // Adds blocks pairwise: halves of them at each step.
   void finish_canon(int64_t place, const Operand& out, int64_t first, int64_t end) const {
     for (int64_t height = RowBlocks::kCanonBlocks / 2; height > 0; height /= 2)
       for (int64_t b = 0; b < height; ++b) {

@@ -14,7 +14,7 @@ void clear(const Operand& to, int64_t at, int64_t stride, int64_t n) {
 
 ScratchNeed place_scratch(const ScratchQuery&) { return {}; }
 
-// Copies each row to, or from, its place along the axis. Where the axis is the last one, an element is a row.
+// Copies each row to, or from, its position along the axis. If the axis is the last one, an element is a row.
 void run_place(const Pass& pass) {
   const auto& attrs = pass.node.as<PlaceAttrs>();
   Operand x = pass.input(in::kX), out = pass.output(), places = pass.input(in::kPlaces);

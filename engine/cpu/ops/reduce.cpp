@@ -7,14 +7,14 @@
 namespace heed::cpu {
 namespace {
 
-constexpr int64_t kColumns = 128;  // of one item
-constexpr int64_t kHeld = 32;      // elements that are added up as floats
+constexpr int64_t kColumns = 128;  // columns of one item
+constexpr int64_t kHeld = 32;      // elements that are summed in f32
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 // The memory of a worker: buffers of kColumns numbers each.
 struct Buffers {
   double* sums;
-  float *values, *held, *largest, *made, *canon_sums;  // the last: four for each column
+  float *values, *held, *largest, *made, *canon_sums;  // the last buffer has four sums for each column
 
   explicit Buffers(double* memory)
       : sums(memory),
@@ -39,14 +39,14 @@ class Reducer {
         from_(x_.view, attrs_.axis, x_.view.rank),
         to_(out_.view, attrs_.axis, x_.view.rank),
         kernels_(*x_.kernels) {
-    if (mask_.valid() && from_.rest.rank == 1) {  // x [B, S]: every element of out has a mask row of its own
+    if (mask_.valid() && from_.rest.rank == 1) {  // x [B, S]: every element of out has its own mask row
       append_unit_axis(&from_.rest);
       append_unit_axis(&to_.rest);
     }
   }
 
-  // Whether a row of memory becomes one number, so that it is seen as columns of its neighbours. Otherwise columns of neighbouring
-  // results are reduced together.
+  // Whether a contiguous row is reduced to one number, so that it is viewed as several columns. Otherwise columns of neighbouring results
+  // are reduced together.
   bool goes_by_rows() const {
     return from_.stride == 1 && from_.size >= 32 && !mask_.valid() && kernels_.canon == nullptr;
   }
@@ -81,7 +81,7 @@ class Reducer {
     store(out_, to_.offset(result), 1, 1, at.made);
   }
 
-  // Results first .. first + n of row `row` of the rest.
+  // Computes results first .. first + n of row `row` of the remaining axes.
   void reduce_columns(int64_t row, int64_t first, int64_t n, Buffers& at) const {
     int64_t used = 0;
     const auto each = [&](const auto& visit) {
@@ -139,7 +139,7 @@ class Reducer {
     return nonzero == (attrs_.mask_meaning == Mask::Meaning::Keep);
   }
 
-  // Calls visit(i, values) for the values of these columns at each index that the mask keeps.
+  // Calls visit(i, values) with the values of these columns at each index that the mask keeps.
   template <class Visit>
   void each_kept(int64_t row, int64_t first, int64_t n, float* buffer, const Visit& visit) const {
     const View& rest = from_.rest;
@@ -156,7 +156,7 @@ class Reducer {
     kernels_.apply(function, Domain::Float, operands, out, n);
   }
 
-  // Finds the largest element of each column, or the smallest, or for lengths of reproducible plans the largest magnitude.
+  // Finds the largest or smallest element of each column, or, for L2 in reproducible plans, the largest magnitude.
   template <class Each>
   void find_largest(const Each& each, int64_t width, Buffers& at) const {
     const bool magnitudes = is_length() && kernels_.canon != nullptr;
@@ -168,7 +168,7 @@ class Reducer {
     });
   }
 
-  // A few elements are added up as floats, and these sums as doubles, so that their order hardly matters.
+  // A few elements are summed in f32, and these sums in double, so that their order hardly matters.
   template <class Each>
   void add_up(const Each& each, int64_t width, Buffers& at) const {
     std::fill_n(at.sums, width, is_product() ? 1.0 : 0.0);
@@ -202,7 +202,7 @@ class Reducer {
     add_held();
   }
 
-  // Index i along the axis goes to sum i % 4 of its column; these are joined in halves.
+  // Index i along the axis is added to sum i % 4 of its column; these are then added pairwise.
   template <class Each>
   void add_up_canon(const Each& each, int64_t width, Buffers& at) const {
     constexpr int64_t kSums = 4;

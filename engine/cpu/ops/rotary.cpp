@@ -5,8 +5,8 @@
 namespace heed::cpu {
 namespace {
 
-// Cosine and sine of an angle in 2^-32 turns, by polynomials over an eighth of a turn to both sides of the nearest quarter.
-// They are off by at most 2^-23, as in shaders/rotary.comp.
+// Cosine and sine of an angle in 2^-32 turns, by polynomials within an eighth of a turn around the nearest quarter. The error is at most
+// 2^-23, as in shaders/rotary.comp.
 struct Turn {
   float cos, sin;
 };
@@ -34,7 +34,7 @@ struct Table {
   void load(int64_t offset, float* buffer) const { load_copy(values, offset, stride, length, buffer); }
 };
 
-// Rows turn by cosines and sines that are given.
+// Rotates rows with given cosines and sines.
 void run_by_tables(const Pass& pass) {
   const auto& attrs = pass.node.as<RotaryAttrs>();
   const Operand x = pass.input(in::kX);
@@ -48,7 +48,7 @@ void run_by_tables(const Pass& pass) {
     float *const cosines = row + row_pitch(n), *const sines = cosines + row_pitch(n);
     int64_t last_cos = -1, last_sin = -1;
     for (int64_t r = begin; r < end; ++r) {
-      // Heads of one token, where they are neighbours, turn alike.
+      // Consecutive heads of one token have the same angles.
       if (const int64_t at = cos.offset(r); at != last_cos) cos.load(last_cos = at, cosines);
       if (const int64_t at = sin.offset(r); at != last_sin) sin.load(last_sin = at, sines);
       load_copy(x, row_offset(x.view, r), row_stride(x.view), n, row);
@@ -64,7 +64,7 @@ void run_by_tables(const Pass& pass) {
   });
 }
 
-// The position of each row of x: given by a tensor, or counted along the axis before the last.
+// The position of each row of x: given by a tensor, or its index along the axis before the last.
 struct Positions {
   Operand given;
   int64_t length, first;
@@ -80,7 +80,7 @@ struct Positions {
   }
 };
 
-// Turns per position as fractions of 2^64, in two words each: position times them, modulo 2^64, are the angles.
+// Turns per position are fractions of 2^64, in two words each: position times them, modulo 2^64, are the angles.
 void fill_turns(const uint32_t* table, int64_t position, int64_t pairs, const CanonKernels* canon, Turn* turns) {
   for (int64_t i = 0; i < pairs; ++i) {
     const uint64_t each = uint64_t{table[2 * i]} << 32 | table[2 * i + 1];
@@ -108,7 +108,7 @@ void rotate(const Turn* turns, int64_t pairs, bool halves, const CanonKernels* c
 
 }  // namespace
 
-// Holds a row, and the turns of the pairs in it; or its cosines and its sines.
+// Memory for a row, and for the turns of its pairs or for its cosines and sines.
 ScratchNeed rotary_scratch(const ScratchQuery& query) {
   return row_scratch(query, query.node.outputs[0], query.node.inputs[in::kCos].valid() ? 3 : 2);
 }
@@ -134,7 +134,7 @@ void run_rotary(const Pass& pass) {
         if (position >= room) pass.fault.report(static_cast<uint64_t>(r * n));
         continue;
       }
-      // Heads of one token, where they are neighbours, turn alike.
+      // Consecutive heads of one token have the same angles.
       if (!known || position != last) fill_turns(table.at<const uint32_t>(0), position, pairs, canon, turns);
       known = true;
       last = position;

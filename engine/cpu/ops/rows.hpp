@@ -1,4 +1,4 @@
-// Rows: the last axis of a tensor, read and written as f32 whatever the storage type and stride.
+// Rows (the last axis of a tensor), read and written as f32 for any storage type and stride.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ inline int64_t row_count(const View& view) {
   for (int i = 0; i + 1 < view.rank; ++i) n *= view.dim[i];
   return n;
 }
-// Offset, in elements, of row `row` counted row-major over all axes but the last.
+// Offset, in elements, of row `row` in row-major order of all axes but the last.
 int64_t row_offset(const View& view, int64_t row);
 
-// n elements from `offset` on, `stride` apart, as f32. Returns a pointer into the tensor where it can be read
-// in place, else `buffer` (n floats) with the values.
+// n elements from `offset` on, `stride` apart, as f32. Returns a pointer into the tensor if it can be read in place, else `buffer` (n
+// floats) with the values.
 const float* load(const Operand& x, int64_t offset, int64_t stride, int64_t n, float* buffer);
 // The same, always into `buffer`.
 void load_copy(const Operand& x, int64_t offset, int64_t stride, int64_t n, float* buffer);
 void store(const Operand& x, int64_t offset, int64_t stride, int64_t n, const float* values);
 
-// Where a result of row `row` may be built: in place if rows of x are contiguous f32 and not written past the caches, else
-// in `buffer`, from which store_row writes it.
+// Where to compute the result of row `row`: in place if rows of x are contiguous f32 and not written past the caches, else in `buffer`,
+// from which store_row copies it.
 inline float* row_target(const Operand& x, int64_t row, float* buffer) {
   const bool direct = x.view.dtype == DType::F32 && (row_stride(x.view) == 1 || row_length(x.view) == 1);
   return direct && !x.past_caches ? x.at<float>(row_offset(x.view, row)) : buffer;
@@ -34,7 +34,7 @@ inline float* row_target(const Operand& x, int64_t row, float* buffer) {
 inline const float* load_row(const Operand& x, int64_t row, float* buffer) {
   return load(x, row_offset(x.view, row), row_stride(x.view), row_length(x.view), buffer);
 }
-// Adds row `row` of x, which `buffer` has room for, to `sums`.
+// Adds row `row` of x to `sums`; `buffer` has the size of a row.
 inline void add_row(const Operand& x, int64_t row, float* buffer, float* sums) {
   x.kernels->add(sums, load_row(x, row, buffer), sums, row_length(x.view));
 }
@@ -42,8 +42,8 @@ inline void add_row(const Operand& x, int64_t row, float* buffer, float* sums) {
 inline const float* load_vector(const Operand& x, float* buffer) {
   return x.valid() ? load(x, 0, row_stride(x.view), row_length(x.view), buffer) : nullptr;
 }
-// The row of x that is read `further` rows after `row`, to be prefetched while that one is worked on. Null behind the last
-// row, and where rows of out do not go past the caches: there the hardware prefetches well enough.
+// The row of x that is read `further` rows after `row`, to be prefetched meanwhile. Null past the last row, and if rows of out do not
+// bypass the caches: then the hardware prefetcher is good enough.
 inline const float* next_row(const Operand& x, const Operand& out, int64_t row, int64_t end, int64_t further = 1) {
   return out.past_caches && row + further < end ? row_target(x, row + further, nullptr) : nullptr;
 }
@@ -52,15 +52,15 @@ inline void store_row(const Operand& x, int64_t row, const float* values) {
   store(x, row_offset(x.view, row), row_stride(x.view), row_length(x.view), values);
 }
 
-// Rows per chunk of parallel work: enough elements that handing them out costs little.
+// Rows per chunk of parallel work: enough elements that scheduling costs little.
 inline int64_t row_grain(int64_t length) {
   constexpr int64_t kElementsPerChunk = 8192;
   return std::max<int64_t>(1, kElementsPerChunk / std::max<int64_t>(length, 1));
 }
 
-// The need of an operation whose workers keep `rows` rows of f32, each as long as a row of `tensor`.
+// The scratch of an operation whose workers keep `rows` rows of f32 with the row length of `tensor`.
 ScratchNeed row_scratch(const ScratchQuery& query, Tensor tensor, uint64_t rows);
-// Floats from one row buffer to the next, so that each starts on a cache line.
+// Floats between row buffers, so that each starts at a cache line.
 inline int64_t row_pitch(int64_t length) { return align_up<int64_t>(length, 16); }
 
 }  // namespace heed::cpu

@@ -13,8 +13,8 @@ struct Lists {
   uint32_t *keys, *weights, *left, *group;
 };
 
-// The tokens of a row that may be drawn, in their order: larger keys first, of equal keys the lower token. A place in it is
-// found digit by digit of the keys, as in shaders/sample.comp.
+// The tokens of a row that may be drawn, in order: larger keys first, of equal keys the lower token. A position in this order is found
+// digit by digit of the keys, as in shaders/sample.comp.
 class Order {
  public:
   Order(const Lists& lists, int64_t n) : lists_(lists) {
@@ -29,7 +29,7 @@ class Order {
 
   int64_t first() const { return first_; }  // -1: there is none
   int64_t count() const { return count_; }
-  // Leaves this many, which must be fewer than there are.
+  // Keeps the first `count` tokens, which must be fewer than there are.
   void keep(uint32_t count) {
     keep_to(find(count - 1, [](uint32_t) { return 1u; }));
   }
@@ -44,7 +44,7 @@ class Order {
     for (int64_t j = 0; j < count_; ++j) sum += lists_.weights[lists_.left[j]];
     return sum;
   }
-  // Leaves those up to the one with which the weight is more than `target`, which must be less than all weight.
+  // Keeps tokens up to the one at which the cumulative weight exceeds `target`, which must be less than the total.
   void keep_weight(uint64_t target) { keep_to(at_weight(target)); }
   void keep_heavy(uint32_t least) {
     keep_if([&](uint32_t i) { return lists_.weights[i] >= least; });
@@ -68,10 +68,10 @@ class Order {
     keep_if([&](uint32_t i) { return lists_.keys[i] > key || (lists_.keys[i] == key && i <= last); });
   }
 
-  // The token with which the sum of amounts, in order, is more than `target`; that of all must be.
+  // The token at which the cumulative amount, in order, exceeds `target`; the total must exceed it.
   template <class Amount>
   uint32_t find(uint64_t target, const Amount& amount) const {
-    const uint32_t* from = lists_.left;  // those that have the digits found so far
+    const uint32_t* from = lists_.left;  // tokens with the digits found so far
     int64_t count = count_;
     for (int shift = 32 - kDigit; shift >= 0; shift -= kDigit) {
       const auto digit = [&](uint32_t i) { return ~lists_.keys[i] >> shift & (kBins - 1); };
@@ -85,7 +85,7 @@ class Order {
       from = lists_.group;
       count = same;
     }
-    int64_t j = 0;  // all have one key, and ascend
+    int64_t j = 0;  // all have the same key, and are in ascending order
     for (; target >= amount(from[j]); ++j) target -= amount(from[j]);
     return from[j];
   }
@@ -95,7 +95,7 @@ class Order {
   uint32_t largest_ = 0;
 };
 
-// An operand that has one number for each row, or one for all rows.
+// An operand with one number for each row, or one for all rows.
 struct Numbers {
   Operand given;
   uint32_t otherwise;
@@ -119,13 +119,13 @@ struct Sampler {
   static uint32_t number(const Pass& pass, SizeId size) {
     return static_cast<uint32_t>(pass.values.sizes[static_cast<size_t>(size)]);
   }
-  // Where row `row` of an operand begins, which may have one row for all.
+  // The offset of row `row` of an operand, which may have one row for all.
   static int64_t row_of(const Operand& operand, int64_t row) {
     const int64_t n = row_length(operand.view);
     return operand.view.elements() > n ? row * n : 0;
   }
 
-  // The keys of a row. `marks` is memory for as many words.
+  // Computes the keys of a row. `marks` is memory for as many words.
   void fill_keys(int64_t row, const SampleSettings& s, float* buffer, uint32_t* keys, uint32_t* marks) const {
     const int64_t n = row_length(x.view);
     const float* const logits = load_row(x, row, buffer);
@@ -171,7 +171,7 @@ struct Sampler {
 
 }  // namespace
 
-// Holds a row as floats or the tokens of it that are left, and its keys, weights and tokens of a group.
+// Memory for a row as floats or for its remaining tokens, and for keys, weights and tokens of a group.
 ScratchNeed sample_scratch(const ScratchQuery& query) { return row_scratch(query, query.node.inputs[in::kX], 4); }
 
 void run_sample(const Pass& pass) {

@@ -6,7 +6,7 @@ namespace heed::cpu {
 
 ScratchNeed slice_backward_scratch(const ScratchQuery&) { return {}; }
 
-// Zeros everywhere, then x at its places.
+// Fills zeros, then scatters x.
 void run_slice_backward(const Pass& pass) {
   constexpr int64_t kBytes = 1 << 16;
   const auto& attrs = pass.node.as<SliceBackwardAttrs>();

@@ -7,8 +7,8 @@
 namespace heed::cpu {
 namespace {
 
-// Makes the weights of a row whose sum is NaN: hidden keys have weight 0, visible ones NaN if one of them is. If none is, infinite ones
-// have NaN, the others 0. `logits` holds the row; `to` may be the same.
+// Computes the weights of a row whose sum is NaN. Hidden keys get 0. If a visible logit is NaN, all visible keys get NaN; otherwise
+// infinite ones get NaN and the others 0. `logits` is the row; `to` may be the same memory.
 void weigh_strange(const RowKernels& kernels, const float* logits, float* to, int64_t n) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
   const bool nan = std::any_of(logits, logits + n, [](float x) { return std::isnan(x); });
@@ -45,14 +45,14 @@ void run_softmax(const Pass& pass) {
       if (masking.changes_nothing()) {
         softmax(row, values, attrs.scale, to, n, next_row(x, out, row, end));
       } else {
-        // Sums of reproducible plans are the same without the keys at the end of which none is seen.
+        // Trailing hidden keys do not change the sums of reproducible plans.
         const int64_t seen = kernels.canon != nullptr ? masking.visited_keys(row, row).end : n;
         kernels.scale(values, attrs.scale, logits, seen);
         masking.apply(row, {0, seen}, logits, buffer);
         softmax(row, logits, 1.0f, to, seen, next_row(x, out, row, end));
         std::fill(to + seen, to + n, 0.0f);
       }
-      if (kernels.canon == nullptr && std::isnan(to[0])) {  // as all others of the row then
+      if (kernels.canon == nullptr && std::isnan(to[0])) {  // then all other weights of the row are NaN, too
         kernels.scale(load_row(x, row, buffer), attrs.scale, logits, n);
         masking.apply(row, {0, n}, logits, buffer, true);
         weigh_strange(kernels, logits, to, n);

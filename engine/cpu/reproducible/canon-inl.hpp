@@ -1,6 +1,6 @@
-// Arithmetic whose bits are the same on every device: CompileOptions::reproducible. tests/reproducible/README.md has the rules,
-// shaders/shared/canon.glsl the same functions for GPUs. Included once per instruction set (see Highway's foreach_target.h), by
-// files that are compiled without contraction.
+// Arithmetic with the same bits on every device (CompileOptions::reproducible). tests/reproducible/README.md has the rules,
+// shaders/shared/canon.glsl the same functions for GPUs. Included once per instruction set (see Highway's foreach_target.h), by files that
+// are compiled without contraction.
 #if defined(HEED_CPU_CANON_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_CANON_INL
 #undef HEED_CPU_CANON_INL
@@ -28,12 +28,13 @@ HWY_INLINE Vector of_bits(uint32_t bits) {
   return hn::BitCast(Floats(), hn::Set(hn::RebindToUnsigned<Floats>(), bits));
 }
 
-// Values up to 2^-126 become 0, since a device may have flushed smaller ones, or rounded them up to that.
+// Magnitudes up to 2^-126 become 0, since a device may flush smaller ones, or round them up to that.
 HWY_INLINE Vector flushed(Vector x) { return hn::IfThenZeroElse(hn::Le(hn::Abs(x), set(0x1p-126f)), x); }
-// Products of larger factors than 2^-51, and values above 2^-102, are multiples of 2^-125: none of their sums is subnormal.
-HWY_INLINE Vector coarse(Vector x) { return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), set(0x1p-51f)), x); }
-HWY_INLINE Vector on_grid(Vector x) { return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), set(0x1p-102f)), x); }
-// Every result is stored as this makes it: all NaN get the same bits.
+// flush_for_product sets magnitudes below 2^-51 to 0, flush_for_sum those below 2^-102. Products of the former, and the latter themselves,
+// are multiples of 2^-125, so that none of their sums is subnormal.
+HWY_INLINE Vector flush_for_product(Vector x) { return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), set(0x1p-51f)), x); }
+HWY_INLINE Vector flush_for_sum(Vector x) { return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), set(0x1p-102f)), x); }
+// Every result is stored in this form: all NaN get the same bits.
 HWY_INLINE Vector canonical(Vector x) { return hn::IfThenElse(hn::IsNaN(x), of_bits(0x7fc00000u), flushed(x)); }
 
 HWY_INLINE Vector times(Vector a, Vector b) { return flushed(hn::Mul(a, b)); }
@@ -44,11 +45,11 @@ HWY_INLINE Vector multiply_add(Vector a, Vector b, Vector c) { return hn::Add(hn
 HWY_INLINE Vector multiply_add(Vector a, Vector b, float c) { return multiply_add(a, b, set(c)); }
 HWY_INLINE Vector multiply_add(float a, Vector b, float c) { return multiply_add(set(a), b, set(c)); }
 
-// The upper 12 digits of x; the rest has 12, too, so that products of such parts are exact.
+// The upper 12 bits of x's mantissa; the rest has 12, too, so that products of such parts are exact.
 HWY_INLINE Vector upper_part(Vector x) { return hn::And(x, of_bits(0xfffff000u)); }
 HWY_INLINE auto bits_of(Vector x) { return hn::BitCast(hn::RebindToUnsigned<Floats>(), x); }
 
-// 1 / x for 2^-64 <= x <= 2^64, off by less than 1 ulp: three steps of Newton's method, then one whose remainder is exact.
+// 1 / x for 2^-64 <= x <= 2^64, with an error below 1 ulp: three Newton steps, then one with an exact remainder.
 HWY_INLINE Vector reciprocal(Vector x) {
   const hn::RebindToUnsigned<Floats> du;
   const Vector one = set(1.0f), two = set(2.0f);
@@ -62,7 +63,7 @@ HWY_INLINE Vector reciprocal(Vector x) {
   return multiply_add(y, rest, y);
 }
 
-// 1 / sqrt(x), off by less than 2 ulp for 2^-126 < x <= 2^64; some finite number for 0.
+// 1 / sqrt(x), with an error below 2 ulp for 2^-126 < x <= 2^64; some finite number for 0.
 HWY_INLINE Vector reciprocal_root(Vector x) {
   const hn::RebindToUnsigned<Floats> du;
   Vector y = hn::BitCast(Floats(), hn::Sub(hn::Set(du, 0x5f375a86u), hn::ShiftRight<1>(bits_of(x))));
@@ -71,21 +72,21 @@ HWY_INLINE Vector reciprocal_root(Vector x) {
   return y;
 }
 
-// 2^n for the n that `shifted` = n + 1.5 * 2^23 holds in its low bits.
+// 2^n, where n is in the low bits of `shifted` = n + 1.5 * 2^23.
 HWY_INLINE Vector power_of_two(Vector shifted) {
   const hn::RebindToUnsigned<Floats> du;
   return hn::BitCast(Floats(), hn::Add(hn::ShiftLeft<23>(bits_of(shifted)), hn::Set(du, 0x3f800000u)));
 }
 
-// x within low .. high; NaN stays.
+// x clamped to low .. high; NaN stays.
 HWY_INLINE Vector within(Vector x, float low, float high) {
   const Vector bounded = hn::IfThenElse(hn::Lt(x, set(low)), set(low), x);
   return hn::IfThenElse(hn::Gt(x, set(high)), set(high), bounded);
 }
 
-// Nothing remains below 2^-30, so that no power of what exp rounds off is subnormal.
+// Magnitudes below 2^-30 become 0, so that no power of exp's remainder is subnormal.
 HWY_INLINE Vector exponent(Vector x) { return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), set(0x1p-30f)), x); }
-// e^x for a bounded exponent; 0 where `any`, from which it was made, is below -87.
+// e^x for a bounded exponent; 0 if `any`, from which it was computed, is below -87.
 HWY_INLINE Vector bounded_exp(Vector x, Vector any) {
   const Vector rounder = set(12582912.0f);
   const Vector shifted = multiply_add(x, set(1.44269504f), rounder), n = hn::Sub(shifted, rounder);
@@ -99,18 +100,18 @@ HWY_INLINE Vector bounded_exp(Vector x, Vector any) {
   e = hn::Add(e, set(1.0f));
   return hn::IfThenZeroElse(hn::Lt(any, set(-87.0f)), hn::Mul(e, power_of_two(shifted)));
 }
-// e^x, off by less than 2 ulp; 0 below -87, e^88 above 88.
+// e^x, with an error below 2 ulp; 0 below -87, e^88 above 88.
 HWY_INLINE Vector exp(Vector x) { return bounded_exp(within(exponent(x), -87.0f, 88.0f), x); }
-// The same for an x up to 0 that is no NaN.
+// The same for x <= 0 that is not NaN.
 HWY_INLINE Vector exp_up_to_1(Vector x) { return bounded_exp(hn::Max(exponent(x), set(-87.0f)), x); }
 
-// sqrt(x), off by less than 3 ulp; 0 below 2^-102.
+// sqrt(x), with an error below 3 ulp; 0 below 2^-102.
 HWY_INLINE Vector root(Vector x) {
-  const Vector y = on_grid(x);
+  const Vector y = flush_for_sum(x);
   return hn::IfThenZeroElse(hn::Eq(y, hn::Zero(Floats())), times(y, reciprocal_root(y)));
 }
 
-// log(x), off by less than 2 ulp from 1 on: x = 2^n m with m between sqrt(1/2) and sqrt(2), and a polynomial of m - 1.
+// log(x), with an error below 2 ulp from 1 on: x = 2^n m with m between sqrt(1/2) and sqrt(2), and a polynomial of m - 1.
 HWY_INLINE Vector log(Vector x) {
   const hn::RebindToUnsigned<Floats> du;
   const hn::RebindToSigned<Floats> di;
@@ -132,7 +133,7 @@ HWY_INLINE Vector log(Vector x) {
   return hn::Add(y, hn::Mul(n, set(0.693359375f)));
 }
 
-// 1 - e^x for x <= 0, by a series where the difference would round away.
+// 1 - e^x for x <= 0, by a series where the difference would lose all digits.
 HWY_INLINE Vector one_less_power(Vector x) {
   Vector y = multiply_add(2.75573192e-6f, x, 2.48015873e-5f);
   y = multiply_add(y, x, 1.98412698e-4f);
@@ -228,7 +229,7 @@ HWY_INLINE Vector tanh_derivative(Vector x) {
   return hn::Mul(hn::Mul(hn::Mul(set(4.0f), e), inverse), inverse);
 }
 
-// The activation as a type, so that loops over vectors are compiled for each. It takes a value that is flushed, and gives one.
+// The activation as a type, so that vector loops are compiled for each. It takes and returns a flushed value.
 template <Activation kKind>
 struct Activate {
   HWY_INLINE Vector operator()(Vector x) const {

@@ -1,4 +1,4 @@
-// All kernels whose bits are the same on every device: one file, since Highway's headers are read anew for each instruction set.
+// All kernels with the same bits on every device. One file, since Highway's headers are compiled again for each instruction set.
 #include "cpu/simd/kernels.hpp"
 #include "cpu/simd/targets.hpp"
 

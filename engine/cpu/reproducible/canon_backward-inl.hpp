@@ -1,5 +1,5 @@
-// The loss and the gradients of RowKernels whose bits are the same on every device; tests/reproducible/README.md has the rules.
-// Included once per instruction set (see Highway's foreach_target.h), by canon.cpp.
+// Reproducible versions of the loss and the gradients in RowKernels; tests/reproducible/README.md has the rules. Included once per
+// instruction set (see Highway's foreach_target.h), by canon.cpp.
 #if defined(HEED_CPU_CANON_BACKWARD_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_CANON_BACKWARD_INL
 #undef HEED_CPU_CANON_BACKWARD_INL
@@ -28,7 +28,7 @@ HWY_INLINE float scalar_flushed(float x) {
   return scalar(x, [](Vector v) { return canon::flushed(v); });
 }
 
-// The largest logit that is not -infinity; NaN if one is. -infinity: there is none.
+// The largest logit that is not -infinity; NaN if a logit is NaN. -infinity: there is none.
 float largest_logit(const float* x, int64_t n) {
   Vector most = canon::set(-kInfinity);
   bool nan = false;
@@ -40,7 +40,7 @@ float largest_logit(const float* x, int64_t n) {
   return nan ? kNan : hn::GetLane(hn::MaxOfLanes(Floats(), most));
 }
 
-// Logits less the largest; -infinity stays, and behind the row there is nothing else.
+// Logits minus the largest one; -infinity stays, and lanes past the row are -infinity.
 HWY_INLINE Vector distances(const float* x, int64_t i, int64_t count, Vector largest) {
   const Vector hidden = canon::set(-kInfinity), v = take(x + i, count, -kInfinity);
   return hn::IfThenElse(hn::Eq(v, hidden), hidden, canon::minus(canon::flushed(v), largest));
@@ -62,7 +62,7 @@ float canon_loss(const float* x, int64_t n, int64_t label, float smoothing) {
     const Vector distance = distances(x, i, count, canon::set(largest));
     const auto hidden = hn::Eq(distance, canon::set(-kInfinity));
     sums.add(i, powers(distance));
-    apart.add(i, hn::IfThenZeroElse(hidden, canon::on_grid(distance)));
+    apart.add(i, hn::IfThenZeroElse(hidden, canon::flush_for_sum(distance)));
   });
   float loss = scalar(sums.total(), [](Vector v) { return canon::log(v); });
   if (smoothing < 1.0f)
@@ -79,7 +79,7 @@ void canon_loss_backward(const float* x, int64_t n, int64_t label, float smoothi
   if (!(largest > -kInfinity && largest < kInfinity)) return static_cast<void>(std::fill_n(out, n, kNan));
   const Vector most = canon::set(largest);
   each_vector(n, [&](int64_t i, int64_t count) { put(powers(distances(x, i, count, most)), out + i, count); });
-  // The label's share less 1 is that of all others, negated, which keeps its digits where it is small.
+  // The label's probability minus 1 is computed as the negated sum of the others, which keeps its digits if it is small.
   const float own = std::exchange(out[label], 0.0f);
   CanonSums sums;
   each_vector(n, [&](int64_t i, int64_t count) { sums.add(i, take(out + i, count)); });
@@ -99,13 +99,13 @@ void canon_softmax_backward(const float* p, const float* g, const float* visible
   const Vector zero = hn::Zero(Floats()), by = canon::set(scale);
   CanonSums sums;
   each_vector(n, [&](int64_t i, int64_t count) {
-    const Vector weight = canon::coarse(take(p + i, count));
-    const Vector product = hn::Mul(weight, canon::coarse(take(g + i, count)));
+    const Vector weight = canon::flush_for_product(take(p + i, count));
+    const Vector product = hn::Mul(weight, canon::flush_for_product(take(g + i, count)));
     sums.add(i, hn::IfThenZeroElse(hn::Eq(weight, zero), product));
   });
   const Vector sum = canon::set(sums.total());
   each_vector(n, [&](int64_t i, int64_t count) {
-    const Vector weight = canon::coarse(take(p + i, count)), upstream = canon::flushed(take(g + i, count));
+    const Vector weight = canon::flush_for_product(take(p + i, count)), upstream = canon::flushed(take(g + i, count));
     Vector value = canon::times(by, canon::times(weight, canon::minus(upstream, sum)));
     value = hn::IfThenZeroElse(hn::Eq(weight, zero), canon::canonical(value));
     if (visible != nullptr) value = hn::IfThenZeroElse(hn::Eq(canon::flushed(take(visible + i, count)), zero), value);
@@ -117,10 +117,10 @@ namespace {
 
 enum class Norm : uint8_t { Layer, Rms, L2 };
 
-// Normalizes elements of a row: ((x - mean) scale - rest) inverse, with the numbers that the norms of canon_rows.cpp find.
+// Normalizes elements of a row: ((x - mean) scale - rest) inverse, with numbers from the norms in canon_rows.cpp.
 struct Normal {
   float mean = 0.0f, scale = 1.0f, rest = 0.0f, inverse = 0.0f;
-  bool divides = true;  // by a length that depends on the row
+  bool divides = true;  // divides by a length that depends on the row
 
   HWY_INLINE Vector operator()(Vector x) const {
     const Vector deviation = canon::times(canon::minus(canon::flushed(x), canon::set(mean)), canon::set(scale));
@@ -136,7 +136,7 @@ Normal normal_of(Norm kind, const float* x, float eps, int64_t n) {
   auto most = hn::Zero(Magnitudes());
   each_vector(n, [&](int64_t i, int64_t count) {
     const Vector difference = up_to(count, canon::minus(canon::flushed(take(x + i, count)), canon::set(first)));
-    sums.add(i, canon::on_grid(difference));
+    sums.add(i, canon::flush_for_sum(difference));
     most = hn::Max(most, magnitude(difference));
   });
   normal.scale = canon_row_scale(largest_of(most, kind == Norm::L2 ? bits_of_float(eps) : bits_near_root(eps)));
@@ -145,8 +145,8 @@ Normal normal_of(Norm kind, const float* x, float eps, int64_t n) {
   each_vector(n, [&](int64_t i, int64_t count) {
     const Vector centered = canon::minus(canon::flushed(take(x + i, count)), canon::set(normal.mean));
     const Vector deviation = up_to(count, canon::times(centered, canon::set(normal.scale)));
-    const Vector factor = canon::coarse(deviation);
-    deviations.add(i, canon::on_grid(deviation));
+    const Vector factor = canon::flush_for_product(deviation);
+    deviations.add(i, canon::flush_for_sum(deviation));
     squares.add(i, hn::Mul(factor, factor));
   });
   if (kind == Norm::Layer) normal.rest = scalar_times(deviations.total(), each);
@@ -177,8 +177,8 @@ void norm_backward(Norm kind, const NormRow& row, const float* upstream, const N
   CanonSums gradients, products;
   each_vector(n, [&](int64_t i, int64_t count) {
     const Vector gradient = up_to(count, gradient_at(i, count)), y = up_to(count, normal(take(row.x + i, count)));
-    gradients.add(i, canon::on_grid(gradient));
-    products.add(i, hn::Mul(canon::coarse(gradient), canon::coarse(y)));
+    gradients.add(i, canon::flush_for_sum(gradient));
+    products.add(i, hn::Mul(canon::flush_for_product(gradient), canon::flush_for_product(y)));
   });
   const float mean = kind == Norm::Layer ? scalar_times(gradients.total(), each) : 0.0f, sum = products.total();
   const float share = kind != Norm::L2 ? scalar_times(sum, each) : normal.divides ? sum : 0.0f;
@@ -189,9 +189,9 @@ void norm_backward(Norm kind, const NormRow& row, const float* upstream, const N
     Vector value = canon::times(canon::times(left, canon::set(normal.inverse)), canon::set(normal.scale));
     if (row.residual != nullptr) value = canon::plus(value, canon::flushed(take(row.residual + i, count)));
     value = canon::canonical(value);
-    add_to(sums.gamma, hn::Mul(canon::coarse(g), canon::coarse(y)), i, count);
-    add_to(sums.beta, canon::on_grid(g), i, count);
-    add_to(sums.rows, canon::on_grid(value), i, count);
+    add_to(sums.gamma, hn::Mul(canon::flush_for_product(g), canon::flush_for_product(y)), i, count);
+    add_to(sums.beta, canon::flush_for_sum(g), i, count);
+    add_to(sums.rows, canon::flush_for_sum(value), i, count);
     put(value, out + i, count);
   });
 }

@@ -23,7 +23,7 @@ struct CanonVectors {
   static HWY_INLINE Vector multiply_add(Vector a, Vector b, Vector c) { return canon::multiply_add(a, b, c); }
   static HWY_INLINE Vector small_quotient(Vector a, Vector b) { return canon::times(a, canon::reciprocal(b)); }
 
-  // Mantissas between 1 and 2 are divided with one correction by an exact remainder, and exponents are subtracted.
+  // Divides mantissas between 1 and 2, with one correction by an exact remainder, and subtracts exponents.
   static HWY_INLINE Vector quotient(Vector a, Vector b) {
     using functions::infinity, functions::nan, functions::is_infinite, functions::whole, functions::as_floats;
     const functions::Wholes d;
@@ -60,7 +60,7 @@ struct CanonVectors {
   static HWY_INLINE Vector times_power(Vector x, functions::WholeVector k) {
     return functions::as_floats(hn::Add(functions::whole(x), hn::ShiftLeft<23>(k)));
   }
-  // `y` where x is positive and finite.
+  // `y` if x is positive and finite, otherwise the values for 0, infinity, or NaN.
   static HWY_INLINE Vector of_root(Vector x, Vector y, Vector at_0, Vector at_infinity) {
     Vector result = hn::IfThenElse(hn::Eq(x, hn::Zero(Floats())), at_0, y);
     result = hn::IfThenElse(hn::Lt(x, hn::Zero(Floats())), functions::nan(), result);

@@ -1,6 +1,5 @@
-// MatmulKernels whose bits are the same on every device: every sum runs over k in order, with two roundings for each
-// element. tests/reproducible/README.md has the rules.
-// Included once per instruction set (see Highway's foreach_target.h), by canon.cpp.
+// Reproducible MatmulKernels: every sum runs over k in order, with two roundings for each element. tests/reproducible/README.md has the
+// rules. Included once per instruction set (see Highway's foreach_target.h), by canon.cpp.
 #if defined(HEED_CPU_CANON_MATMUL_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_CANON_MATMUL_INL
 #undef HEED_CPU_CANON_MATMUL_INL
@@ -20,24 +19,24 @@ namespace heed::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Multiplies panels whose elements have been made coarse.
+// Multiplies panels to whose elements flush_for_product() was applied.
 struct CanonArithmetic {
-  static constexpr bool kAddsLast = false;  // a block of k goes on from what the one before has left
+  static constexpr bool kAddsLast = false;  // a block of k continues the sums of the block before
   static HWY_INLINE Vector multiply_add(Vector a, Vector b, Vector c) { return canon::multiply_add(a, b, c); }
   static HWY_INLINE Vector factor(Vector b) { return b; }
 };
 
-// The weights of an attention: where one counts as 0, its value adds nothing, even if it is infinite or NaN.
+// For the weights of an attention: if a weight counts as 0, its value adds nothing, even if it is infinite or NaN.
 struct SkippingArithmetic : CanonArithmetic {
   static HWY_INLINE Vector multiply_add(Vector a, Vector b, Vector c) {
     return hn::Add(hn::IfThenZeroElse(hn::Eq(a, hn::Zero(Floats())), hn::Mul(a, b)), c);
   }
 };
 
-// Does the same with panels as they lie in memory: their elements are made coarse on the way.
+// The same for panels as stored: applies flush_for_product() to their elements when it loads them.
 template <class Arithmetic>
-struct Coarse : Arithmetic {
-  static HWY_INLINE Vector factor(Vector b) { return canon::coarse(b); }
+struct Flushing : Arithmetic {
+  static HWY_INLINE Vector factor(Vector b) { return canon::flush_for_product(b); }
 };
 
 template <class Activation>
@@ -74,63 +73,64 @@ void canon_finish_tile(const TileFinish& finish, int64_t rows, const float* sums
                          [&](const auto& activate) { canon_finish_rows(finish, activate, rows, sums, pitch); });
 }
 
-void coarsen_rows(float* x, int64_t n) {
-  map(x, x, n, [](Vector v) { return canon::coarse(v); });
+void flush_rows(float* x, int64_t n) {
+  map(x, x, n, [](Vector v) { return canon::flush_for_product(v); });
 }
 
-// Panels that a single row reads are made coarse on the way. For more rows they are copied, coarse and in f32, once for all tiles.
+// For a single row, flush_for_product() is applied while panels are read. For more rows the panels are converted to f32 and flushed once
+// for all tiles.
 template <class Panel>
-void coarsen_panel(int64_t k, const void* panel, float* out) {
+void flush_panel(int64_t k, const void* panel, float* out) {
   widen_panel<Panel>(k, panel, out);
-  coarsen_rows(out, k * 2 * lanes());
+  flush_rows(out, k * 2 * lanes());
 }
 template <>
-void coarsen_panel<PanelF32>(int64_t k, const void* panel, float* out) {
-  map(static_cast<const float*>(panel), out, k * 2 * lanes(), [](Vector v) { return canon::coarse(v); });
+void flush_panel<PanelF32>(int64_t k, const void* panel, float* out) {
+  map(static_cast<const float*>(panel), out, k * 2 * lanes(), [](Vector v) { return canon::flush_for_product(v); });
 }
 
 template <class Arithmetic>
 MatmulKernels::Storage canon_storage() {
   using Panel = PanelF32;
   static constexpr MatmulKernels::Tile kTiles[] = {
-      tile<Panel, 1, Coarse<Arithmetic>>, tile<Panel, 2, Arithmetic>,  tile<Panel, 3, Arithmetic>,
-      tile<Panel, 4, Arithmetic>,         tile<Panel, 5, Arithmetic>,  tile<Panel, 6, Arithmetic>,
+      tile<Panel, 1, Flushing<Arithmetic>>, tile<Panel, 2, Arithmetic>,  tile<Panel, 3, Arithmetic>,
+      tile<Panel, 4, Arithmetic>,           tile<Panel, 5, Arithmetic>,  tile<Panel, 6, Arithmetic>,
 #if HEED_TILE_ROWS == 12
-      tile<Panel, 7, Arithmetic>,         tile<Panel, 8, Arithmetic>,  tile<Panel, 9, Arithmetic>,
-      tile<Panel, 10, Arithmetic>,        tile<Panel, 11, Arithmetic>, tile<Panel, 12, Arithmetic>,
+      tile<Panel, 7, Arithmetic>,           tile<Panel, 8, Arithmetic>,  tile<Panel, 9, Arithmetic>,
+      tile<Panel, 10, Arithmetic>,          tile<Panel, 11, Arithmetic>, tile<Panel, 12, Arithmetic>,
 #endif
   };
-  return {.tile = kTiles, .thin = thin_tile<Panel, Coarse<Arithmetic>>, .widen = coarsen_panel<Panel>};
+  return {.tile = kTiles, .thin = thin_tile<Panel, Flushing<Arithmetic>>, .widen = flush_panel<Panel>};
 }
 
 template <class Panel>
 MatmulKernels::Storage narrow_storage() {
-  static constexpr MatmulKernels::Tile kTiles[] = {tile<Panel, 1, Coarse<CanonArithmetic>>};
+  static constexpr MatmulKernels::Tile kTiles[] = {tile<Panel, 1, Flushing<CanonArithmetic>>};
   return {.tile = kTiles,
-          .thin = thin_tile<Panel, Coarse<CanonArithmetic>>,
+          .thin = thin_tile<Panel, Flushing<CanonArithmetic>>,
           .step = Panel::kStep,
-          .widen = coarsen_panel<Panel>};
+          .widen = flush_panel<Panel>};
 }
 
-// Values of 16 bits that are the same at every run are rare, so that their panels are always widened.
+// Constant values of 16 bits are rare in reproducible plans, so their panels are always converted.
 template <class Panel>
 MatmulKernels::Storage widened_storage() {
-  return {.thin_panels = 1, .step = Panel::kStep, .widen = coarsen_panel<Panel>};
+  return {.thin_panels = 1, .step = Panel::kStep, .widen = flush_panel<Panel>};
 }
 
-// A value of a quantized weight is rounded once, so that panels are widened by the ordinary code, for any number of rows.
+// A quantized value is rounded only once, so panels are dequantized by the usual code, for any number of rows.
 template <size_t kType>
-void coarsen_blocks(int64_t k, const void* panel, float* out) {
+void flush_blocks(int64_t k, const void* panel, float* out) {
   quantized_storages(HWY_TARGET)[kType].widen(k, panel, out);
-  coarsen_rows(out, k * 2 * lanes());
+  flush_rows(out, k * 2 * lanes());
 }
 template <size_t... kTypes>
 const MatmulKernels::Storage* canon_quantized(std::index_sequence<kTypes...>) {
   static const MatmulKernels::Storage kStorages[] = {
       {.thin_panels = 1,
        .step = quantized_storages(HWY_TARGET)[kTypes].step,
-       .widen = coarsen_blocks<kTypes>,
-       .widen_for_row = quantized_storages(HWY_TARGET)[kTypes].widen}...};  // whose tile makes them coarse
+       .widen = flush_blocks<kTypes>,
+       .widen_for_row = quantized_storages(HWY_TARGET)[kTypes].widen}...};  // the tile applies flush_for_product()
   return kStorages;
 }
 
@@ -143,7 +143,7 @@ const MatmulKernels* canon_matmul_table() {
                                        .f32 = canon_storage<SkippingArithmetic>(),
                                        .f16 = widened_storage<PanelF16>(),
                                        .bf16 = widened_storage<PanelBF16>(),
-                                       .prepare_a = coarsen_rows,
+                                       .prepare_a = flush_rows,
                                        .finish = canon_finish_tile,
                                        .quantized = canon_quantized(std::make_index_sequence<kQuantizedTypes>()),
                                        .skips = true};

@@ -1,5 +1,5 @@
-// RowKernels whose bits are the same on every device; tests/reproducible/README.md has the rules.
-// Included once per instruction set (see Highway's foreach_target.h), by canon.cpp.
+// Reproducible RowKernels; tests/reproducible/README.md has the rules. Included once per instruction set (see Highway's foreach_target.h),
+// by canon.cpp.
 #if defined(HEED_CPU_CANON_ROW_KERNELS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_CANON_ROW_KERNELS_INL
 #undef HEED_CPU_CANON_ROW_KERNELS_INL
@@ -25,7 +25,7 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::cpu {
 namespace HWY_NAMESPACE {
 
-const RowKernels* row_table();  // row_kernels.cpp
+const RowKernels* row_table();  // in row_kernels.cpp
 
 namespace {
 
@@ -99,7 +99,7 @@ void canon_softmax(const float* x, float factor, float* out, int64_t n, const fl
   softmax_row<LogSumExp::None>(x, factor, out, n);
 }
 
-// Element i and those behind it of x + residual.
+// Elements i, i + 1, ... of x + residual.
 HWY_INLINE Vector row_values(const NormRow& row, int64_t i, int64_t count) {
   const Vector x = canon::flushed(take(row.x + i, count));
   return row.residual == nullptr ? x : canon::plus(x, canon::flushed(take(row.residual + i, count)));
@@ -110,7 +110,7 @@ HWY_INLINE void put_normal(const NormRow& row, Vector value, float* out, int64_t
   if (row.beta != nullptr) value = hn::Add(canon::flushed(value), canon::flushed(take(row.beta + i, count)));
   put(canon::canonical(value), out + i, count);
 }
-// Values times a power of two, which is mostly 1.
+// Multiplies values by a power of two, which is usually 1.
 template <class F>
 HWY_INLINE void with_scale(float scale, const F& f) {
   const Vector by = canon::set(scale);
@@ -120,8 +120,8 @@ HWY_INLINE void with_scale(float scale, const F& f) {
     f([&](Vector v) { return canon::times(v, by); });
 }
 
-// A row of layernorm, whose values, then their deviations, lie in `out` meanwhile. Each step waits for the one before, so that
-// several rows take turns.
+// Computes a row of layernorm; `out` holds its values, then their deviations, meanwhile. Each step depends on the one before, so several
+// rows are interleaved.
 class LayerNormRow {
  public:
   void find_mean(const NormRow& row, float* out, int64_t n, float each) {
@@ -135,7 +135,7 @@ class LayerNormRow {
       const Vector v = row_values(row, i, count);
       put(v, out + i, count);
       const Vector difference = up_to(count, hn::Sub(v, shift));
-      sums.add(i, canon::on_grid(difference));
+      sums.add(i, canon::flush_for_sum(difference));
       most = hn::Max(most, magnitude(difference));
     });
     scale_ = canon_row_scale(largest_of(most, bits_near_root(row.eps)));
@@ -148,8 +148,8 @@ class LayerNormRow {
       each_vector(n, [&](int64_t i, int64_t count) {
         const Vector deviation = scaled(canon::minus(take(out_ + i, count), center));
         put(deviation, out_ + i, count);
-        const Vector counted = up_to(count, deviation), factor = canon::coarse(counted);
-        deviations.add(i, canon::on_grid(counted));
+        const Vector counted = up_to(count, deviation), factor = canon::flush_for_product(counted);
+        deviations.add(i, canon::flush_for_sum(counted));
         squares.add(i, hn::Mul(factor, factor));
       });
     });
@@ -179,20 +179,20 @@ void canon_layernorm(const NormRow* rows, float* const* outs, int64_t count, int
   for (int64_t r = 0; r < count; ++r) states[r].finish(n);
 }
 
-// Sum of the squares of scaled values, which are left in `out`.
+// Sum of the squares of scaled values, which are stored in `out`.
 template <class Values>
 HWY_INLINE float canon_squares(int64_t n, float scale, float* out, const Values& values) {
   CanonSums squares;
   with_scale(scale, [&](const auto& scaled) {
     each_vector(n, [&](int64_t i, int64_t count) {
-      const Vector value = scaled(values(i, count)), factor = canon::coarse(up_to(count, value));
+      const Vector value = scaled(values(i, count)), factor = canon::flush_for_product(up_to(count, value));
       put(value, out + i, count);
       squares.add(i, hn::Mul(factor, factor));
     });
   });
   return squares.total();
 }
-// The power of two for a row of such values.
+// The power of two with which a row of such values is scaled.
 template <class Values>
 HWY_INLINE float scale_of(int64_t n, uint32_t least, const Values& values) {
   auto most = hn::Zero(Magnitudes());
@@ -214,13 +214,13 @@ void canon_l2_normalize(const float* x, float eps, float* out, int64_t n) {
   const float scale = scale_of(n, bits_of_float(eps), values);
   const float squares = canon_squares(n, scale, out, values), least = scalar_times(eps, scale);
   const float inverse = scalar_root(squares);
-  // The inverse is that of the length, or of eps where that is larger.
+  // The inverse of the length, or of eps if that is larger.
   const bool is_short = scalar_times(squares, inverse) < least;
   const Vector factor = canon::set(is_short ? scalar_reciprocal(least) : inverse);
   map(out, out, n, [&](Vector v) { return canon::canonical(hn::Mul(v, factor)); });
 }
 
-// Powers of two by the exponent of the largest magnitude: the one that brings it near 1, and back.
+// The power of two that scales the largest magnitude near 1, and its inverse.
 HWY_INLINE auto exponent_of(Vector largest) {
   const hn::RebindToUnsigned<Floats> du;
   const auto exponent = hn::And(hn::ShiftRight<23>(canon::bits_of(largest)), hn::Set(du, 255));
@@ -236,10 +236,10 @@ void canon_add_element(Reduction kind, const float* x, const float* largest, flo
   each_vector(n, [&](int64_t i, int64_t count) {
     const Vector v = canon::flushed(take(x + i, count)), sum = take(sums + i, count);
     if (kind == Reduction::Product) return put(canon::times(sum, v), sums + i, count);
-    Vector summand = canon::on_grid(v);
+    Vector summand = canon::flush_for_sum(v);
     if (kind == Reduction::LogSumExp) summand = canon::exp(canon::minus(v, take(largest + i, count)));
     if (kind == Reduction::L2) {
-      const Vector scaled = canon::coarse(canon::times(v, scale_down(take(largest + i, count))));
+      const Vector scaled = canon::flush_for_product(canon::times(v, scale_down(take(largest + i, count))));
       summand = hn::Mul(scaled, scaled);
     }
     put(hn::Add(sum, summand), sums + i, count);
@@ -294,7 +294,7 @@ void canon_rotate(float cosine, float sine, float* a, float* b) {
 
 void canon_dropout(const DropoutRule& rule, uint64_t first, const float* x, float* out, int64_t n) {
   canon_flush(x, out, n);
-  row_table()->dropout(rule, first, out, out, n);  // one multiplication, or a zero
+  row_table()->dropout(rule, first, out, out, n);  // a multiplication, or zero
   canon_flush(out, out, n);
 }
 

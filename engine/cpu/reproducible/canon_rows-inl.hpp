@@ -1,4 +1,4 @@
-// Rows of reproducible plans: sums whose order depends on nothing but the row, and functions of single numbers. Included once per
+// Rows of reproducible plans: sums whose order depends only on the row's length, and functions of single numbers. Included once per
 // instruction set (see Highway's foreach_target.h), by files that are compiled without contraction.
 #if defined(HEED_CPU_CANON_ROWS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_CANON_ROWS_INL
@@ -20,13 +20,13 @@ namespace heed::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Element i of a row goes to partial sum i % kCanonSums; these are added in halves. A GPU has a fourth as many lanes, each
-// with four neighbours.
+// Element i of a row is added to partial sum i % kCanonSums; these are then added pairwise. A GPU has a fourth as many lanes, each with
+// four neighbours.
 constexpr int64_t kCanonSums = 128;
 
-constexpr float kNan = std::bit_cast<float>(0x7fc00000u);  // the one that is stored
+constexpr float kNan = std::bit_cast<float>(0x7fc00000u);  // the NaN that is stored
 
-// The elements behind `count` are `rest`.
+// Loads `count` elements; the other lanes are `rest`.
 HWY_INLINE Vector take(const float* from, int64_t count, float rest = 0.0f) {
   return count == lanes() ? hn::LoadU(Floats(), from) : load_some(from, count, rest);
 }
@@ -34,7 +34,7 @@ HWY_INLINE void put(Vector v, float* to, int64_t count) {
   if (count == lanes()) return hn::StoreU(v, Floats(), to);
   store_some(v, to, count);
 }
-// Calls step(i, count) for the vectors of a row, the last of which may have fewer than lanes() elements.
+// Calls step(i, count) for the vectors of a row; the last one may have fewer than lanes() elements.
 template <class Step>
 HWY_INLINE void each_vector(int64_t n, const Step& step) {
   int64_t i = 0;
@@ -48,7 +48,7 @@ HWY_INLINE Vector up_to(int64_t count, Vector x) {  // zeros from `count` on
 class CanonSums {
  public:
   CanonSums() { std::fill_n(at_, kCanonSums, 0.0f); }
-  // Adds elements i, i + 1, ..., of which those behind the row are 0. None of the sums may be subnormal.
+  // Adds elements i, i + 1, ...; lanes past the row are 0. No sum may be subnormal.
   HWY_INLINE void add(int64_t i, Vector x) {
     float* const to = at_ + static_cast<uint64_t>(i) % kCanonSums;
     hn::Store(hn::Add(hn::Load(Floats(), to), x), Floats(), to);
@@ -88,18 +88,17 @@ HWY_INLINE float scalar_root(float x) {
   return scalar(x, [](Vector v) { return canon::reciprocal_root(v); });
 }
 
-// A power of two that brings values far from 1 near to it, as in shaders/shared/row_scale.glsl. `largest`: bits of the
-// largest magnitude.
+// A power of two that scales values far from 1 near to 1, as in shaders/shared/row_scale.glsl. `largest`: bits of the largest magnitude.
 HWY_INLINE float canon_row_scale(uint32_t largest) {
   const uint32_t exponent = std::min(largest, 0x7f7fffffu) >> 23;
   if (exponent > 127 - 20 && exponent < 127 + 20) return 1.0f;
   return hn::GetLane(canon::of_bits((254u - std::clamp(exponent, 1u, 253u)) << 23));
 }
 HWY_INLINE uint32_t bits_of_float(float x) { return hn::GetLane(canon::bits_of(canon::set(x))); }
-// These are about the bits of the square root.
+// Approximately the bits of the square root.
 HWY_INLINE uint32_t bits_near_root(float x) { return (bits_of_float(x) >> 1) + 0x1fc00000u; }
 
-// Bits of magnitudes compare as the magnitudes do, NaN being the largest.
+// Bits of magnitudes, which compare like the magnitudes; NaN is the largest.
 using Magnitudes = hn::RebindToSigned<Floats>;
 HWY_INLINE auto magnitude(Vector x) { return hn::BitCast(Magnitudes(), hn::Abs(x)); }
 HWY_INLINE uint32_t largest_of(hn::Vec<Magnitudes> most, uint32_t least) {

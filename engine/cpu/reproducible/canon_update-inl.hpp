@@ -1,5 +1,5 @@
-// UpdateKernels whose bits are the same on every device; tests/reproducible/README.md has the rules.
-// Included once per instruction set (see Highway's foreach_target.h), by canon.cpp.
+// Reproducible UpdateKernels; tests/reproducible/README.md has the rules. Included once per instruction set (see Highway's
+// foreach_target.h), by canon.cpp.
 #if defined(HEED_CPU_CANON_UPDATE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_CANON_UPDATE_INL
 #undef HEED_CPU_CANON_UPDATE_INL
@@ -25,7 +25,7 @@ HWY_INLINE float scalar_setting(float x) { return hn::GetLane(setting(x)); }
 double squares(const float* x, int64_t n) {
   CanonSums sums;
   each_vector(n, [&](int64_t i, int64_t count) {
-    const Vector factor = canon::coarse(take(x + i, count));
+    const Vector factor = canon::flush_for_product(take(x + i, count));
     sums.add(i, hn::Mul(factor, factor));
   });
   return static_cast<double>(sums.total());

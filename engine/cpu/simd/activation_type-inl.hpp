@@ -1,4 +1,4 @@
-// The choice of a type by an activation. Included once per instruction set (see Highway's foreach_target.h).
+// Selects a type by an activation. Included once per instruction set (see Highway's foreach_target.h).
 #if defined(HEED_CPU_ACTIVATION_TYPE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_ACTIVATION_TYPE_INL
 #undef HEED_CPU_ACTIVATION_TYPE_INL

@@ -1,12 +1,12 @@
-// Choosing the instruction set of vector code at run time. Included after Highway's foreach_target.h.
+// Selects the instruction set of vector code at run time. Included after Highway's foreach_target.h.
 #pragma once
 
 #include <initializer_list>
 
 #include "hwy/highway.h"
 
-// The function of `target`, of which there is one for each instruction set. Highway's own dispatch makes one choice per process,
-// by its library; this needs none, and lets devices with different choices live side by side.
+// Selects the function of `target` from one for each instruction set. Highway's own dispatch makes one choice per process in its library;
+// this needs no library, and devices may differ in their choice.
 #if HWY_IDE || (HWY_TARGETS & (HWY_TARGETS - 1)) == 0  // only one instruction set was compiled
 #define HEED_FOR_TARGET(function, target) ((void)(target), &HWY_STATIC_DISPATCH(function))
 #else

@@ -1,6 +1,6 @@
-// The elementwise functions of graph/functions.inc on vectors, as shaders/shared/functions.glsl has them. M is the arithmetic: that of
-// this file, or that of reproducible plans (cpu/reproducible/canon_functions-inl.hpp). Included once per instruction set (see
-// Highway's foreach_target.h).
+// The elementwise functions of graph/functions.inc on vectors, the same as in shaders/shared/functions.glsl. M is the arithmetic: that of
+// this file, or that of reproducible plans (cpu/reproducible/canon_functions-inl.hpp). Included once per instruction set (see Highway's
+// foreach_target.h).
 #if defined(HEED_CPU_FUNCTIONS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_FUNCTIONS_INL
 #undef HEED_CPU_FUNCTIONS_INL
@@ -80,7 +80,7 @@ struct Functions {
     return y;
   }
 
-  // e^x ends at e^88 in M.
+  // M's e^x is clamped at e^88.
   static HWY_INLINE Vector exp(Vector x) {
     const auto far = hn::Gt(hn::Abs(x), set(87.0f));
     const Vector e = M::exp_to_88(hn::IfThenElse(far, hn::Mul(x, set(0.5f)), x));
@@ -232,21 +232,21 @@ struct Functions {
     return hn::IfThenElse(hn::Lt(x, zero), hn::Neg(one), y);
   }
 
-  // Towards zero; 0 for NaN.
+  // Truncates towards zero; 0 for NaN.
   static HWY_INLINE Vector to_whole(Vector x, float low, float high) {
     const Vector bounded = within(hn::IfThenZeroElse(hn::IsNaN(x), x), low, high);
     return as_floats(hn::ConvertTo(Wholes(), bounded));
   }
 };
 
-// A vector of 1 where the mask holds, and 0 elsewhere, as whole numbers.
+// A vector of integers: 1 where the mask is true, and 0 elsewhere.
 template <class Mask>
 HWY_INLINE Vector truth(Mask mask) {
   return hn::IfThenElseZero(mask, as_floats(hn::Set(Wholes(), 1)));
 }
 
-// Operands and result of a function in two parts: whole vectors where they lie, then the rest, padded. One loop computes both, so
-// that the code of a function is there once.
+// Operands and result of a function in two parts: whole vectors in place, then the rest, padded. One loop processes both, so that a
+// function's code is compiled once.
 class Parts {
  public:
   Parts(const FunctionOperand* x, float* out, int64_t n) : to(out), size(n / lanes() * lanes()), end_(out + n) {
@@ -257,7 +257,7 @@ class Parts {
     }
   }
 
-  // True once, if there is a rest. The call behind it stores what the rest gave.
+  // Returns true once, if there is a rest. The next call stores the rest's result.
   HWY_NOINLINE bool take_rest() {
     if (rest_ != nullptr) {
       std::copy(pads_[3], pads_[3] + (end_ - rest_), rest_);
@@ -276,7 +276,7 @@ class Parts {
   }
 
   const float* data[3];
-  int64_t places[3];  // 0 for a scalar, whose vector serves all elements; else -1
+  int64_t places[3];  // index of the operand in the buffer; 0 for a scalar, whose vector serves all elements; else -1
   float* to;
   int64_t size;
 
@@ -285,7 +285,7 @@ class Parts {
   float *end_, *rest_ = nullptr;
 };
 
-// Calls f for vectors of the operands.
+// Calls f on vectors of the operands.
 template <class F>
 HWY_INLINE void walk(const FunctionOperand* x, float* out, int64_t n, const F& f) {
   const Floats d;
@@ -373,7 +373,7 @@ void apply_to_floats(Function function, const FunctionOperand* x, float* out, in
   }
 }
 
-// Whole numbers that have no vector code.
+// Integer functions without vector code.
 inline int32_t quotient_of(int32_t a, int32_t b) {
   return b == 0 ? 0 : b == -1 ? static_cast<int32_t>(0u - static_cast<uint32_t>(a)) : a / b;
 }
@@ -389,7 +389,7 @@ void walk_alone(const FunctionOperand* x, float* out, int64_t n, const F& f) {
   }
 }
 
-// Operands of I32, and of U8 widened to that.
+// Operands of I32, and of U8 widened to I32.
 inline void apply_to_whole(Function function, const FunctionOperand* x, float* out, int64_t n) {
   const auto each = [&](const auto& f) HWY_ATTR {
     walk(x, out, n, [&](Vector a, Vector b, Vector) HWY_ATTR { return as_floats(f(whole(a), whole(b))); });

@@ -41,7 +41,7 @@ bool is_avx512(int64_t target) {
 #endif
 }
 
-// AVX-512 with dot products of bf16; `matmul` is null where the processor lacks them.
+// AVX-512 with dot products of bf16; `matmul` is null if the processor lacks them.
 Kernels with_bf16(const Kernels& avx512) {
   Kernels kernels = avx512;
   kernels.name = "avx512bf16";
@@ -59,9 +59,9 @@ bool same_name(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::span<const Kernels> supported_kernels() {
-  // Nothing here needs a destructor: a library in somebody's process leaves no work for the exit.
+  // Trivially destructible: the library has no code to run at the process' exit.
   struct Found {
-    std::array<Kernels, 65> kernels;  // a target is one bit of an int64_t; AVX-512 may come twice
+    std::array<Kernels, 65> kernels;  // a target is one bit of an int64_t; AVX-512 may occur twice
     size_t count = 0;
   };
   static const Found all = [] {

@@ -1,5 +1,5 @@
-// The vector code of one instruction set, as tables of functions. Each table exists once per set that the library was
-// compiled for; a device chooses one set when it is opened.
+// The vector code of one instruction set, as tables of functions. Each table exists once per compiled set; a device selects a set when it
+// is opened.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,20 @@ struct Kernels {
   const RowKernels* rows = nullptr;
   const AttentionKernels* attention = nullptr;
   const UpdateKernels* update = nullptr;
-  // Reproducible plans take these instead of `matmul`, `rows` and `update`.
+  // Reproducible plans use these instead of `matmul`, `rows` and `update`.
   const MatmulKernels* canon_matmul = nullptr;
   const RowKernels* canon_rows = nullptr;
   const UpdateKernels* canon_update = nullptr;
 };
 
-// The kernels that this processor can run, best first; never empty.
+// The kernels that this processor supports, best first; never empty.
 std::span<const Kernels> supported_kernels();
 
-// The best kernels, or those of the instruction set that is wanted: DeviceOptions::cpu_instructions, or where that is
-// empty the test setting HEED_CPU_TARGET. A name that this build does not know, or a set that the processor lacks,
-// changes nothing and is a warning in the log.
+// The best kernels, or those of the requested instruction set: DeviceOptions::cpu_instructions, or if that is empty the test setting
+// HEED_CPU_TARGET. A name that this build does not know, or a set that the processor lacks, has no effect except a warning in the log.
 const Kernels& choose_kernels(std::string_view wanted, const Log& log);
 
-// The tables of one of Highway's targets.
+// The tables for one of Highway's targets.
 const MatmulKernels* matmul_kernels(int64_t target);
 const RowKernels* row_kernels(int64_t target);
 const AttentionKernels* attention_kernels(int64_t target);

@@ -22,10 +22,10 @@ using WordVector = hn::Vec<Words>;
 
 inline constexpr size_t kPhiloxMaxWords = 4 * hn::MaxLanes(Words());
 
-// How many words one call of philox_blocks gives.
+// The number of words from one call of philox_blocks.
 HWY_INLINE int64_t philox_words() { return static_cast<int64_t>(4 * hn::Lanes(Words())); }
 
-// The upper and lower halves of a * multiplier, lane by lane.
+// The upper and lower halves of a * multiplier in each lane.
 HWY_INLINE void multiply_wide(WordVector a, uint32_t multiplier, WordVector* high, WordVector* low) {
   const Words d;
 #if HWY_TARGET == HWY_SCALAR
@@ -42,7 +42,7 @@ HWY_INLINE void multiply_wide(WordVector a, uint32_t multiplier, WordVector* hig
 #endif
 }
 
-// The four words of the blocks whose 64-bit numbers have these halves.
+// The four words of the blocks whose 64-bit indices have these halves.
 HWY_INLINE void philox(uint32_t seed, uint32_t stream, WordVector low, WordVector high, WordVector* w0, WordVector* w1,
                        WordVector* w2, WordVector* w3) {
   const Words d;
@@ -66,7 +66,7 @@ HWY_INLINE void philox_blocks(uint32_t seed, uint32_t stream, uint64_t first, ui
   const Words d;
   const WordVector start = hn::Set(d, static_cast<uint32_t>(first));
   const WordVector low = hn::Add(start, hn::Iota(d, 0));
-  // Where the lower half has wrapped, the upper half is one more.
+  // If the lower half has overflowed, the upper half is one more.
   const WordVector carry = hn::IfThenElseZero(hn::Lt(low, start), hn::Set(d, 1));
   const WordVector high = hn::Add(hn::Set(d, static_cast<uint32_t>(first >> 32)), carry);
   WordVector w0, w1, w2, w3;

@@ -45,7 +45,7 @@ void scale(const float* x, float factor, float* out, int64_t n) {
   map(x, out, n, [&](Vector v) { return hn::Mul(v, by); });
 }
 
-// The largest of n elements: load(i) gives whole vectors, last(i) the elements behind them. NaN are passed over.
+// The largest of n elements: load(i) gives whole vectors, last(i) the remaining elements. NaN are ignored.
 template <class Load, class Last>
 HWY_INLINE float largest_of(int64_t n, const Load& load, const Last& last) {
   const auto larger = [](Vector a, Vector b) { return hn::IfThenElse(hn::Gt(a, b), a, b); };
@@ -67,7 +67,7 @@ float largest(const float* x, int64_t n) {
       [&](int64_t i) { return load_some(x + i, n - i, x[i]); });
 }
 
-// Writes scale x to out and gives the largest element of it.
+// Writes scale x to out and returns its largest element.
 float largest_scaled(const float* x, float scale, float* out, int64_t n) {
   const Floats d;
   const Vector by = hn::Set(d, scale);
@@ -114,7 +114,7 @@ void softmax(const float* x, float factor, float* out, int64_t n, const float* n
   const float max = scaled ? largest_scaled(x, factor, out, n) : largest(x, n);
   const float* logits = scaled ? out : x;
   constexpr float kHidden = -std::numeric_limits<float>::infinity();
-  // Without a visible key e^(x - max) means nothing: all weights are 0, or NaN if a logit is.
+  // Without a visible key e^(x - max) is undefined: all weights are 0, or NaN if a logit is NaN.
   if (max == kHidden) {
     bool hidden = true;
     for (int64_t i = 0; i < n; ++i) hidden = hidden && logits[i] == kHidden;
@@ -126,14 +126,14 @@ void softmax(const float* x, float factor, float* out, int64_t n, const float* n
   scale(out, static_cast<float>(1.0 / total), out, n);
 }
 
-// The row x, or x + residual, which goes to out.
+// The row x, or x + residual, which is written to out.
 const float* sum_with_residual(const NormRow& row, float* out, int64_t n) {
   if (row.residual == nullptr) return row.x;
   add(row.x, row.residual, out, n);
   return out;
 }
 
-// Sums of x by add_to(sums, vector); lanes behind the row hold `neutral`.
+// Sums x by add_to(sums, vector); lanes past the row are `neutral`.
 template <class F>
 HWY_INLINE double sum_over(const float* x, int64_t n, float neutral, const F& add_to) {
   const Floats d;
@@ -142,7 +142,7 @@ HWY_INLINE double sum_over(const float* x, int64_t n, float neutral, const F& ad
       [&](Vector sums, int64_t i) { return add_to(sums, load_some(x + i, n - i, neutral)); });
 }
 
-// Squares of values above 1e19 or below 1e-19 leave the range of f32. A sum within these bounds has lost no digits to that.
+// Squares of values above 1e19 or below 1e-19 overflow or underflow f32. A sum within these bounds has lost no digits to that.
 bool in_range(double squares) { return squares > 1e-28 && squares < 1e37; }
 
 // out = ((v - high) - low) * factor * gamma + beta.
@@ -165,16 +165,16 @@ void apply_norm(const NormRow& row, const float* v, float high, float low, float
   store_some(hn::MulAdd(core(load_some(v + i, n - i, 0.0f)), g, c), out + i, n - i);
 }
 
-// A row between the sweeps of layernorm. The mean is kept as a float, `high`, and the rounding error of that, `low`: near
-// 10,000 a float alone may be off by half a thousandth, for rows whose deviation is 1.
+// A row between the loops of layernorm. The mean is stored as a float, `high`, and its rounding error, `low`: near 10,000 a single float
+// may be off by half a thousandth, for rows whose deviation is 1.
 struct NormState {
   const float* v = nullptr;
   double mean = 0.0;
   float high = 0.0f, low = 0.0f, factor = 0.0f;
 };
 
-// Sums differences to the row's first element, which lies within sqrt(n) deviations of the mean, so that a mean far from
-// zero costs no digits.
+// Sums differences from the row's first element, which is within sqrt(n) deviations of the mean, so that a mean far from zero costs no
+// digits.
 void find_mean(const NormRow& row, float* out, int64_t n, NormState* state) {
   const float* v = sum_with_residual(row, out, n);
   const float start = v[0];
@@ -209,8 +209,8 @@ void find_factor(float eps, int64_t n, NormState* state) {
   state->factor = static_cast<float>(1.0 / std::sqrt(squares / static_cast<double>(n) + static_cast<double>(eps)));
 }
 
-// Sweeps over the rows for the means, then for the deviations from them, then for the results. A sweep goes over all rows,
-// so that the end of one row's sum, a chain of operations that wait for each other, runs beside the next row's sum.
+// Loops over the rows for the means, then for the deviations, then for the results. Each loop processes all rows, so that the end of one
+// row's sum, a chain of dependent operations, overlaps the next row's sum.
 void layernorm(const NormRow* rows, float* const* outs, int64_t count, int64_t n) {
   NormState states[RowKernels::kNormRows];
   for (int64_t r = 0; r < count; ++r) find_mean(rows[r], outs[r], n, &states[r]);
@@ -255,7 +255,7 @@ void softmax_backward(const float* p, const float* g, const float* visible, floa
   }
 }
 
-// With h = g gamma and y = (v - mean) factor: factor (h - mean of h - y mean of h y). Totals are double.
+// With h = g gamma and y = (v - mean) factor: factor (h - mean of h - y mean of h y). Sums are double.
 void norm_backward(const NormRow& row, const NormState& state, bool centered, const float* g, const NormSums& sums,
                    float* out, int64_t n) {
   const Floats d;
@@ -323,7 +323,7 @@ void dropout(const DropoutRule& rule, uint64_t first, const float* x, float* out
 void copy_past_caches(const float* x, float* out, int64_t n) {
   const Floats d;
   const int64_t bytes = lanes() * static_cast<int64_t>(sizeof(float));
-  // Stores past the caches write whole vectors at addresses that are multiples of a vector.
+  // Stores that bypass the caches write whole aligned vectors.
   const auto beyond = static_cast<int64_t>(reinterpret_cast<uintptr_t>(out) % static_cast<uintptr_t>(bytes));
   int64_t i = 0;
   for (const int64_t end = HWY_MIN(n, (bytes - beyond) % bytes / static_cast<int64_t>(sizeof(float))); i < end; ++i)

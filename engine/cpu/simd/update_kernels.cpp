@@ -30,7 +30,7 @@ double squares(const float* x, int64_t n) {
       });
 }
 
-// Whole vectors of several arrays, or, behind the last of these, the elements that are left.
+// Whole vectors of several arrays, or, after the last of these, the remaining elements.
 struct Whole {
   Vector load(const float* from) const { return hn::LoadU(Floats(), from); }
   void store(Vector v, float* to) const { hn::StoreU(v, Floats(), to); }

@@ -9,11 +9,11 @@
 
 namespace heed::cpu {
 
-// Is added to the norm before it divides, as PyTorch's clip_grad_norm_ does.
+// Added to the norm before dividing by it, as in PyTorch's clip_grad_norm_.
 inline constexpr float kLeastNorm = 1e-6f;
 
-// Decides what a step does after `steps` others: none is taken whose norm is infinite or NaN. factor() is what gradients are
-// multiplied by where one is taken.
+// Decides what a step does after `steps` others: it is skipped if the norm is infinite or NaN. factor() computes the factor of the
+// gradients if it is taken.
 template <class Factor>
 UpdateFactors factors_of(const UpdateSettings& settings, float norm, float steps, const Factor& factor) {
   const bool whole = std::isfinite(norm);
@@ -28,7 +28,7 @@ UpdateFactors factors_of(const UpdateSettings& settings, float norm, float steps
 // Numbers of one step. The gradient is multiplied by `factor` first.
 struct UpdateNumbers {
   float factor = 0.0f;
-  float rate = 0.0f, decay = 0.0f;  // AdamW: the rate is divided by 1 - first^t
+  float rate = 0.0f, decay = 0.0f;  // AdamW: the rate is already divided by 1 - first^t
   float first = 0.0f, first_rest = 0.0f;
   float second = 0.0f, second_rest = 0.0f;
   float second_scale = 0.0f;  // 1 / (1 - second^t)
@@ -36,21 +36,21 @@ struct UpdateNumbers {
   bool nesterov = false;
 };
 
-// Only reproducible plans have these functions, whose numbers have the bits of tests/reproducible/README.md.
+// Functions of reproducible plans only, with the bits that tests/reproducible/README.md defines.
 struct CanonUpdateKernels {
-  // Decides what a step does. `squares` are `count` sums of UpdateKernels::squares, of all gradients.
+  // Decides what a step does. `squares` are `count` results of UpdateKernels::squares, for all gradients.
   UpdateFactors (*factors)(const UpdateSettings& settings, const double* squares, int64_t count, float steps) = nullptr;
-  // Divides AdamW's rate, and 1, by what its moments lack after so many steps.
+  // AdamW's bias correction after so many steps: divides the rate by 1 - first^t, and 1 by 1 - second^t.
   void (*correct)(const UpdateSettings& settings, float steps, UpdateNumbers* numbers) = nullptr;
 };
 
 struct UpdateKernels {
-  const CanonUpdateKernels* canon = nullptr;  // null but in reproducible plans
-  // The sum of squares. Infinite, or NaN, if an element is, or a square is too large for f32.
+  const CanonUpdateKernels* canon = nullptr;  // set in reproducible plans only
+  // The sum of squares. Infinite or NaN if an element is, or if a square overflows f32.
   double (*squares)(const float* x, int64_t n) = nullptr;
   void (*adamw)(const UpdateNumbers& numbers, const float* gradient, float* weights, float* first, float* second,
                 int64_t n) = nullptr;
-  // Without a first moment if that is null.
+  // `first` may be null: no momentum.
   void (*sgd)(const UpdateNumbers& numbers, const float* gradient, float* weights, float* first, int64_t n) = nullptr;
 };
 

@@ -15,8 +15,8 @@ namespace heed::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Hardware converts f16 as base/half.hpp does: it rounds to nearest even and keeps subnormals, infinity and NaN. Highway's
-// emulation does not.
+// Instruction sets that convert f16 like base/half.hpp: round to nearest even, and keep subnormals, infinity and NaN. Highway's emulation
+// does not.
 #undef HEED_CONVERTS_F16
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128 && !(HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2)
 #define HEED_CONVERTS_F16 1
@@ -29,7 +29,7 @@ using Vector = hn::Vec<Floats>;
 
 HWY_INLINE int64_t lanes() { return static_cast<int64_t>(hn::Lanes(Floats())); }
 
-// Loads the first n < lanes elements; the other lanes hold `fill`. Reads nothing behind the n elements.
+// Loads the first n < lanes elements; the other lanes are `fill`. Reads nothing past the n elements.
 HWY_INLINE Vector load_some(const float* from, int64_t n, float fill) {
   const Floats d;
   HWY_ALIGN float buffer[hn::MaxLanes(d)];
@@ -60,8 +60,8 @@ HWY_INLINE void map(const float* a, const float* b, float* out, int64_t n, const
   if (i < n) store_some(f(load_some(a + i, n - i, 0.0f), load_some(b + i, n - i, 0.0f)), out + i, n - i);
 }
 
-// Calls step(sums, i) for whole vectors and tail(sums, i) for the rest; each adds to one of four vectors of sums. A sum in
-// f32 loses digits with every term, so that after kBlock elements the sums go to a double.
+// Calls step(sums, i) for whole vectors and tail(sums, i) for the rest; each adds to one of four vectors of sums. A sum in f32 loses digits
+// with every summand, so after kBlock elements the sums are added to a double.
 template <class Step, class Tail>
 HWY_INLINE double sum_of(int64_t n, const Step& step, const Tail& tail) {
   constexpr int64_t kBlock = 8192;

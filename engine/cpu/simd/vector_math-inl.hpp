@@ -1,7 +1,7 @@
 // Elementary functions of vectors of f32. Included once per instruction set (see Highway's foreach_target.h).
 //
-// Polynomials are weighted minimax fits; the stated errors were measured over every float of a dense sample and
-// are checked by tests/cpu/kernels_test.cpp.
+// Polynomials are weighted minimax fits; the stated errors were measured over a dense sample of floats, and tests/cpu/kernels_test.cpp
+// checks them.
 #if defined(HEED_CPU_VECTOR_MATH_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_VECTOR_MATH_INL
 #undef HEED_CPU_VECTOR_MATH_INL
@@ -19,19 +19,18 @@ namespace heed::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// AVX-512 multiplies by a power of two and leaves out lanes in one instruction. Other sets add to the bits of the exponent
-// and leave out lanes afterwards.
+// AVX-512 multiplies by a power of two and masks lanes in one instruction. Other sets add to the exponent's bits and mask lanes afterwards.
 #undef HEED_SCALES
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 #define HEED_SCALES 1
 using Vector512 = hn::Vec512<float>;
-// e 2^n for an integer n; 0 where x < least, whatever e and n are there.
+// e 2^n for an integer n; 0 where x < least, for any e and n.
 HWY_INLINE Vector512 scale_from(Vector512 x, float least, Vector512 e, Vector512 n) {
   const __mmask16 kept = _mm512_cmp_ps_mask(x.raw, _mm512_set1_ps(least), _CMP_NLT_UQ);
   return Vector512{_mm512_maskz_scalef_ps(kept, e.raw, n.raw)};
 }
 HWY_INLINE Vector512 scale(Vector512 e, Vector512 n) { return Vector512{_mm512_scalef_ps(e.raw, n.raw)}; }
-// c - x y; c where x > most, whatever y is there.
+// c - x y; c where x > most, for any y.
 HWY_INLINE Vector512 subtract_up_to(Vector512 x, float most, Vector512 y, Vector512 c) {
   const __mmask16 kept = _mm512_cmp_ps_mask(x.raw, _mm512_set1_ps(most), _CMP_NGT_UQ);
   return Vector512{_mm512_mask3_fnmadd_ps(x.raw, y.raw, c.raw, kept)};
@@ -40,8 +39,8 @@ HWY_INLINE Vector512 subtract_up_to(Vector512 x, float most, Vector512 y, Vector
 #define HEED_SCALES 0
 #endif
 
-// e^x, relative error below 2 ulp, for x in [-87.3, 88]; 0 below, where e^x leaves the normal floats. Above 88 the
-// result means nothing. NaN stays NaN. x = n ln2 + r with |r| <= ln2 / 2.
+// e^x, relative error below 2 ulp, for x in [-87.3, 88]; 0 below, where e^x is not a normal float. Undefined above 88. NaN stays NaN. x = n
+// ln2 + r with |r| <= ln2 / 2.
 template <class D, class V>
 HWY_INLINE V vector_exp_to_88(D d, V x) {
 #if HEED_SCALES
@@ -72,21 +71,21 @@ HWY_INLINE V vector_exp_to_88(D d, V x) {
 #endif
 }
 
-// The same for any x: above 88 it is e^88.
+// The same for any x: e^88 above 88.
 template <class D, class V>
 HWY_INLINE V vector_exp(D d, V x) {
   const V most = hn::Set(d, 88.0f);
   return vector_exp_to_88(d, hn::IfThenElse(hn::Gt(x, most), most, x));
 }
 
-// max(x, least), and NaN for NaN.
+// max(x, least); NaN stays NaN.
 template <class D, class V>
 HWY_INLINE V vector_at_least(D d, V x, float least) {
   const V bound = hn::Set(d, least);
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
   return hn::IfThenElse(hn::Lt(x, bound), bound, x);
 #else
-  return hn::Max(bound, x);  // x86 returns the second of two that cannot be compared
+  return hn::Max(bound, x);  // x86 returns the second operand if one is NaN
 #endif
 }
 
@@ -102,7 +101,7 @@ HWY_INLINE V vector_exp2_half(D d, V r) {
   return hn::MulAdd(e, r, hn::Set(d, 1.0f));
 }
 
-// The same by a polynomial of one degree less. The relative error without roundings is below 1e-7.
+// The same by a polynomial of one degree less. The relative error, without rounding errors, is below 1e-7.
 template <class D, class V>
 HWY_INLINE V vector_exp2_rough(D d, V r) {
   V e = hn::Set(d, 1.32647273e-3f);
@@ -134,7 +133,7 @@ HWY_INLINE V vector_exp2(D d, V x) {
 // log2 of Phi(-t) for t in [0, 6].
 template <class D, class V>
 HWY_INLINE V vector_log2_normal_tail(D d, V t) {
-  // The polynomial is evaluated by pairs of coefficients, which need not wait for each other.
+  // Pairs of coefficients are evaluated independently, for instruction-level parallelism.
   const V t2 = hn::Mul(t, t);
   const auto pair = [&](float odd, float even) HWY_ATTR { return hn::MulAdd(hn::Set(d, odd), t, hn::Set(d, even)); };
   V q = hn::MulAdd(hn::Set(d, -1.74112724e-8f), t2, pair(5.65994128e-7f, -7.84307213e-6f));
@@ -161,7 +160,7 @@ HWY_INLINE V vector_gelu_erf(D d, V x) {
   // q >= -30 where the tail is used, so that adding to the exponent multiplies.
   const V power = hn::BitCast(d, hn::Add(hn::BitCast(di, e), hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
   const V tail = hn::IfThenZeroElse(hn::Gt(t, hn::Set(d, 6.0f)), power);
-  // t is bounded, as infinity times a tail of 0 would be NaN.
+  // t is clamped, since infinity times a tail of 0 would be NaN.
   return hn::NegMulAdd(hn::Min(t, hn::Set(d, 6.0f)), tail, hn::Max(x, hn::Zero(d)));
 #endif
 }
@@ -198,14 +197,14 @@ HWY_INLINE V vector_tanh(D d, V x) {
   return hn::IfThenElse(hn::Lt(t, hn::Set(d, 0.625f)), near, hn::CopySign(far, x));
 }
 
-// x within -most .. most; NaN stays NaN.
+// x clamped to -most .. most; NaN stays NaN.
 template <class D, class V>
 HWY_INLINE V vector_within(D d, V x, float most) {
   const V high = hn::Set(d, most), low = hn::Set(d, -most);
   return hn::IfThenElse(hn::Gt(x, high), high, hn::IfThenElse(hn::Lt(x, low), low, x));
 }
 
-// Phi(x) + x phi(x), the derivative of x Phi(x), with Phi(-t) as in vector_gelu_erf: off by at most 2e-6.
+// Phi(x) + x phi(x), the derivative of x Phi(x), with Phi(-t) as in vector_gelu_erf: error at most 2e-6.
 template <class D, class V>
 HWY_INLINE V vector_gelu_erf_derivative(D d, V any) {
   const V x = vector_within(d, any, 6.0f), t = hn::Abs(x), one = hn::Set(d, 1.0f);
@@ -242,7 +241,7 @@ HWY_INLINE V vector_tanh_derivative(D d, V x) {
   return hn::Div(hn::Mul(hn::Set(d, 4.0f), e), hn::Mul(below, below));
 }
 
-// The activation as a type, so that loops over vectors are compiled for each.
+// The activation as a type, so that vector loops are compiled for each.
 template <Activation kKind>
 struct Activate {
   template <class D, class V>

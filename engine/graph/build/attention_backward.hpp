@@ -1,34 +1,36 @@
-// The gradients of attention: as one pass, without the weights [.., S_q, S_kv] in memory, or as many.
+// The gradients of attention: as one pass that does not store the weights [.., S_q, S_kv], or as several nodes.
 #pragma once
 
 #include "graph/graph_data.hpp"
 
 namespace heed::detail {
 
-// Whether attention_backward serves the attention `node`: one type for all of it, a constant number of heads of a constant size up to 256, neither lengths
-// nor positions nor a softcap, at most two of key padding, mask and bias, and no fill that a log-sum-exp is too coarse for. Keys and values must be
-// finite, whether queries see them or not.
+// Whether the operation attention_backward supports the attention `node`. It needs one type for all operands, a constant number of heads of
+// a constant size up to 256, no lengths, positions or softcap, at most two of key padding, mask and bias, and no masked_fill for which a
+// log-sum-exp is too coarse. Keys and values must be finite, whether queries see them or not.
 bool has_attention_backward(const GraphData& data, const Node& node);
 
-// Which gradients of an attention are wanted.
+// Which gradients of an attention are requested.
 struct AttentionBackwardWanted {
   bool query = true, key = true, value = true, bias = false;
 };
-// The gradients of query, key, value and bias that are wanted, of their shapes, from `upstream`, that of `output`, which an attention of the
-// graph gives. The attention gets a log-sum-exp if it has none. Dropout is drawn again by the counters of the forward pass.
+// The requested gradients of query, key, value and bias, of their shapes, from `upstream`, the gradient of `output`, which is the result of
+// an attention in the graph. A log-sum-exp is added to the attention if it has none. Dropout is drawn again with the counters of the
+// forward pass.
 struct AttentionBackward {
   Tensor query, key, value, bias;
 };
 AttentionBackward attention_backward(GraphData& data, Tensor output, Tensor upstream,
                                      const AttentionBackwardWanted& wanted = {});
 
-// The gradients of an attention's results; each may be invalid, but not all of them.
+// The gradients of an attention's results. Each may be invalid, but not all of them.
 struct AttentionUpstream {
   Tensor output, weights, log_sum_exp, scores;
 };
-// The same as products, a softmax that is computed again, and its gradient: all weights [B, H, S_q, S_kv] are in memory. Serves every
-// attention, but for a log-sum-exp beside masked_fill. Gradients have the type of the query; that of the bias has the shape of the
-// weights, not yet summed to its own, and is there with that of query or key, too. Values without the output's gradient have none.
+// The same, composed of matmuls, a recomputed softmax, and its gradient; all weights [B, H, S_q, S_kv] are in memory. Supports every
+// attention, except a log-sum-exp with masked_fill. Gradients have the type of the query. The gradient of the bias has the shape of the
+// weights, not yet summed to the bias' shape; it also exists if only that of query or key was requested. Without the output's gradient,
+// values have none.
 AttentionBackward composed_attention_backward(GraphData& data, Node attention, const AttentionUpstream& upstream,
                                               const AttentionBackwardWanted& wanted);
 

@@ -104,7 +104,7 @@ bool Build::is_type(DType type, const char* what) {
   return true;
 }
 
-// The maximum is compared as well, so that most numbers of other graphs are found out.
+// The maximum is compared as well, which detects most numbers of other graphs.
 bool Build::is_number(const Dim& dim) const {
   if (dim.is_constant()) return dim.value >= 0;
   return static_cast<size_t>(dim.expr) < data_.sizes.count() && !data_.sizes.is_constant(dim.expr) &&

@@ -1,4 +1,4 @@
-// Helpers of the Graph's calls: checking, naming, and adding tensors and nodes.
+// Helpers of Graph's calls: checking, naming, and adding tensors and nodes.
 #pragma once
 
 #include <initializer_list>
@@ -11,7 +11,7 @@
 
 namespace heed::detail {
 
-// For code beside Graph that adds nodes.
+// For code outside Graph that adds nodes.
 GraphData& data_of(Graph& g);
 
 // One graph call in progress. `op` names it in messages.
@@ -24,19 +24,19 @@ class Build {
   bool failed() const { return data_.status != Status::Ok; }
   // Records the graph's first mistake; returns an invalid tensor.
   Tensor fail(Status status, const std::string& message);
-  // The same for calls that return whether all is well.
+  // The same for calls that return success. Returns false.
   bool refuse(Status status, const std::string& message) { return fail(status, message).valid(); }
 
-  // False, with the mistake recorded, if one of them is no tensor of this graph, or shows what a state was before it
-  // was written again, or is quantized, or if an earlier call failed.
+  // Returns false and records a mistake if a tensor does not belong to this graph, shows a state that has since been written again, or is
+  // quantized, or if an earlier call failed.
   bool needs(std::span<const Tensor> tensors);
   bool needs(std::initializer_list<Tensor> tensors) { return needs(std::span(tensors.begin(), tensors.size())); }
-  // The same where tensors may be quantized.
+  // The same, but quantized tensors are allowed.
   bool needs_of_any_type(std::span<const Tensor> tensors);
   bool needs_of_any_type(std::initializer_list<Tensor> tensors) {
     return needs_of_any_type(std::span(tensors.begin(), tensors.size()));
   }
-  // The same for optional tensors: an invalid id is fine.
+  // The same for optional tensors: an invalid id is allowed.
   bool allows(std::initializer_list<Tensor> tensors);
 
   const TensorInfo& info(Tensor t) const { return data_.tensors[t.id]; }
@@ -44,35 +44,35 @@ class Build {
   int64_t least_of(SizeId size) const { return value_of(size, &ExtentInfo::least); }
   int64_t max_elements(const TensorInfo& info) const;  // saturates
   SizeId elements(const TensorInfo& info) { return elements(info, 0, info.rank); }
-  SizeId elements(const TensorInfo& info, int first, int end);  // of axes first .. end - 1
+  SizeId elements(const TensorInfo& info, int first, int end);  // number of elements in axes first .. end - 1
 
   bool same_shape(const TensorInfo& a, const TensorInfo& b) const;
   SizeId dim_from_end(const TensorInfo& info, int i) const { return info.dims[static_cast<size_t>(info.rank - 1 - i)]; }
   // "'fc.weight' f32 [3072, 768]"; extents print as name<=max.
   std::string text(Tensor t) const;
   std::string shape_text(const TensorInfo& info) const;
-  // False, with the mistake recorded, for an empty name.
+  // Records a mistake and returns false if the name is empty.
   bool is_name(std::string_view name) {
     return !failed() && (!name.empty() || refuse(Status::InvalidArgument, "the name is empty"));
   }
   // A number that each run computes.
   SizeId computed(const SizeRule& rule);
-  // From now on runs for which a computed factor of `size` is 0 are refused. False if the size may be 0 nevertheless.
+  // Adds a bound so that runs in which a computed factor of `size` is 0 are refused. Returns false if the size may be 0 nevertheless.
   bool keep_from_0(SizeId size);
   std::string size_text(SizeId size) const;
 
-  // False, with the mistake recorded, if `type` is quantized or none of the enumerators.
+  // Records a mistake and returns false if `type` is quantized or not an enumerator.
   bool is_type(DType type, const char* what);
-  // Whether `dim` is a constant of 0 or more, or a number of this graph.
+  // Whether `dim` is a constant >= 0 or a number of this graph.
   bool is_number(const Dim& dim) const;
-  // Whether it is also at least 1 at every run.
+  // Whether `dim` is such a number and at least 1 at every run.
   bool is_size(const Dim& dim) const;
   SizeId id_of(const Dim& dim) { return dim.is_constant() ? data_.sizes.constant(dim.value) : dim.expr; }
   Dim dim_of(SizeId size) const;
   Shape shape_of(const TensorInfo& info) const;
-  // Turns a public shape into sizes; records a mistake and returns false for bad ranks and dims.
+  // Converts a public shape to sizes. Records a mistake and returns false for bad ranks and dims.
   bool sizes_of(const Shape& shape, const char* what, TensorInfo* info);
-  // Broadcast of two shapes by numpy's rule into out's rank and dims; false if they do not agree.
+  // Writes the broadcast of two shapes by numpy's rule to out's rank and dims. Returns false if they do not fit.
   bool broadcast(const TensorInfo& a, const TensorInfo& b, TensorInfo* out) const;
   // Whether `from` broadcasts to exactly `to`.
   bool broadcasts_to(const TensorInfo& from, const TensorInfo& to) const;
@@ -80,17 +80,17 @@ class Build {
   // Row-major strides over dims, offset 0.
   void make_contiguous(TensorInfo* info);
   bool is_contiguous(const TensorInfo& info);
-  // False, with the mistake recorded, if `rows`, which is `t` seen as [..., rows, row], is quantized but its rows do not lie in
-  // memory as whole blocks, one behind the other.
+  // Records a mistake and returns false if `rows`, which is `t` viewed as [..., rows, row], is quantized and its rows are not consecutive
+  // whole blocks.
   bool has_whole_rows(const TensorInfo& rows, Tensor t);
-  // Adds a tensor with memory of its own (strides as they are in `info`).
+  // Adds a tensor with its own memory and the strides in `info`.
   Tensor add_storage(TensorInfo info);
-  // A contiguous tensor of the shape in `shape_of`.
+  // A contiguous tensor with the shape of `shape_of`.
   Tensor add_like(const TensorInfo& shape_of, DType dtype);
-  // The caller writes `count` values to *memory before the graph is used. Null if there is a mistake.
+  // Adds a constant. The caller writes `count` values to *memory before the graph is used. *memory is null after a mistake.
   Tensor add_constant(std::string_view name, const Shape& shape, DType dtype, size_t count, std::byte** memory);
-  // A constant that heed makes. Graph calls that give the same name share it; `fill` writes it once. A user's constant
-  // hardly has this name by accident.
+  // A constant of heed's own. Graph calls that pass the same name share it, and `fill` writes it once. The name is unlikely to collide with
+  // a user's.
   template <class Fill>
   Tensor shared_table(std::string_view name, const Shape& shape, DType dtype, int64_t count, const Fill& fill) {
     for (const ConstantInfo& known : data_.constants)
@@ -100,7 +100,7 @@ class Build {
     if (memory != nullptr) fill(memory);
     return table;
   }
-  // A constant of the numbers of(0) .. of(count - 1), I32 [count], which graph calls with the same name share.
+  // A constant with the numbers of(0) .. of(count - 1), I32 [count]. Graph calls that pass the same name share it.
   template <class Of>
   Tensor shared_places(const std::string& name, int64_t count, const Of& of) {
     return shared_table("places/" + name, {count}, DType::I32, count, [&](std::byte* memory) {
@@ -109,9 +109,9 @@ class Build {
     });
   }
   Tensor add_view(TensorInfo info, uint32_t storage);
-  // Elements begin .. begin + size of an axis. Invalid, with the mistake recorded, if they can never be within it.
+  // Elements begin .. begin + size of an axis. Records a mistake and returns an invalid tensor if they can never lie within it.
   Tensor add_slice(Tensor x, int axis, Dim begin, Dim size);
-  // The same where they are known to be within it.
+  // The same for a range that is known to lie within the axis.
   Tensor add_range(Tensor x, int axis, SizeId begin, SizeId size);
   // A view of x with two axes swapped.
   Tensor add_transposed(Tensor x, int axis_a, int axis_b);
@@ -120,7 +120,7 @@ class Build {
   // A contiguous tensor with the values of x; x itself if it is contiguous.
   Tensor contiguous(Tensor x);
 
-  // Axis counted from the end if negative; -1 with a mistake recorded if outside.
+  // The axis, counted from the end if negative. Records a mistake and returns -1 if it is out of range.
   int axis_of(int axis, int rank);
 
   bool is_state(uint32_t storage) const;
@@ -132,18 +132,18 @@ class Build {
   const char* op_;
 };
 
-// Tries to see `from` as `to` (whose rank and dims are set) without a copy. Equal leading and trailing dims keep their
-// strides. The dims between them must be one run of memory in `from`, which the new dims then divide.
+// Tries to view `from` with the rank and dims of `to` without a copy. Equal leading and trailing dims keep their strides. The dims between
+// them must be contiguous in `from`; the new dims divide them.
 bool reshape_in_place(Build& build, const TensorInfo& from, TensorInfo* to);
 
-// Axes of a view that show the same memory, as windows that overlap do: elements of the outer one meet those of the inner one. -1: no two
-// elements of the view are the same. Told by strides at the extents' maxima.
+// Two axes of a view in which elements overlap, as in overlapping windows: elements of the outer axis coincide with elements of the inner
+// one. -1: no two elements of the view coincide. Determined from strides at the extents' maxima.
 struct Overlap {
   int outer = -1, inner = -1;
 };
 Overlap overlap_of(const Build& build, const TensorInfo& view);
 
-// Whether `heads` shows a product's rows `made`, [B, S, H d] or [S, H d] without gaps, as [B, H, S, d]. H and d are constants.
+// Whether `heads`, [B, H, S, d], is a view of a matmul's contiguous rows `made`, [B, S, H d] or [S, H d]. H and d are constants.
 bool shows_heads(Build& build, const TensorInfo& made, const TensorInfo& heads);
 
 }  // namespace heed::detail

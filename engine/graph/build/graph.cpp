@@ -1,4 +1,4 @@
-// Graph: life cycle, sources, results, questions and labels.
+// Graph: life cycle, inputs, outputs, queries and labels.
 #include <heed/graph.hpp>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ Graph& Graph::operator=(const Graph& other) {
   if (this != &other) data_ = std::make_unique<GraphData>(*other.data_);
   return *this;
 }
-// A moved-from graph is an empty graph, so that every call on it stays defined.
+// A moved-from graph becomes an empty graph, so that every call on it stays defined.
 Graph::Graph(Graph&& other) noexcept : data_(std::move(other.data_)) { other.data_ = std::make_unique<GraphData>(); }
 Graph& Graph::operator=(Graph&& other) noexcept {
   std::swap(data_, other.data_);
@@ -44,7 +44,7 @@ const NamedTensor* find_known_weight(const GraphData& data, std::string_view nam
   return known != nullptr ? known : find_named(data.kept_weights, name);
 }
 
-// Whether rows of a quantized weight are whole blocks. Shapes that are none are found out later.
+// Whether rows of a quantized weight are whole blocks. Invalid shapes are reported elsewhere.
 bool has_whole_blocks(Build& build, std::string_view name, const Shape& shape, DType dtype) {
   const int64_t block = block_of(dtype).elements;
   if (!shape.valid() || shape.rank == 0 || shape[shape.rank - 1].value % block == 0) return true;
@@ -164,7 +164,7 @@ void Graph::output(std::string_view name, Tensor tensor) {
     build.fail(Status::InvalidArgument, format("'%s' exists already", std::string(name).c_str()));
     return;
   }
-  // Later calls may write the state: the copy is made here, as every other read of it is.
+  // Later calls may write the state, so the copy is added here, in the order of the reads.
   if (build.is_state(build.info(tensor).storage)) {
     tensor = build.copy(tensor);
     data_->nodes.back().label = std::string(name) + ".output";

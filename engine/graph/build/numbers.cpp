@@ -1,4 +1,4 @@
-// The numbers of a graph: extents and positions that runs give, and what runs compute from them.
+// The numbers of a graph: extents and positions that runs give, and numbers that runs compute from them.
 #include <algorithm>
 
 #include "graph/build/build.hpp"
@@ -71,7 +71,7 @@ Dim named_number(Build& build, std::string_view name, int64_t least, int64_t max
   return build.dim_of(size);
 }
 
-// False, with the mistake recorded, unless both are constants or numbers of this graph.
+// Records a mistake and returns false unless both are constants or numbers of this graph.
 bool are_numbers(Build& build, Dim a, Dim b) {
   if (build.failed()) return false;
   return (build.is_number(a) && build.is_number(b)) ||

@@ -13,7 +13,7 @@ using detail::Build;
 
 namespace {
 
-// Whether there are as many heads of keys as of queries, or constant numbers of them that divide.
+// Whether the number of query heads equals that of key heads, or is a constant multiple of it.
 bool heads_divide(Build& build, const TensorInfo& query, const TensorInfo& key) {
   const SizeTable& sizes = build.data().sizes;
   if (query.dims[1] == key.dims[1]) return true;
@@ -42,10 +42,10 @@ bool check_operands(Build& build, Tensor query, Tensor key, Tensor value) {
   return fits;
 }
 
-// Larger windows hide nothing: sizes and positions are below this.
+// Windows of this size or more hide nothing, since sizes and positions are smaller.
 constexpr int64_t kWidestWindow = 1 << 30;
 
-// Whether keys are hidden by a window that no kernel knows.
+// Whether the attention has a window that no kernel implements.
 bool has_free_window(const AttentionOptions& options) {
   return options.causal == Causal::None && (options.window > 0 || options.window_ahead > 0);
 }
@@ -82,25 +82,26 @@ bool check_rows(Build& build, const AttentionOptions& options, const TensorInfo&
          check_row_numbers(build, "positions", options.positions, query);
 }
 
-// Makes masks of the keys that queries see, by graph calls. Kernels do not know windows without causal, nor scores that are masked.
+// Makes masks of the keys that queries see, by graph calls, for options that kernels do not implement: windows without causal, and masked
+// scores.
 class Sight {
  public:
   Sight(Graph& graph, Build& build, const AttentionOptions& options, const TensorInfo& scores)
       : graph_(graph), build_(build), options_(options), shape_(scores) {}
 
-  // U8, broadcast to the scores: the keys that both mask and window keep. Invalid if there is neither.
+  // U8, broadcasts to the scores: the keys that both mask and window keep. Invalid if there is neither.
   Tensor kept() {
     const int64_t before = std::min(options_.window, kWidestWindow),
                   ahead = options_.causal != Causal::None ? 1 : std::min(options_.window_ahead, kWidestWindow);
     Tensor seen = kept_by(options_.mask);
     if (before == 0 && ahead == 0) return seen;
-    const Tensor place = places();  // sums with it could be too large
+    const Tensor place = places();  // sums with it may be too large
     if (before > 0) seen = both(seen, graph_.gt(keys(before), place));
     if (ahead > 0) seen = both(seen, graph_.lt(keys(-ahead), place));
     return seen;
   }
 
-  // Scores [B, H, S_q, S_kv] with the bias, and what hidden keys have.
+  // Scores [B, H, S_q, S_kv] with the bias added, and with minus infinity or masked_fill for hidden keys.
   Tensor masked(Tensor scores) {
     if (options_.bias.valid()) scores = graph_.add(scores, options_.bias);
     Tensor seen = kept();
@@ -123,7 +124,7 @@ class Sight {
     return !mask.tensor.valid() || mask.meaning == Mask::Meaning::Keep ? mask.tensor : graph_.logical_not(mask.tensor);
   }
 
-  // first .. first + count - 1, I32 [count].
+  // The numbers first .. first + count - 1, I32 [count].
   Tensor numbers(SizeId count, int64_t first) {
     const int64_t most = build_.max_of(count);
     constexpr int64_t kMost = int64_t{1} << 26;  // a table of 256 MiB
@@ -136,23 +137,23 @@ class Sight {
   }
   Tensor keys(int64_t first) { return numbers(shape_.dims[3], first); }
 
-  // The size of an axis, I32 [1]: a number, or the last of as many numbers.
+  // The size of an axis, I32 [1]: a constant, or at a run the last element of a list of that length.
   Tensor size(size_t axis) {
     const Dim whole = dim(axis);
     return whole.is_constant() ? graph_.number(static_cast<double>(whole.value), DType::I32)
                                : graph_.last(numbers(shape_.dims[axis], 1), 0);
   }
-  // I32 [B], a number for each row of the batch, within bounds.
+  // I32 [B] as [B, 1, 1, 1]: a number for each row of the batch.
   Tensor for_rows(Tensor rows) { return graph_.reshape(rows, {dim(0), 1, 1, 1}); }
   Tensor within(Tensor rows, Tensor low, Tensor high) {
     return for_rows(graph_.minimum(graph_.maximum(rows, low), high));
   }
 
-  // Where queries are among the keys, I32 [1 or B, 1, S_q, 1].
+  // The positions of queries among the keys, I32 [1 or B, 1, S_q, 1].
   Tensor places() {
     const Tensor index = graph_.reshape(numbers(shape_.dims[2], 0), {1, 1, dim(2), 1});
     const auto number = [&](int64_t value) { return graph_.number(static_cast<double>(value), DType::I32); };
-    if (options_.positions.valid())  // bounded as in kernels
+    if (options_.positions.valid())  // clamped as in kernels
       return graph_.add(index, within(options_.positions, number(1 - kWidestWindow), number(kWidestWindow - 1)));
     if (options_.causal == Causal::TopLeft) return index;
     const Tensor end = options_.lengths.valid() ? within(options_.lengths, number(0), size(3)) : size(3);
@@ -165,7 +166,7 @@ class Sight {
   const TensorInfo shape_;
 };
 
-// [B, H, S_q, d_v] over memory laid out as [B, S_q, H, d_v].
+// An output [B, H, S_q, d_v] with the memory layout [B, S_q, H, d_v].
 Tensor add_output(Build& build, const TensorInfo& query, const TensorInfo& value) {
   SizeTable& sizes = build.data().sizes;
   TensorInfo out;
@@ -219,7 +220,7 @@ AttentionResult Graph::attention(Tensor query, Tensor key, Tensor value, const A
     attrs.softmax.mask_meaning = Mask::Meaning::Keep;
     if (build.failed()) return {};
   }
-  // A fused kernel gives the log-sum-exp, but has no softcap.
+  // Fused kernels compute the log-sum-exp, but have no softcap.
   const bool sums_scores = options.return_log_sum_exp && options.softcap > 0.0f;
   AttentionResult made;
   made.output = add_output(build, q, v);

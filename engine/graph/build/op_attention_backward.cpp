@@ -1,4 +1,4 @@
-// The node that makes the gradients of an attention.
+// The node that computes the gradients of an attention.
 #include "graph/build/attention_backward.hpp"
 
 #include <algorithm>
@@ -10,17 +10,17 @@ namespace heed::detail {
 namespace {
 
 constexpr int64_t kWidestHead = 256;
-// Where all keys of a query are filled, weights are exp(fill - log_sum_exp): rounding the latter makes them wrong by 2^-24 of the
-// fill. At -1e9, which is common, nothing would be left of them.
+// If all keys of a query are filled, weights are exp(fill - log_sum_exp). Rounding the log-sum-exp changes them by 2^-24 of the fill, which
+// at the common fill of -1e9 leaves no correct digit.
 constexpr float kLargestFill = 64.0f;
 
-// x itself if the elements of its rows are neighbours, else a copy.
+// x if the elements of its rows are contiguous, else a copy.
 Tensor with_dense_rows(Build& build, Tensor x) {
   const TensorInfo& info = build.info(x);
   return build.data().sizes.is_constant(info.strides[3], 1) ? x : build.copy(x);
 }
 
-// [B, H, S, width] over memory laid out as [B, S, H, width].
+// [B, H, S, width] with the memory layout [B, S, H, width].
 TensorInfo heads_like(Build& build, const TensorInfo& shape_of, SizeId width) {
   SizeTable& sizes = build.data().sizes;
   TensorInfo info;
@@ -36,13 +36,13 @@ Tensor add_heads(Build& build, const TensorInfo& shape_of, SizeId width) {
   return build.add_storage(heads_like(build, shape_of, width));
 }
 
-// x itself if it lies in memory as the attention's output does, else a copy that does.
+// x if it has the memory layout of the attention's output, else a copy that has it.
 Tensor laid_as_output(Build& build, Tensor x) {
   const TensorInfo info = build.info(x), wanted = heads_like(build, info, info.dims[3]);
   bool same = true;
   for (size_t i = 0; i < 4; ++i)
     same = same && (info.strides[i] == wanted.strides[i] || build.data().sizes.is_constant(info.dims[i], 1));
-  if (same) return x;  // and no tensor is left that nothing makes: a graph may name any
+  if (same) return x;  // the other branch adds a tensor, and every tensor needs a node that makes it
   const Tensor copy = build.add_storage(wanted);
   build.add_node(Op::Elementwise, {x}, copy, ElementwiseAttrs{});
   return copy;

@@ -11,7 +11,7 @@ using detail::Build;
 
 namespace {
 
-// "<what> is N; M are possible"
+// "<what>: <count>; at most <most> are possible"
 std::string too_many(const char* what, size_t count, size_t most) {
   return format("%s: %zu; at most %zu are possible", what, count, most);
 }
@@ -56,7 +56,7 @@ std::string shader_problem(const CustomPass& pass, uint32_t inputs, SpirvInfo* f
   return "";
 }
 
-// The size of a number that the host took from this graph; -1 after recording a mistake.
+// The size for a number that the host got from this graph; records a mistake and returns -1 if there is none.
 SizeId size_of_dim(Build& build, const Dim& dim, const char* what) {
   if (dim.is_constant()) {
     if (dim.value >= 0 && dim.value <= UINT32_MAX) return build.data().sizes.constant(dim.value);

@@ -1,5 +1,5 @@
-// Graph calls: elementwise functions. Each adds a node with a program of one or a few steps; join_elementwise makes one pass of
-// chains of these.
+// Graph calls: elementwise functions. Each adds a node with a program of one or a few steps; join_elementwise later merges chains of them
+// into one pass.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -15,7 +15,7 @@ using Operand = ElementwiseAttrs::Operand;
 
 namespace {
 
-// The bits of a constant of one element, as programs hold them; none of other tensors.
+// The bits of a one-element constant, as programs store them; none for other tensors.
 std::optional<uint32_t> number_of(const Build& build, Tensor t) {
   const TensorInfo& info = build.info(t);
   for (const detail::ConstantInfo& constant : build.data().constants) {
@@ -27,16 +27,17 @@ std::optional<uint32_t> number_of(const Build& build, Tensor t) {
   return std::nullopt;
 }
 
-// One call: its operands become inputs of a node, or numbers in its program.
+// One call: its operands become inputs of a node, or numbers of its program.
 class Call {
  public:
   Call(Build& build, std::span<const Tensor> operands) : build_(build), tensors_(operands.begin(), operands.end()) {}
 
-  // False, with the mistake recorded, unless all have one type that the function takes and broadcast. The first `masks` are U8.
+  // Records a mistake and returns false unless all operands have one type that the function accepts, and broadcast. The first `masks`
+  // operands are U8.
   bool fits(Function function, size_t masks = 0) {
     if (!build_.needs(tensors_)) return false;
     for (const Tensor x : tensors_) numbers_.push_back(number_of(build_, x));
-    // At least one operand stays a tensor, which gives the node its type.
+    // At least one operand stays a tensor, so that the node has an input type.
     if (std::all_of(numbers_.begin() + static_cast<ptrdiff_t>(masks), numbers_.end(),
                     [](const auto& n) { return n.has_value(); }))
       numbers_[masks].reset();
@@ -132,7 +133,7 @@ Tensor apply(Build build, Function function, std::initializer_list<Tensor> opera
   return apply(build, function, std::span(operands.begin(), operands.size()));
 }
 
-// A program of one tensor of floats, made by body(attrs, x), which gives the result.
+// Adds a node with a program of one floating-point tensor. body(attrs, x) appends the steps and returns the result.
 template <class Body>
 Tensor of_one(Build build, Tensor x, const Body& body) {
   Call call(build, {&x, 1});
@@ -148,7 +149,7 @@ Tensor detail::apply(GraphData& data, Function function, std::span<const Tensor>
   return heed::apply({data, info_of(function).name}, function, operands);
 }
 
-// The calls that the sheet names, by their number of operands.
+// The calls that the sheet lists, by their number of operands.
 #define HEED_CALL_1(name, function) \
   Tensor Graph::name(Tensor x) { return heed::apply({*data_, #name}, Function::function, {x}); }
 #define HEED_CALL_2(name, function) \
@@ -173,7 +174,7 @@ Tensor Graph::number(double value, DType dtype) {
     return build.fail(Status::DTypeMismatch, "a number is f32, which also serves f16 and bf16, or i32 or u8");
   if (!is_float && !(value >= low && value <= high && value == std::floor(value)))
     return build.fail(Status::InvalidArgument, format("%g is no number of type %s", value, to_string(dtype)));
-  // Numbers of one value are one constant, whose name no user's constant has by accident.
+  // Equal numbers share one constant. Its name is unlikely to collide with a user's.
   const std::string name = format("number/%s/%a", to_string(dtype), value);
   return build.shared_table(name, {1}, dtype, 1, [&](std::byte* memory) {
     const auto f = static_cast<float>(value);

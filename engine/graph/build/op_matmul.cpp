@@ -8,13 +8,13 @@ using detail::Build;
 
 namespace {
 
-// The operand as [..., rows, columns].
+// The operand, transposed if asked, as [..., rows, columns].
 Tensor oriented(Build& build, Tensor x, bool transpose) {
   const int rank = build.info(x).rank;
   return transpose ? build.add_transposed(x, rank - 2, rank - 1) : x;
 }
 
-// Beside an a of f32, b may have any of the types; beside an a of f16 or bf16, b may be f16, bf16 or quantized.
+// If a is f32, b may have any type; if a is f16 or bf16, b may be f16, bf16 or quantized.
 bool may_multiply(DType a, DType b) {
   return is_float(a) && (is_quantized(b) || (is_float(b) && (b != DType::F32 || a == DType::F32)));
 }

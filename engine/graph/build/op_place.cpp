@@ -1,4 +1,4 @@
-// Rows to and from places that tensors tell: append at a place for each row, and take.
+// Scatter and gather of rows at positions given by tensors: append with a position for each row, and take.
 #include "graph/build/op_place.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ using detail::Build;
 
 namespace {
 
-// Sees `places` as the first axis + 1 dims of tensors of this shape. Invalid, with the mistake recorded, if it cannot.
+// Views `places` as the first axis + 1 dims of a tensor of this shape. Records a mistake and returns an invalid tensor if it does not fit.
 Tensor like_rows(Build& build, Tensor places, TensorInfo rows, int axis) {
   const TensorInfo& info = build.info(places);
   rows.rank = axis + 1;
@@ -27,7 +27,7 @@ Tensor counted(Build& build, SizeId count) {
   return table.valid() ? build.add_slice(table, 0, 0, build.dim_of(count)) : Tensor{};
 }
 
-// begin[b] + i for the rows i along an axis, [B, 1, .., size of the axis]. One pass makes it for all that ask for the same.
+// begin[b] + i for row i along an axis, [B, 1, .., size of the axis]. Calls with the same arguments share one node.
 Tensor consecutive(Build& build, Tensor begin, const TensorInfo& rows, int axis) {
   const TensorInfo info = build.info(begin);
   const SizeId length = rows.dims[static_cast<size_t>(axis)];

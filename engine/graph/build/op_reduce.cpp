@@ -24,7 +24,7 @@ bool check_type(Build& build, Tensor x, bool takes_whole) {
                                                     takes_whole ? ", bf16 or i32" : " or bf16"));
 }
 
-// The shape of `x` without an axis. heed has no rank 0: [1] is left of [n].
+// The shape of `x` without an axis. heed has no rank 0: [n] becomes [1].
 TensorInfo without(Build& build, TensorInfo x, int axis) {
   const auto at = static_cast<size_t>(axis);
   if (x.rank == 1) {
@@ -36,14 +36,14 @@ TensorInfo without(Build& build, TensorInfo x, int axis) {
   return x;
 }
 
-// The reduction over one axis of a tensor without gaps.
+// Reduces one axis of a contiguous tensor.
 Tensor reduce_axis(Build& build, Tensor x, const ReduceAttrs& attrs, DType dtype, Tensor mask = {}) {
   const Tensor result = build.add_like(without(build, build.info(x), attrs.axis), dtype);
   build.add_node(Op::Reduce, {x, mask}, result, attrs);
   return result;
 }
 
-// A tensor without gaps with axes first .. last as one.
+// Merges axes first .. last of a contiguous tensor.
 Tensor merged(Build& build, Tensor x, int first, int last) {
   if (first == last) return x;
   TensorInfo view = build.info(x);
@@ -55,7 +55,7 @@ Tensor merged(Build& build, Tensor x, int first, int last) {
   return build.add_view(view, view.storage);
 }
 
-// A tensor without gaps with these dims.
+// Views a contiguous tensor with these dims.
 Tensor reshaped(Build& build, Tensor x, TensorInfo to) {
   if (build.same_shape(build.info(x), to)) return x;
   to.name.clear();
@@ -64,8 +64,8 @@ Tensor reshaped(Build& build, Tensor x, TensorInfo to) {
   return build.add_view(to, build.info(x).storage);
 }
 
-// Neighbouring axes are reduced as one, from the last run to the first. Where a run would make long sums, its last axis comes first
-// alone, so that more workgroups share the work. What lies between two steps is F32 where it rounds.
+// Adjacent axes are reduced as one; groups of them go from the last to the first. If a group would make long sums, its last axis is reduced
+// first, alone, so that more workgroups share the work. Intermediate results of floating-point types are F32.
 Tensor reduce_axes(Build& build, Tensor x, Reduction kind, const std::array<bool, kMaxRank>& is_reduced) {
   constexpr int64_t kMostAtOnce = 16384;
   const TensorInfo from = build.info(x);
@@ -89,7 +89,7 @@ Tensor reduce_axes(Build& build, Tensor x, Reduction kind, const std::array<bool
   return x;
 }
 
-// Fills *is_reduced; no axes: all of them.
+// Fills *is_reduced; an empty `axes` means all of them.
 bool find_axes(Build& build, std::span<const int> axes, int rank, std::array<bool, kMaxRank>* is_reduced) {
   is_reduced->fill(false);
   for (const int axis : axes) {

@@ -10,7 +10,7 @@ namespace {
 
 using detail::Build;
 
-// How far a pair turns per position, in turns, after scaling.
+// How far a pair turns per position, in full turns, after scaling.
 double turns_per_position(const RotaryOptions& options, int64_t pair, int64_t width) {
   const double exponent = -2.0 * static_cast<double>(pair) / static_cast<double>(width);
   const double turns = std::pow(static_cast<double>(options.base), exponent) / (2.0 * std::numbers::pi);
@@ -26,7 +26,7 @@ double turns_per_position(const RotaryOptions& options, int64_t pair, int64_t wi
   return (1.0 - share) * slow + share * turns;
 }
 
-// Turns per position as a fraction of 2^64, its high word first: position times it, modulo 2^64, is the angle.
+// Writes turns per position as fractions of 2^64, the high word first. The angle is position times this, modulo 2^64.
 void fill_table(const RotaryOptions& options, int64_t width, uint32_t* words) {
   for (int64_t pair = 0; pair < width / 2; ++pair) {
     const double turns = turns_per_position(options, pair, width);
@@ -38,9 +38,9 @@ void fill_table(const RotaryOptions& options, int64_t width, uint32_t* words) {
 
 const char* mistake_in(const RotaryOptions& options) {
   const RotaryScaling& scaling = options.scaling;
-  if (options.pairs > RotaryPairs::Halves) return "pairs is none of those there are";
+  if (options.pairs > RotaryPairs::Halves) return "pairs is no value of RotaryPairs";
   if (!std::isfinite(options.base) || options.base < 1.0f) return "base must be at least 1";
-  if (scaling.kind > RotaryScaling::Kind::Llama3) return "the kind of scaling is none of those there are";
+  if (scaling.kind > RotaryScaling::Kind::Llama3) return "the kind of scaling is no value of RotaryScaling::Kind";
   if (scaling.kind == RotaryScaling::Kind::None) return nullptr;
   if (!std::isfinite(scaling.factor) || scaling.factor < 1.0f) return "the factor of scaling must be at least 1";
   if (scaling.kind == RotaryScaling::Kind::Linear) return nullptr;
@@ -49,7 +49,7 @@ const char* mistake_in(const RotaryOptions& options) {
   return nullptr;
 }
 
-// Tables of the same content have the same name, and are shared.
+// Tables with equal contents get the same name, and are shared.
 std::string table_name(const RotaryOptions& options, int64_t width) {
   const auto bits = [](float value) { return std::bit_cast<uint32_t>(value); };
   const RotaryScaling& scaling = options.scaling;

@@ -41,7 +41,7 @@ bool check_softmax_inputs(Build& build, const TensorInfo& scores, const Mask& ke
                           Tensor bias, const SoftmaxAttrs& attrs) {
   if (!build.allows({key_padding.tensor, mask.tensor, bias})) return false;
   if (attrs.causal > Causal::BottomRight || !has_meaning(key_padding) || !has_meaning(mask))
-    return build.refuse(Status::InvalidArgument, "causal, or the meaning of a mask, is none of those there are");
+    return build.refuse(Status::InvalidArgument, "causal, or the meaning of a mask, is no value of its enum");
   if (key_padding.tensor.valid() && !check_key_padding(build, key_padding.tensor, scores)) return false;
   if (mask.tensor.valid() &&
       (!check_u8(build, "mask", mask.tensor) || !check_broadcast(build, "mask", mask.tensor, scores)))

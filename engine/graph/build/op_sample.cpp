@@ -1,4 +1,4 @@
-// Drawing a token from logits: what is drawn with, as the words that kernels read.
+// Graph call: sample, and the settings as the words that kernels read.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 using detail::Build;
 
 const char* mistake_in(const SampleOptions& options) {
-  const auto is_share = [](float value) { return value >= 0.0f && value <= 1.0f; };  // NaN is none
+  const auto is_share = [](float value) { return value >= 0.0f && value <= 1.0f; };  // false for NaN
   if (!std::isfinite(options.temperature) || options.temperature < 0.0f) return "temperature must be 0 or more";
   if (options.top_k < 0) return "top_k must be 0 or more";
   if (!is_share(options.top_p)) return "top_p must be 0 to 1";
@@ -25,13 +25,13 @@ const char* mistake_in(const SampleOptions& options) {
   return nullptr;
 }
 
-// The arithmetic is double, so that the words are the same on every processor.
+// Computed in double, so that the words are the same on every processor.
 SampleSettings settings_from(const SampleOptions& options) {
   const UsualFloats floats;
-  // volatile keeps the arithmetic between the ends of `floats`.
+  // volatile keeps the compiler from reordering or fusing the arithmetic.
   const volatile double temperature = options.temperature, top_p = options.top_p, min_p = options.min_p,
                         penalty = options.repetition_penalty;
-  // Distances are taken in halves, so that the distance of any two floats is one.
+  // Distances are halved, so that the distance of any two floats is a float.
   const double rate = std::fmin(2.0 * std::numbers::log2e / std::fmax(temperature, 0x1p-98), 0x1p98);
   SampleSettings settings;
   settings.rate = temperature == 0.0 ? 0.0f : static_cast<float>(std::fmax(rate, 0x1p-98));
@@ -48,7 +48,7 @@ static_assert(sizeof(SampleWords) == sizeof(SampleSettings));
 
 SampleWords words_of(const SampleOptions& options) { return std::bit_cast<SampleWords>(settings_from(options)); }
 
-// Whether an operand has a row of `trailing` dims for each row of x, or one for all.
+// Whether an operand has `trailing` dims for each row of x, or once for all rows.
 bool is_per_row(Build& build, const TensorInfo& info, const TensorInfo& x, int trailing) {
   const int leading = info.rank - trailing;
   if (leading < 0) return false;
@@ -65,8 +65,7 @@ class Operands {
  public:
   Operands(Build& build, Tensor x) : build_(build), x_(x) {}
 
-  // `trailing`: 1 if the operand has rows, 0 if it has one number per row of x. `length`: of its rows, if they must have one;
-  // < 0: they may have any.
+  // `trailing`: 1 if the operand has rows, 0 if it has one number per row of x. `length`: required length of its rows; < 0: any.
   bool check(const char* what, Tensor t, DType type, int trailing, SizeId length = -1) const {
     if (!t.valid()) return true;
     const TensorInfo& info = build_.info(t);
@@ -100,7 +99,7 @@ bool check_numbers(Build& build, const SampleOptions& options) {
   return true;
 }
 
-// Words of the same content are shared.
+// Equal settings share one constant.
 Tensor settings_of(Build& build, const SampleOptions& options) {
   const SampleWords words = words_of(options);
   std::string name = "sample";
@@ -143,7 +142,7 @@ Tensor Graph::sample(Tensor logits, const SampleOptions& options) {
                                          : build.dim_from_end(build.info(options.previous), 0);
   const auto dense = [&](Tensor t) { return t.valid() ? build.contiguous(t) : t; };
   const Tensor settings = options.settings.valid() ? dense(options.settings) : settings_of(build, options);
-  // A penalty of 1 changes no logit, whatever was there before.
+  // A penalty of 1 changes no logit.
   const bool penalizes = options.settings.valid() || options.repetition_penalty != 1.0f;
   const Tensor previous = penalizes ? dense(options.previous) : Tensor{},
                counts = penalizes ? dense(options.previous_counts) : Tensor{};

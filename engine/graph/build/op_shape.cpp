@@ -1,4 +1,4 @@
-// Elements in another arrangement: padded, repeated, reversed, or from and to places along any axis.
+// Graph calls that rearrange elements: padding, repetition, reversal, and gather and scatter along any axis.
 #include <algorithm>
 #include <array>
 
@@ -11,7 +11,7 @@ using detail::Build;
 
 namespace {
 
-// Elements along an axis; 0, with the mistake recorded, if it is not constant.
+// The size of an axis. Records a mistake and returns 0 if it is not constant.
 int64_t constant_size(Build& build, Tensor x, int axis) {
   const SizeId dim = build.info(x).dims[static_cast<size_t>(axis)];
   if (build.data().sizes.is_constant(dim)) return build.max_of(dim);
@@ -19,15 +19,15 @@ int64_t constant_size(Build& build, Tensor x, int axis) {
   return 0;
 }
 
-// Whether all behind the axis have one place.
+// Whether `places` has size 1 in all dims after the axis, so that whole rows are moved.
 bool are_rows(const Build& build, const TensorInfo& places, int axis) {
   for (int i = axis + 1; i < places.rank; ++i)
     if (!build.data().sizes.is_constant(places.dims[static_cast<size_t>(i)], 1)) return false;
   return true;
 }
 
-// False, with the mistake recorded, unless `places` has the rank of x, and its dims but for the axis are those of x, or 1 on either
-// side if x `may_broadcast`.
+// Records a mistake and returns false unless `places` has the rank of x and its dims except along the axis, or 1 on either side if x
+// `may_broadcast`.
 bool fit(Build& build, Tensor x, int axis, Tensor places, bool may_broadcast) {
   const TensorInfo &from = build.info(x), &named = build.info(places);
   const auto is_one = [&](SizeId size) { return build.data().sizes.is_constant(size, 1); };
@@ -42,7 +42,7 @@ bool fit(Build& build, Tensor x, int axis, Tensor places, bool may_broadcast) {
   return false;
 }
 
-// The sums of the values that name a place, for `count` places along the axis.
+// For each of `count` positions along the axis, the sum of the values that have this position.
 Tensor sums_at(Graph& g, Build& build, Tensor values, int axis, Tensor places, SizeId count) {
   const int last = build.info(values).rank - 1;
   if (!are_rows(build, build.info(places), axis)) {
@@ -67,7 +67,7 @@ Tensor sums_at(Graph& g, Build& build, Tensor values, int axis, Tensor places, S
   return g.reshape(sums, build.shape_of(shape));
 }
 
-// The axis counted from the front; -1, with the mistake recorded, if x, places and values do not fit together.
+// The axis counted from the front. Records a mistake and returns -1 if x, places and values do not fit together.
 int axis_of_scatter(Build& build, Tensor x, int axis, Tensor places, Tensor values) {
   if (!build.needs({x, places, values})) return -1;
   const TensorInfo &to = build.info(x), &from = build.info(values);
@@ -200,7 +200,7 @@ Tensor Graph::scatter(Tensor x, int axis, Tensor places, Tensor values) {
   if (counted < 0) return {};
   const TensorInfo all = build.info(values);
   const SizeId count = build.info(x).dims[static_cast<size_t>(counted)];
-  // How many values name each element, or each row.
+  // The number of values for each element, or for each row.
   Shape named = build.shape_of(all);
   if (are_rows(build, build.info(places), counted))
     for (int i = counted + 1; i < all.rank; ++i) named[i] = 1;

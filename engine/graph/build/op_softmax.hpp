@@ -5,10 +5,9 @@
 
 namespace heed::detail {
 
-// `scores` are the logits [..., S_q, S_k]. False, with the mistake recorded, if a mask, a bias or an attribute does not fit
-// them.
+// `scores` describes the logits [..., S_q, S_k]. Records a mistake and returns false if a mask, a bias or an attribute does not fit them.
 bool check_softmax_inputs(Build& build, const TensorInfo& scores, const Mask& key_padding, const Mask& mask,
                           Tensor bias, const SoftmaxAttrs& attrs);
-bool has_meaning(const Mask& mask);  // or no mask
+bool has_meaning(const Mask& mask);  // true also for an absent mask
 
 }  // namespace heed::detail

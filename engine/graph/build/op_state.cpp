@@ -1,5 +1,5 @@
-// Tensors that stay from run to run, and writes to them. A write is a copy whose output is a view of the state;
-// write_in_place.cpp has the pass before it write there instead, where that can be.
+// Tensors that stay from run to run, and writes to them. A write is a copy whose output is a view of the state; write_in_place.cpp lets the
+// pass before it write there directly, if possible.
 #include "graph/build/build.hpp"
 #include "graph/build/op_place.hpp"
 
@@ -9,7 +9,7 @@ using detail::Build;
 
 namespace {
 
-// False, with the mistake recorded, unless both are tensors, and the first is of a state.
+// Records a mistake and returns false unless both are tensors and the first is a tensor of a state.
 bool check_operands(Build& build, Tensor state, Tensor value) {
   if (!build.needs({state, value})) return false;
   const TensorInfo& info = build.info(state);
@@ -22,7 +22,7 @@ bool check_operands(Build& build, Tensor state, Tensor value) {
                       format("%s is neither a state nor a view of one", build.text(state).c_str()));
 }
 
-// Whether a value may be written to `place`, a view of a state of the same shape. Records the mistake if it may not.
+// Whether a value may be written to `place`, a view of a state of the same shape. Records a mistake if not.
 bool fits(Build& build, Tensor place, Tensor value) {
   const TensorInfo &to = build.info(place), &from = build.info(value);
   const bool types_fit = from.dtype == to.dtype || (is_float(from.dtype) && is_float(to.dtype));
@@ -31,23 +31,24 @@ bool fits(Build& build, Tensor place, Tensor value) {
                       format("%s cannot be written to %s", build.text(value).c_str(), build.text(place).c_str()));
 }
 
-// Returns the tensor that shows what `state` shows, after one more write to it.
+// Counts one more write, and returns the tensor that shows the part `state` after it.
 Tensor written(Build& build, Tensor state) {
   const uint32_t storage = build.info(state).storage;
   ++build.data().tensors[storage].writes;
   return build.add_view(build.info(state), storage);
 }
 
-// Writes a value to `place`, a view of what `state` shows. Gives what `state` shows then.
+// Writes a value to `place`, a view of what `state` shows. Returns the tensor that shows the part `state` afterwards.
 Tensor write(Build& build, Tensor state, Tensor place, Tensor value) {
   if (!place.valid() || !fits(build, place, value)) return {};
-  // One pass must not read what it writes.
+  // A pass must not read the memory that it writes.
   if (build.info(value).storage == build.info(place).storage) value = build.copy(value);
   build.add_node(Op::Elementwise, {value}, place, ElementwiseAttrs{});
   return written(build, state);
 }
 
-// Where rows of this shape are written along an axis, from `at` on. Invalid, with the mistake recorded, if they cannot be.
+// The view of a state to which rows of this shape are written along an axis, from `at` on. Records a mistake and returns an invalid tensor
+// if they do not fit.
 Tensor place_for(Build& build, Tensor state, Tensor rows, int axis, Dim at) {
   const TensorInfo &info = build.info(rows), &whole = build.info(state);
   if (info.rank != whole.rank)
@@ -107,7 +108,7 @@ Tensor Graph::append(Tensor state, Tensor rows, int axis, Tensor at) {
     build.add_node(Op::Elementwise, {rows}, converted, ElementwiseAttrs{});
     rows = converted;
   }
-  // One pass must not read what it writes.
+  // A pass must not read the memory that it writes.
   const uint32_t storage = build.info(place).storage;
   if (build.info(rows).storage == storage) rows = build.copy(rows);
   if (build.info(places).storage == storage) places = build.copy(places);

@@ -1,4 +1,4 @@
-// Optimizers: the norm of gradients, updates of states, and weights that live in states.
+// Nodes of optimizers: the norm of gradients, updates of states, and weights that are stored in states.
 #include "graph/build/update.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ bool is_vector(Build& build, Tensor t, int64_t elements) {
                        : build.data().sizes.is_constant(info.dims[0], elements));
 }
 
-// Whether the tensor shows all of a state, F32 [n]; with `elements` >= 0, of so many. Records the mistake if not.
+// Whether the tensor shows a whole state, F32 [n], with n == elements if that is >= 0. Records a mistake if not.
 bool check_state(Build& build, const char* what, Tensor t, int64_t elements = -1) {
   const TensorInfo& info = build.info(t);
   const uint32_t storage = info.storage;
@@ -44,7 +44,7 @@ bool check_settings(Build& build, Tensor settings) {
                              static_cast<long long>(kUpdateWords)));
 }
 
-// The whole state as it is after one more write.
+// The whole state after one more write.
 Tensor written(Build& build, Tensor state) {
   const uint32_t storage = build.info(state).storage;
   ++build.data().tensors[storage].writes;

@@ -1,5 +1,5 @@
-// Windows along axes: views of them, convolutions, pools. The windows of a convolution overlap in memory, where a matrix product reads
-// them as rows, so that no pass writes them.
+// Graph calls along windows: views of windows, convolutions, pools. A matmul reads the overlapping windows of a convolution as rows
+// directly, so that no pass copies them.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -18,7 +18,7 @@ detail::Overlap detail::overlap_of(const Build& build, const TensorInfo& view) {
     if (build.max_of(view.dims[static_cast<size_t>(i)]) > 1) axes.push_back(i);
   const auto stride = [&](int axis) { return build.max_of(view.strides[static_cast<size_t>(axis)]); };
   std::sort(axes.begin(), axes.end(), [&](int a, int b) { return stride(a) < stride(b); });
-  int64_t last = 0;  // place of the last element along the axes so far
+  int64_t last = 0;  // index of the last element along the axes so far
   for (size_t i = 0; i < axes.size(); ++i) {
     if (stride(axes[i]) <= last || stride(axes[i]) == 0) return {axes[i], axes[i > 0 ? i - 1 : 0]};
     last += (build.max_of(view.dims[static_cast<size_t>(axes[i])]) - 1) * stride(axes[i]);
@@ -45,7 +45,7 @@ bool check_window(Build& build, int64_t size, const WindowOptions& window) {
              number(window.behind)));
 }
 
-// Windows of `size` along an axis, whose padding is there: how many. 0, with the mistake recorded, if the axis is too short.
+// The number of windows of `size` along an axis that includes its padding. Records a mistake and returns 0 if the axis is too short.
 Dim count_windows(Graph& g, Build& build, Tensor x, int axis, int64_t size, const WindowOptions& window) {
   const Dim length = build.dim_of(build.info(x).dims[static_cast<size_t>(axis)]);
   const int64_t span = (size - 1) * window.dilation + 1;
@@ -69,7 +69,7 @@ Tensor tap(Build& build, Tensor x, int axis, Dim count, int64_t at, const Window
   return build.add_view(view, view.storage);
 }
 
-// x, padded, seen as [.., windows, elements of each, ..]. Its rank is below kMaxRank.
+// x, padded, as [.., windows, elements of a window, ..]. The rank of x is below kMaxRank.
 Tensor all_taps(Build& build, Tensor x, int axis, Dim count, int64_t size, const WindowOptions& window) {
   const auto i = static_cast<size_t>(axis);
   SizeTable& sizes = build.data().sizes;
@@ -87,7 +87,7 @@ Tensor all_taps(Build& build, Tensor x, int axis, Dim count, int64_t size, const
   return build.add_view(view, view.storage);
 }
 
-// --- Convolutions: x [B, .., C], channels last, the weight [N, .., C / groups]; between them one axis, or two.
+// --- Convolutions of x [B, .., C], channels last, with a weight [N, .., C / groups]; one axis or two between them.
 class Convolution {
  public:
   Convolution(Graph& g, Build& build, Tensor x, Tensor weight, std::span<const WindowOptions> windows)
@@ -144,7 +144,7 @@ class Convolution {
     return true;
   }
 
-  // Rows of x for element `at` of each axis: [B, .., C], or with the elements along the last axis joined, [B, .., k C].
+  // Rows of x for element `at` of each axis: [B, .., C], or, if it `joins` the elements along the last axis, [B, .., k C].
   Tensor rows_of(Tensor x, std::span<const int64_t> at, bool joins) {
     for (size_t i = 0; i < windows_.size(); ++i) {
       const int axis = static_cast<int>(i) + 1;
@@ -161,7 +161,7 @@ class Convolution {
     return x;
   }
 
-  // Windows that neither overlap nor leave a gap: all of them in the order of the weight, by a pass that moves each element once.
+  // Whether windows neither overlap nor leave a gap. Then a pass copies all of them in the order of the weight, each element once.
   bool tiles(Tensor x) const {
     for (size_t i = 0; i < windows_.size(); ++i)
       if (windows_[i].stride != size(i) || windows_[i].dilation != 1) return false;
@@ -176,11 +176,11 @@ class Convolution {
     return g_.reshape(g_.permute(cut, {0, 2, 1, 3}), {batch, down, across, size(0) * width});
   }
 
-  // The sum over the windows' elements of their products with the weight: [B, .., N].
+  // The convolution as a sum of matmuls over the elements of a window: [B, .., N].
   Tensor product_of(Tensor x, Tensor weight, Tensor bias) {
     const int64_t made = build_.max_of(build_.info(weight).dims[0]);
     if (tiles(x)) return product(tiled_rows(x), g_.reshape(weight, {made, -1}), bias);
-    // Elements along the last axis and their channels are one row if they follow each other.
+    // Elements along the last axis and their channels form one row if they are contiguous.
     const bool joins = windows_[last()].dilation == 1 && channels_ == weight_channels_;
     if (joins) x = build_.contiguous(x);
     Tensor sum;
@@ -200,7 +200,7 @@ class Convolution {
     return bias.valid() && made.valid() ? g_.add(made, bias) : made;
   }
 
-  // Calls each(at) for the elements of a window, row by row; of the last axis for the first alone if it `joins`.
+  // Calls each(at) for the elements of a window, row by row. If it `joins`, only for the first element of the last axis.
   template <class Each>
   void for_elements(bool joins, const Each& each) {
     std::array<int64_t, 2> at{};
@@ -208,7 +208,7 @@ class Convolution {
       for (at[1] = 0; at[1] < (last() == 0 || joins ? 1 : size(1)); ++at[1]) each(at);
   }
 
-  // Channels that do not meet: sums of products, element by element, in F32. Channel c gives results c m to c m + m - 1.
+  // Depthwise convolution: sums of products element by element, in F32. Channel c gives results c m to c m + m - 1.
   Tensor each_channel(int64_t channels, Tensor bias) {
     const int64_t times = results_ / channels, window = windows_.size() == 2 ? size(0) * size(1) : size(0);
     const DType dtype = build_.info(x_).dtype;
@@ -245,7 +245,7 @@ class Convolution {
 
 // --- Pools
 
-// The value that leaves a reduction as it is: padding of pools has it.
+// The neutral element of a reduction, with which pools are padded.
 double neutral(Reduction kind, DType dtype) {
   const bool is_whole = dtype == DType::I32;
   const double infinity = std::numeric_limits<double>::infinity();
@@ -258,7 +258,7 @@ double neutral(Reduction kind, DType dtype) {
   }
 }
 
-// Larger windows, and other reductions, are copied to be rows. Five elements more are one pass.
+// Larger windows, and other reductions, are copied to rows. Up to five further elements fit into one pass.
 constexpr int64_t kMostTaps = 32;
 
 bool is_chain(Reduction kind) {
@@ -274,7 +274,7 @@ Tensor Graph::windows(Tensor x, int axis, int64_t size, const WindowOptions& opt
   if (counted < 0) return {};
   if (rank == kMaxRank)
     return build.fail(Status::ShapeMismatch,
-                      format("%s has no room for an axis more; %d are the most", build.text(x).c_str(), kMaxRank));
+                      format("%s cannot get another axis; at most %d are possible", build.text(x).c_str(), kMaxRank));
   const Tensor padded = pad(x, counted, options.before, options.behind);
   if (!padded.valid()) return {};
   const Dim count = count_windows(*this, build, padded, counted, size, options);
@@ -311,7 +311,7 @@ Tensor Graph::pool(Tensor x, int axis, int64_t size, Reduction kind, const Windo
   if (!is_chain(kind) || size > kMostTaps) {
     if (from.rank == kMaxRank)
       return build.fail(Status::ShapeMismatch,
-                        format("%s has no room for an axis more, of this reduction's windows", build.text(x).c_str()));
+                        format("%s cannot get another axis for this reduction's windows", build.text(x).c_str()));
     const bool counts = is_padded && kind == Reduction::Mean;
     const Tensor all = all_taps(build, padded, counted, count, size, options);
     if (!counts) return reduce(all, kind, {counted + 1});
@@ -327,7 +327,7 @@ Tensor Graph::pool(Tensor x, int axis, int64_t size, Reduction kind, const Windo
     if (kind == Reduction::Mean && !is_padded) x = scale(x, static_cast<float>(1.0 / static_cast<double>(size)));
   }
   if (kind == Reduction::Mean && is_padded) {
-    // Windows at the ends have fewer elements: as many as a window over ones adds up to.
+    // Windows at the ends have fewer elements: their number is the sum of a window over ones.
     Shape ones, along;
     ones.push_back(build.dim_of(from.dims[static_cast<size_t>(counted)]));
     const Tensor counts = pool(expand(number(1.0), ones), 0, size, Reduction::Sum, options);

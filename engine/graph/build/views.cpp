@@ -22,7 +22,7 @@ bool detail::reshape_in_place(Build& build, const TensorInfo& from, TensorInfo* 
     to->strides[static_cast<size_t>(to->rank - 1 - tail)] = from.strides[static_cast<size_t>(from.rank - 1 - tail)];
     ++tail;
   }
-  // Finds the innermost stride of the run. Strides of dims of size 1 do not matter.
+  // Finds the innermost stride of the contiguous run. Strides of dims of size 1 do not matter.
   SizeId expected = -1, innermost = sizes.constant(1);
   for (int i = from.rank - 1 - tail; i >= head; --i) {
     const auto at = static_cast<size_t>(i);
@@ -59,7 +59,7 @@ bool detail::shows_heads(Build& build, const TensorInfo& made, const TensorInfo&
 
 namespace {
 
-// Turns the shape of a reshape into sizes. One of them may be -1: what the others leave of the elements.
+// Converts the shape of a reshape to sizes. One of them may be -1, which follows from the number of elements.
 bool fill_shape(Build& build, const TensorInfo& from, Shape shape, TensorInfo* to) {
   int rest = -1;
   for (int i = 0; i < std::min(shape.rank, kMaxRank); ++i) {
@@ -96,7 +96,7 @@ Tensor Graph::reshape(Tensor x, const Shape& shape) {
                                                     build.shape_text(view).c_str()));
   const TensorInfo from = build.info(x);
   if (reshape_in_place(build, from, &view)) return build.add_view(view, from.storage);
-  if (!build.needs({x})) return {};  // to be copied
+  if (!build.needs({x})) return {};  // x may be a quantized weight, which cannot be copied
   const Tensor dense = build.contiguous(x);
   build.make_contiguous(&view);
   return build.add_view(view, build.info(dense).storage);
@@ -137,8 +137,8 @@ Tensor Graph::transpose(Tensor x, int axis_a, int axis_b) {
 namespace detail {
 namespace {
 
-// Whether `size` elements from `begin` on lie within `dim` at every run. Where one of them is only known at a run and some
-// runs fit, a bound is added that refuses the others and says `what()`.
+// Whether `size` elements from `begin` on lie within `dim` at every run. If that is only known at a run and some runs fit, a bound is added
+// that refuses the others with the message what().
 template <class What>
 bool fits_slice(Build& build, SizeId begin, SizeId size, SizeId dim, const What& what) {
   SizeTable& sizes = build.data().sizes;
@@ -184,8 +184,7 @@ Tensor Build::add_range(Tensor x, int axis, SizeId begin, SizeId size) {
 
 namespace {
 
-// A slice whose begin or size counts from the end of the axis. Where runs could make the axis shorter than `least`, a bound
-// refuses them.
+// A slice whose begin or size counts from the end of the axis. If runs could make the axis shorter than `least`, a bound refuses them.
 Tensor slice_from_end(Build& build, Tensor x, int axis, Dim begin, Dim size) {
   SizeTable& sizes = build.data().sizes;
   const SizeId dim = build.info(x).dims[static_cast<size_t>(axis)];
@@ -201,7 +200,7 @@ Tensor slice_from_end(Build& build, Tensor x, int axis, Dim begin, Dim size) {
   if (begin.value < -kMost || begin.value > kMost || size.value < -kMost || size.value > kMost)
     return build.fail(Status::InvalidArgument, what + " are not within it");
   const bool is_begin_behind = begin.value < 0, is_end_behind = size.value < 0;
-  // Elements before the end: of the first one, and of the one behind the last.
+  // Distances from the end: of the first element, and of the element after the last one.
   const int64_t from_end = -begin.value, left_out = -1 - size.value;
   int64_t least = 0, count = 0;
   if (is_begin_behind) {
@@ -215,7 +214,7 @@ Tensor slice_from_end(Build& build, Tensor x, int axis, Dim begin, Dim size) {
   if (count < 1 || least > build.max_of(dim)) return build.fail(Status::InvalidArgument, what + " are not within it");
   if (least > build.least_of(dim)) build.data().bounds.push_back({sizes.constant(least), dim, what});
   if (is_begin_behind) return build.add_range(x, axis, sizes.less(dim, from_end), sizes.constant(count));
-  // least - 1 elements are not shown. The sum is at least 1 also at runs that are refused, as sizes must be.
+  // least - 1 elements are left out. The sum is at least 1 even at runs that are refused, as sizes must be.
   const SizeId shown = least == 1 ? dim : sizes.add(sizes.less(dim, least), sizes.constant(1));
   return build.add_range(x, axis, sizes.constant(begin.value), shown);
 }

@@ -1,5 +1,5 @@
-// Tables and matrices that are larger than the device binds as one tensor: an embedding of each part gives the rows that it has, and a
-// product by each part gives columns of the result. No sum changes.
+// Divides tables and matrices that exceed what the device binds as one tensor. An embedding of each part gives the rows in that part; a
+// matmul by each part gives columns of the result. No sum changes.
 #include <algorithm>
 #include <utility>
 
@@ -27,7 +27,7 @@ class Dividing {
   }
 
  private:
-  // 0: it stays whole.
+  // 0: the weight is not divided.
   int64_t rows_of_parts(uint32_t weight) const {
     const TensorInfo& info = graph_.tensors[weight];
     if (info.rank != 2) return 0;
@@ -47,7 +47,7 @@ class Dividing {
   bool reads_by_rows(const Node& node, size_t input, uint32_t weight) const {
     if (node.op == Op::Embedding) return input == in::kTable && node.inputs[input].id == weight;
     if (node.op != Op::Matmul || input != in::kB || node.outputs[out::kBeforeActivation].valid()) return false;
-    // Dropout counts the elements of the whole result.
+    // Dropout counts the elements of the undivided result.
     const TensorInfo &whole = graph_.tensors[weight], &b = build_.info(node.inputs[input]);
     return node.as<MatmulAttrs>().dropout.p == 0.0f && b.rank == 2 && graph_.sizes.is_constant(b.offset, 0) &&
            b.dims[0] == whole.dims[1] && b.dims[1] == whole.dims[0] && b.strides[0] == whole.strides[1] &&

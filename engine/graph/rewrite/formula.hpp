@@ -1,4 +1,4 @@
-// Rewrites that recognize an operation in the functions and reductions that spell it out share these.
+// Helpers of the rewrites that recognize an operation in the functions and reductions that compose it.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace heed::detail {
 
-// The value of a function of one number or two. None for functions that are not analytic, or that no recognized operation is made of.
+// The value of a function of one or two numbers. None for functions that are not analytic, or that occur in no recognized operation.
 std::optional<double> function_at(Function function, double a, double b);
 
-// The node whose whole result a tensor is, perhaps as a reshaped view. Null if there is none: the tensor shows a part of a result, shows
-// it in another order, or no node makes it.
+// The node whose whole result the tensor shows, possibly reshaped. Null if there is none: the tensor shows a part of a result or another
+// order of axes, or no node makes it.
 const Node* maker_of(const GraphData& graph, Build& build, const Dataflow& flow, Tensor tensor);
 
 }  // namespace heed::detail

@@ -8,7 +8,7 @@
 namespace heed::detail {
 namespace {
 
-// How far the epilogue of a matmul has come. It can only grow in this order (see MatmulAttrs).
+// The last step in the epilogue of a matmul so far. Steps can only be added in this order (see MatmulAttrs).
 enum class Stage { Product, Bias, Activation, Dropout, Residual };
 
 Stage stage_of(const Node& matmul) {
@@ -36,8 +36,8 @@ class Fusion {
       : graph_(*graph), device_(device), build_(*graph, "fuse"), gone_(graph->nodes.size(), false) {}
 
   void run() {
-    // Matmuls come first: an addition is worth more in their epilogue than in the operation after it. Two fused nodes take
-    // the place of the later one, where all inputs exist. Sweeps repeat until one changes nothing.
+    // Matmuls come first: an addition is worth more in their epilogue than in the operation after it. The fused node takes the position of
+    // the later one, where all inputs exist. Sweeps repeat until one changes nothing.
     while (sweep(true)) {
     }
     while (sweep(false)) {
@@ -57,7 +57,7 @@ class Fusion {
       if (gone_[n] || touched[n] || (graph_.nodes[n].op == Op::Matmul) != matmuls) continue;
       const Tensor output = graph_.nodes[n].outputs[0];
       const Dataflow::Reader* reader = flow.only_reader(graph_.tensors[output.id].storage);
-      // A reader through another view has other strides or another shape; it cannot be an epilogue.
+      // A node that reads another view (other strides or another shape) cannot be an epilogue.
       if (reader == nullptr || touched[reader->node] || graph_.nodes[reader->node].inputs[reader->input] != output)
         continue;
       const std::optional<size_t> gone = fuse_pair(n, reader->node, reader->input);
@@ -69,14 +69,14 @@ class Fusion {
     return changed;
   }
 
-  // Nodes that are gone must not count as readers.
+  // Removed nodes must not count as readers.
   Dataflow current_flow() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n)
       if (gone_[n]) graph_.nodes[n].inputs = {}, graph_.nodes[n].outputs = {};
     return Dataflow(graph_);
   }
 
-  // Whether the first would read something else at the place of the second, since nodes between them write a state.
+  // Whether moving the first node to the position of the second would change what it reads, because a node between them writes a state.
   bool must_stay(size_t first, size_t second) const {
     for (const Tensor input : graph_.nodes[first].inputs) {
       if (!input.valid() || !build_.is_state(graph_.tensors[input.id].storage)) continue;
@@ -86,10 +86,10 @@ class Fusion {
     return false;
   }
 
-  // Fuses two nodes if it can. Returns the one that is gone; none if they stay apart.
+  // Fuses two nodes if possible. Returns the one that was removed; none if they were not fused.
   std::optional<size_t> fuse_pair(size_t first, size_t second, size_t position) {
     const Op op = graph_.nodes[first].op;
-    // write_in_place knows which strides a pass can write.
+    // Writes to states are left to write_in_place, which knows the strides that a pass can write.
     if (build_.is_state(graph_.tensors[graph_.nodes[second].outputs[0].id].storage) || must_stay(first, second))
       return std::nullopt;
     const auto if_fused = [](bool fused, size_t gone) { return fused ? std::optional(gone) : std::nullopt; };
@@ -151,13 +151,13 @@ class Fusion {
       attrs.activation = element.activation;
       return true;
     }
-    // The residual comes last, so that an activation after the sum stays where it is.
+    // The residual comes last, so that an activation after the sum stays a node of its own.
     if (stage >= Stage::Residual || element.activation != Activation::None || !is_residual(info, product)) return false;
     matmul->inputs[in::kResidual] = other;
     return true;
   }
 
-  // The upstream of an activation: the derivatives at what the activation was given multiply it.
+  // The gradient of an activation: the derivatives at the activation's input multiply the upstream gradient.
   bool add_slopes(Node* matmul, const Node& after) {
     const Tensor at = after.inputs[in::kB];
     if (!is_residual(build_.info(at), build_.info(matmul->outputs[0]))) return false;
@@ -173,7 +173,7 @@ class Fusion {
            graph_.sizes.is_constant(info.strides[static_cast<size_t>(info.rank - 1)], 1);
   }
 
-  // add -> layernorm or rmsnorm: the norm adds on the fly.
+  // add -> layernorm or rmsnorm: the norm adds before it normalizes.
   bool into_norm(size_t first, size_t second, size_t position) {
     const Node& sum = graph_.nodes[first];
     Node& norm = graph_.nodes[second];
@@ -188,7 +188,7 @@ class Fusion {
     return true;
   }
 
-  // layernorm or rmsnorm -> add.
+  // layernorm or rmsnorm -> add: the norm adds to its result.
   bool add_behind_norm(size_t first, size_t second, size_t position) {
     Node fused = graph_.nodes[first];
     const Node& sum = graph_.nodes[second];
@@ -205,7 +205,7 @@ class Fusion {
     return true;
   }
 
-  // A norm's gradient -> add: what flows past the norm is added on the fly.
+  // A norm's gradient -> add: the pass adds the gradient of the residual connection.
   bool into_norm_backward(size_t first, size_t second, size_t position) {
     Node fused = graph_.nodes[first];
     const Node& sum = graph_.nodes[second];
@@ -215,7 +215,7 @@ class Fusion {
     if (other == fused.outputs[0] || middle.dtype != result.dtype || !build_.same_shape(middle, result) ||
         !build_.is_contiguous(result) || !is_residual(build_.info(other), result))
       return false;
-    // The other results would come too late for who reads them before the sum.
+    // The fused node runs at the position of the sum, so no node before may read its other results.
     for (size_t n = first + 1; n < second; ++n)
       for (const Tensor input : graph_.nodes[n].inputs)
         for (const Tensor made : fused.outputs)
@@ -228,8 +228,8 @@ class Fusion {
     return true;
   }
 
-  // attention -> copy: attention writes where the copy would. The attention keeps its place, since other results of it may
-  // be read before the copy.
+  // attention -> copy: attention writes to the destination of the copy. The attention keeps its position, since its other results may be
+  // read before the copy.
   bool skip_copy(size_t first, size_t second) {
     Node& attention = graph_.nodes[first];
     const Node& copy = graph_.nodes[second];

@@ -1,5 +1,5 @@
-// Gradients bring passes that others can do on the way: activations apart from their products, since both are read again; sums for
-// biases; and concatenations of the gradients of queries, keys and values.
+// Removes passes that gradients add and that other passes can include: activations after matmuls whose input and result are both read
+// again; sums for biases; and concatenations of the gradients of queries, keys and values.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -25,7 +25,7 @@ class GradientFusion {
   }
 
  private:
-  // The node before `n` that writes the storage of a tensor, if its operation is `op`.
+  // The last node before `n` that writes the storage of a tensor, if its operation is `op`.
   Node* maker(Tensor tensor, Op op, size_t n) {
     const int64_t producer = flow_.producer[graph_.tensors[tensor.id].storage];
     if (producer < 0 || static_cast<size_t>(producer) >= n) return nullptr;
@@ -33,7 +33,7 @@ class GradientFusion {
     return node.op == op ? &node : nullptr;
   }
 
-  // An activation of a product that others read, too: the product stores both.
+  // An activation of a matmul whose result others read, too: the matmul stores both.
   bool goes_into_product(size_t n) {
     const Node& activation = graph_.nodes[n];
     if (activation.op != Op::Elementwise) return false;
@@ -56,7 +56,7 @@ class GradientFusion {
     return true;
   }
 
-  // The gradient of a bias that a product had before a norm: all rows that the norm passes back, summed up.
+  // The gradient of a bias that was added before a norm: the sum over rows of the gradient of the norm's input.
   bool sums_rows_of_norm(size_t n) {
     const Node& sum = graph_.nodes[n];
     if (sum.op != Op::Reduce || sum.as<ReduceAttrs>().kind != Reduction::Sum) return false;
@@ -68,14 +68,14 @@ class GradientFusion {
                  build_.dim_from_end(x, 0) == build_.dim_from_end(made, 0) && build_.is_contiguous(x) &&
                  build_.is_contiguous(out) && graph_.sizes.is_constant(x.offset, 0) &&
                  build_.elements(x) == build_.elements(made) && sum.as<ReduceAttrs>().axis + 1 < x.rank;
-    // All rows are summed up.
+    // Checks that all rows are summed.
     for (int i = 0; i + 1 < x.rank; ++i)
       whole = whole && (i == sum.as<ReduceAttrs>().axis || graph_.sizes.is_constant(x.dims[static_cast<size_t>(i)], 1));
     if (whole) norm->outputs[out::kRowSums] = sum.outputs[0];
     return whole;
   }
 
-  // A concatenation of nothing but the gradients of one attention, each read only here.
+  // A concatenation of the gradients of one attention only, each of which nothing else reads.
   bool joins_gradients_of_attention(size_t n) {
     const Node& join = graph_.nodes[n];
     if (join.op != Op::Concat || !build_.is_contiguous(build_.info(join.outputs[0]))) return false;
@@ -111,7 +111,7 @@ class GradientFusion {
                        [&](const Dataflow::Reader& reader) { return reader.node == node; });
   }
 
-  // Whether both show the same elements; their axes may be in another order.
+  // Whether both tensors show the same elements; their axes may be in another order.
   bool shows_output(Tensor output, Tensor part) {
     if (!output.valid()) return false;
     const TensorInfo &a = build_.info(output), &b = build_.info(part);
@@ -119,7 +119,8 @@ class GradientFusion {
            build_.elements(a) == build_.elements(b);
   }
 
-  // The output, with its axes, where the concatenation would put the part: at `begin` of its axis. Invalid if strides cannot say it.
+  // `output` as a view of the place in the concatenation's result where `part` goes: at `begin` of its axis, with the axes of `output`.
+  // Invalid if no strides express it.
   Tensor placed_view(Tensor output, Tensor part, const Node& join, SizeId begin) {
     const TensorInfo from = build_.info(output), seen = build_.info(part), joined = build_.info(join.outputs[0]);
     TensorInfo view = from;
@@ -139,12 +140,12 @@ class GradientFusion {
     const auto axis = static_cast<size_t>(join.as<ConcatAttrs>().axis);
     view.offset = graph_.sizes.add(joined.offset, graph_.sizes.mul(begin, joined.strides[axis]));
     view.storage = joined.storage;
-    // Strides of axes of size 1 say nothing; they are what kernels expect of the others.
+    // Strides of axes of size 1 have no meaning; they are set to what kernels expect.
     if (graph_.sizes.is_constant(from.dims[1], 1)) view.strides[1] = graph_.sizes.constant(1);
     return build_.add_view(view, view.storage);
   }
 
-  // Whether the outputs lie as node.hpp says of those of AttentionBackward.
+  // Whether the layout of the outputs is the one that the sheet requires of AttentionBackward.
   bool lie_well(const std::array<Tensor, 4>& outputs) {
     const SizeTable& sizes = graph_.sizes;
     for (const size_t i : {out::kQueryGradient, out::kKeyGradient, out::kValueGradient}) {

@@ -1,4 +1,4 @@
-// Chains of elementwise functions become one pass: x * sigmoid(x), the gates of a recurrent cell, a sum with scale and clamp.
+// Merges chains of elementwise functions into one pass: x * sigmoid(x), the gates of a recurrent cell, a sum with scale and clamp.
 #include <algorithm>
 #include <optional>
 
@@ -46,8 +46,8 @@ class Joining {
     return changed;
   }
 
-  // Whether the first would read something else at the place of the second, since nodes between them write a state; or the second
-  // writes the state that the first reads.
+  // Whether moving the first node to the position of the second would change what it reads, because a node between them writes a state, or
+  // because the second writes the state that the first reads.
   bool must_stay(size_t first, size_t second) const {
     for (const Tensor input : graph_.nodes[first].inputs) {
       if (!input.valid() || !build_.is_state(graph_.tensors[input.id].storage)) continue;
@@ -57,7 +57,7 @@ class Joining {
     return false;
   }
 
-  // Rounding to two bytes between two functions may be left out only where the result is rounded so, too.
+  // Rounding to two bytes between two functions may be skipped only if the result is rounded to the same type, too.
   bool may_pass(DType middle, DType result) const {
     return (middle != DType::F16 && middle != DType::BF16) || middle == result;
   }
@@ -89,12 +89,12 @@ class Joining {
     return joined;
   }
 
-  // The steps of both, where the second reads the result of the first as its input `position`, and others at `places`.
+  // The program of both: the second reads the result of the first as its input `position`, and its other inputs become those at `places`.
   static std::optional<ElementwiseAttrs> appended(
       const ElementwiseAttrs& first, const ElementwiseAttrs& second, size_t position,
       const std::array<ElementwiseAttrs::Operand, ElementwiseAttrs::kInputs>& places) {
     ElementwiseAttrs program = first;
-    // Copies leave nothing to compute.
+    // A copy adds no step.
     if (second.is_copy()) return program;
     if (first.is_copy()) program = ElementwiseAttrs::empty();
     const int before = program.count;
@@ -125,7 +125,7 @@ class Joining {
     const TensorInfo out = build_.info(node.outputs[0]);
     const size_t count = node.input_count();
     std::array<SizeId, ElementwiseAttrs::kInputs + 1> inner{};
-    SizeId length = -1;  // of the dims merged last; none yet
+    SizeId length = -1;  // stride of the dims merged last; none yet
     uint8_t rank = 0;
     for (int i = 0; i < out.rank; ++i) {
       const SizeId dim = build_.dim_from_end(out, i);

@@ -9,9 +9,9 @@
 namespace heed::detail {
 namespace {
 
-// Writes an attention, or its gradients, as the nodes these stand for. The product is scaled before it is stored, so that f16 scores
-// stay in range. Where several heads of queries share one head of keys, their queries are the rows of one product:
-// [B, H, S_q, n] is seen as [B, G, H / G S_q, n].
+// Writes an attention, or its gradients, as matmuls, softmax and other nodes. The matmul scales before it stores, so that f16 scores stay
+// in range. If several query heads share one key head, their queries are the rows of one matmul: [B, H, S_q, n] is viewed as [B, G, H / G
+// S_q, n].
 class Expansion {
  public:
   Expansion(GraphData* graph, const Node& attention, bool reproducible, std::vector<Node>* out)
@@ -27,24 +27,24 @@ class Expansion {
     const Tensor weights =
         attention_.outputs[out::kWeights].valid() ? attention_.outputs[out::kWeights] : like(query, shape);
     add(Op::Softmax, logits(query, false), weights, softmax_of_logits(), ".softmax");
-    // Its kernel has no place for where the host's buffer starts.
+    // The kernel does not support an offset for this output, which a host's buffer needs.
     if (const Tensor wanted = attention_.outputs[out::kLogSumExp]; reproducible_ && wanted.valid()) {
       const Tensor sums = out_.back().outputs[out::kLogSumExp] = like(wanted, build_.info(wanted));
       static_cast<void>(copy(sums, wanted, ".log_sum_exp"));
     }
     MatmulAttrs values;
     values.skips_zeros = reproducible_;
-    // The output lies in memory token by token, where rows of the heads of one group lie apart: they are copied there.
+    // The output is stored token by token, so the rows of a group's heads are not contiguous, and they are copied.
     product(dropped(weights), value, values, ".values", attention_.outputs[0]);
   }
 
-  // Writes the gradients that are wanted, from those of the attention's results. They get to the tensors that *made has, or it gets the
-  // tensors where they are. *made's bias is that of the logits, [B, H, S_q, S_kv]. With P = softmax(scale Q K^T + bias), D the
-  // dropout, O = D(P) V and L the log-sum-exp:
+  // Writes the requested gradients, from the gradients of the attention's results. They go to the tensors that *made already has; otherwise
+  // *made receives new tensors. The bias of *made is the gradient of the logits, [B, H, S_q, S_kv]. With P = softmax(scale Q K^T + bias), D
+  // the dropout, O = D(P) V and L the log-sum-exp:
   //   dV = D(P)^T dO, dP = D(dO V^T), dS = P (dP - sum of P dP + dL), dQ = scale dS K, dK = scale dS^T Q
-  // where a softcap multiplies dS by its slope, 1 - tanh^2, before the gradient of the scores is added
-  // (Vaswani et al. 2017; Dao et al. 2022, arXiv:2205.14135, appendix B.2). Reproducible weights that count as 0 pass nothing on, and
-  // keys that only these meet may be infinite or NaN.
+  // where a softcap multiplies dS by its slope, 1 - tanh^2, before the gradient of the scores is added (Vaswani et al. 2017; Dao et al.
+  // 2022, arXiv:2205.14135, appendix B.2). No gradient passes through reproducible weights that count as 0, and keys with only such weights
+  // may be infinite or NaN.
   void run_backward(const AttentionUpstream& upstream, const AttentionBackwardWanted& wanted, AttentionBackward* made) {
     const Tensor key = attention_.inputs[in::kKey], value = attention_.inputs[in::kValue];
     const Tensor query = packed(attention_.inputs[in::kQuery], ".query");
@@ -52,7 +52,7 @@ class Expansion {
     SoftmaxAttrs softmax = softmax_of_logits();
     TensorInfo shape = build_.info(query);
     shape.dims[3] = build_.info(key).dims[2];
-    // An attention that gave its weights does not compute them again.
+    // If the attention returned its weights, they are not computed again.
     Tensor weights = attention_.outputs[out::kWeights];
     std::array<Tensor, kMaxInputs> masked{};
     if (!weights.valid() || softmax.masked_fill || softcap() > 0.0f) masked = logits(query, true);
@@ -71,7 +71,7 @@ class Expansion {
       of_weights = of_weights.valid() ? combined(Function::Add, of_weights, used) : used;
     }
     if (of_weights.valid()) {
-      // Logits that are filled in are constants, and pass nothing on.
+      // Logits that masked_fill sets are constants: no gradient passes through them.
       Tensor visible;
       if (softmax.masked_fill) {
         softmax.masked_fill.reset();
@@ -102,8 +102,8 @@ class Expansion {
     if (wanted.query) made->query = product(of_logits, key, by_keys, ".queries", made->query);
   }
 
-  // Sums the gradient of the logits over the axes along which the bias was broadcast, the last of them first. The last sum writes the
-  // bias, seen as that sum leaves it.
+  // Sums the gradient of the logits over the axes along which the bias was broadcast, the last one first. The last sum writes the gradient
+  // of the bias, viewed with the shape that this sum has.
   void sum_into(Tensor of_logits, Tensor of_bias) {
     const TensorInfo bias = build_.info(of_bias), full = build_.info(of_logits);
     const auto seen_as = [&](TensorInfo view) {
@@ -130,8 +130,8 @@ class Expansion {
     }
   }
 
-  // None of these nodes gives the log-sum-exp. It does not depend on the values, so that a fused attention gives it, with a
-  // column of the keys as values. Fused kernels want rows without gaps.
+  // None of these nodes computes the log-sum-exp. It does not depend on the values, so a fused attention computes it with a column of the
+  // keys as values. Fused kernels need contiguous rows.
   void add_log_sum_exp() {
     Node node = attention_;
     node.label += ".log_sum_exp";
@@ -160,15 +160,15 @@ class Expansion {
 
   float softcap() const { return attention_.as<AttentionAttrs>().softcap; }
 
-  // The softmax behind logits(). With a softcap these are tanh(scores / softcap), and the softmax multiplies them by it.
+  // The softmax after logits(). With a softcap the logits are tanh(scores / softcap), and the softmax's scale multiplies them by it.
   SoftmaxAttrs softmax_of_logits() const {
     SoftmaxAttrs softmax = attention_.as<AttentionAttrs>().softmax;
     softmax.scale = softcap() > 0.0f ? softcap() : 1.0f;
     return softmax;
   }
 
-  // Operands of the softmax: scaled scores, or tanh(scores / softcap). The query is packed. Scores that are a result are made, or, if
-  // `again`, read.
+  // Operands of the softmax: scaled scores, or tanh(scores / softcap). The query is packed. If the scores are a result, they are computed,
+  // or, if `again`, read.
   std::array<Tensor, kMaxInputs> logits(Tensor query, bool again) {
     MatmulAttrs scaled{attention_.as<AttentionAttrs>().softmax.scale, Activation::None, {}};
     const Tensor keys = build_.add_transposed(attention_.inputs[in::kKey], 2, 3);
@@ -193,7 +193,7 @@ class Expansion {
             dense(attention_.inputs[in::kQueryPositions])};
   }
 
-  // gradient (1 - capped^2), where capped is tanh(scores / softcap).
+  // The gradient before the softcap: gradient (1 - capped^2), where capped is tanh(scores / softcap).
   Tensor through_softcap(Tensor gradient, Tensor capped) {
     ElementwiseAttrs program = ElementwiseAttrs::empty();
     const auto square = program.add(Function::Mul, {ElementwiseAttrs::input(1), ElementwiseAttrs::input(1)});
@@ -204,8 +204,7 @@ class Expansion {
     return result;
   }
 
-  // The product of rows of queries, [B, H, S_q, n], which are packed, and a matrix for each head of keys. It gets to `to` if that is
-  // valid.
+  // The matmul of packed rows of queries, [B, H, S_q, n], and a matrix for each key head. It writes to `to` if that is valid.
   Tensor product(Tensor x, Tensor matrix, const MatmulAttrs& attrs, const char* suffix, Tensor to = {}) {
     TensorInfo shape = build_.info(x);
     shape.dims[3] = build_.info(matrix).dims[3];
@@ -223,22 +222,22 @@ class Expansion {
     return to.valid() ? copy(heads, to, ".output") : heads;
   }
 
-  // a and b, which is broadcast to it, added or multiplied.
+  // The function of a and b; b is broadcast to a.
   Tensor combined(Function function, Tensor a, Tensor b) {
     const Tensor result = like(a, build_.info(a));
     add(Op::Elementwise, {a, b}, result, ElementwiseAttrs::of(function), ".logits");
     return result;
   }
 
-  // x, as rows() wants it.
+  // x in the layout that rows() needs.
   Tensor packed(Tensor x, const char* suffix) {
     return grouped_ && !build_.is_contiguous(build_.info(x)) ? copy(x, like(x, build_.info(x)), suffix) : x;
   }
 
-  // Rows as columns.
+  // The transposed rows.
   Tensor turned(Tensor x) { return build_.add_transposed(rows(x), 2, 3); }
 
-  // Adds the dropout of the attention, which drops the same elements of x as of the weights.
+  // Adds the dropout of the attention to x, with the same random bits as for the weights.
   Tensor dropped(Tensor x) {
     const DropoutAttrs dropout = attention_.as<AttentionAttrs>().dropout;
     if (!(dropout.p > 0.0f)) return x;
@@ -247,7 +246,7 @@ class Expansion {
     return left;
   }
 
-  // [.., n] as [.., n, 1].
+  // [.., n] viewed as [.., n, 1].
   Tensor as_last_column(Tensor x) {
     TensorInfo info = build_.info(x);
     info.name.clear();
@@ -256,7 +255,7 @@ class Expansion {
     return build_.add_view(info, info.storage);
   }
 
-  // x, or a copy of it whose rows lie in memory without gaps.
+  // x, or a copy of it with contiguous rows.
   Tensor dense(Tensor x) {
     if (!x.valid() || graph_.sizes.is_constant(build_.info(x).strides[static_cast<size_t>(build_.info(x).rank - 1)], 1))
       return x;
@@ -271,14 +270,14 @@ class Expansion {
   // A contiguous tensor of this shape, with the element type of `typed`.
   Tensor like(Tensor typed, TensorInfo shape) { return build_.add_like(shape, build_.info(typed).dtype); }
 
-  // [B, H, S, n] with the rows of each group of heads together.
+  // [B, H, S, n] viewed as [B, G, H / G S, n]: the rows of each group of heads together.
   TensorInfo of_groups(TensorInfo shape) {
     const int64_t shared = build_.max_of(shape.dims[1]) / build_.max_of(key_heads_);
     shape.dims[1] = key_heads_;
     shape.dims[2] = graph_.sizes.mul(graph_.sizes.constant(shared), shape.dims[2]);
     return shape;
   }
-  // Likewise a view of what is contiguous.
+  // The same as a view of a contiguous tensor.
   Tensor rows(Tensor x) {
     if (!grouped_) return x;
     TensorInfo view = of_groups(build_.info(x));
@@ -298,7 +297,7 @@ class Expansion {
   SizeId key_heads_ = 0;
 };
 
-// In reproducible plans, which have no fused gradient.
+// Only in reproducible plans, which have no fused gradient.
 void lower_backward(GraphData* graph, const Node& node, std::vector<Node>* nodes) {
   Node attention = node;
   attention.outputs = {};
@@ -314,13 +313,13 @@ void lower_backward(GraphData* graph, const Node& node, std::vector<Node>* nodes
   if (bias.valid()) expansion.sum_into(made.bias, bias);
 }
 
-// Joins the lengths and positions of an attention, so that a kernel reads them from one binding. Attentions that are given the
-// same, as the layers of a network are, share what was joined.
+// Joins the lengths and positions of attentions, so that a kernel reads them from one binding. Attentions with the same lengths and
+// positions, such as those of all layers, share the joined tensor.
 class RowJoiner {
  public:
   explicit RowJoiner(GraphData* graph) : graph_(*graph), build_(*graph, "attention") {}
 
-  // The same attention with these joined; its node counts on the nodes that are added to `out` by add.
+  // The attention with joined lengths and positions. `add` must be called before, since it adds the node that joins them.
   Node joined(const Node& attention) {
     Node node = attention;
     node.as<AttentionAttrs>().rows_joined = true;
@@ -391,7 +390,7 @@ class RowJoiner {
   std::vector<Pair> pairs_;
 };
 
-// Whether an attention has lengths or positions beside so much else that a device may want them joined.
+// Whether an attention has lengths or positions and so many other inputs that a device may need them joined.
 bool may_join_rows(const Node& node) {
   int given = 0;
   for (const size_t input :
@@ -400,7 +399,7 @@ bool may_join_rows(const Node& node) {
   return given > 3;
 }
 
-// The products that stand for a gradient do not read the log-sum-exp of its attention, which is left out where nobody else does.
+// The matmuls that compose a gradient do not read the log-sum-exp of its attention, which is removed if nothing else reads it.
 void drop_log_sum_exp_of_gradients(GraphData* graph) {
   std::vector<bool> read(graph->tensors.size(), false);
   for (const NamedTensor& output : graph->outputs) read[graph->tensors[output.tensor].storage] = true;
@@ -412,10 +411,9 @@ void drop_log_sum_exp_of_gradients(GraphData* graph) {
       if (!read[graph->tensors[sum.id].storage]) sum = {};
 }
 
-// Heads of one query each that share keys become the queries of one head, and the heads of keys become the rows of the batch, so that
-// a workgroup reads keys once for all of them. The output lies in memory as before:
-// q [1, H, 1, d] is seen as [G, 1, H / G, d], k and v [1, G, S_kv, d] as [G, 1, S_kv, d].
-// Causality from the end hides nothing from a single query.
+// For a single query: heads that share keys become the queries of one head, and key heads become rows of the batch, so that a workgroup
+// reads keys once for all of them. The output's memory layout is unchanged: q [1, H, 1, d] is viewed as [G, 1, H / G, d], k and v [1, G,
+// S_kv, d] as [G, 1, S_kv, d]. BottomRight causality hides nothing from a single query.
 void gather_heads(GraphData* graph, Node* node) {
   Build build(*graph, "attention");
   const TensorInfo query = build.info(node->inputs[in::kQuery]), key = build.info(node->inputs[in::kKey]);
@@ -478,7 +476,7 @@ void lower_attention(GraphData* graph, const PlanningDevice& device, bool reprod
       }
     }
     if (keep) nodes.push_back(node);
-    // A kernel that writes any strides is the CPU's, which works on such heads together by itself.
+    // Only the CPU's kernel writes any strides, and it already processes such heads together.
     if (keep && node.op == Op::Attention && !device.traits.strided_attention) gather_heads(graph, &nodes.back());
     if (!keep) Expansion(graph, node, reproducible, &nodes).run();
     if (!keep && node.outputs[out::kLogSumExp].valid() && !reproducible)

@@ -1,4 +1,4 @@
-// Nodes that compute the same become one: models from other tools make the same mask in every layer.
+// Merges nodes that compute the same: models from other tools make the same mask in every layer.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -10,7 +10,7 @@
 namespace heed::detail {
 namespace {
 
-constexpr size_t kMostConstantBytes = 1 << 16;  // that are compared
+constexpr size_t kMostConstantBytes = 1 << 16;  // larger constants are not compared
 
 bool same_attrs(const Attrs& a, const Attrs& b) {
   if (a.index() != b.index()) return false;
@@ -33,7 +33,7 @@ bool same_attrs(const Attrs& a, const Attrs& b) {
     const auto& y = *std::get_if<ReduceAttrs>(&b);
     return x->axis == y.axis && x->kind == y.kind && x->mask_meaning == y.mask_meaning;
   }
-  return false;  // of other operations the same is hardly asked for twice
+  return false;  // other operations rarely occur twice with the same inputs
 }
 
 class Merging {
@@ -86,7 +86,8 @@ class Merging {
            (a.valid() && b.valid() && storage_of(a) == storage_of(b) && same_view(build_.info(a), build_.info(b)));
   }
 
-  // A state may be written between two nodes that read it, and outputs are apart.
+  // Nodes that read a state are excluded, since it may be written between them, and so are nodes that make outputs, which need separate
+  // memory.
   bool may_merge(const Node& node) const {
     const Tensor made = node.outputs[0];
     return same_attrs(node.attrs, node.attrs) && !node.outputs[1].valid() && made.id == storage_of(made) &&
@@ -119,7 +120,7 @@ class Merging {
   GraphData& graph_;
   const Build build_;
   const Dataflow flow_;
-  std::vector<uint32_t> instead_;  // by the id of a storage
+  std::vector<uint32_t> instead_;  // by storage id
   std::map<Key, std::vector<size_t>> known_;
 };
 

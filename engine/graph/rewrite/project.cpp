@@ -1,6 +1,6 @@
-// A step of a decoder has few rows, so that a pass costs more than its arithmetic. Queries, keys and values are one pass
-// here, with the norm before them, the rotation behind them, and the copy of heads to where they stay; so are a gate and
-// what it multiplies.
+// Fuses the matmuls of a decoding step, whose few rows make passes cost more than their arithmetic. Queries, keys and values become one
+// pass, with the norm before them, the rotary after them, and the copy of heads into the cache; so do a gate and the matmul that it
+// multiplies.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -12,9 +12,10 @@
 namespace heed::detail {
 namespace {
 
-// Kernels read 16 bytes at a time: eight elements of two bytes.
+// Kernels read 16 bytes at once: eight elements of two bytes.
 constexpr int64_t kAligned = 8;
-// Every workgroup walks over the rows twice to find mean and deviation. For a vocabulary that takes longer than a pass of its own.
+// Every workgroup reads the rows twice to compute mean and deviation. With as many columns as a vocabulary, that takes longer than a
+// separate pass.
 constexpr int64_t kMostColumnsAroundMean = 16384;
 
 class Projecting {
@@ -42,17 +43,16 @@ class Projecting {
   }
 
  private:
-  // The nodes that one pass is made of. A rotation, a cast or a copy belongs to the product of the same number, and follows it in
-  // this order.
+  // The nodes that become one pass. Rotation, cast and copy i belong to matmul i, and follow it in this order.
   struct Group {
     std::vector<size_t> products;
     std::array<std::optional<size_t>, 3> rotations{}, casts{}, copies{};
     std::optional<size_t> norm;
     bool gated = false;
-    std::optional<SizeId> head;  // columns of a head, where rotations or copies see heads
-    Tensor positions;            // of all that turns or is placed, where a tensor gives them
-    std::optional<SizeId> room;  // where rows are placed
-    DType narrow = DType::F32;   // of results that have another type than the rows; F32: none has
+    std::optional<SizeId> head;  // columns of a head, if rotations or copies work on heads
+    Tensor positions;            // positions for all rotations or scatters, if a tensor gives them
+    std::optional<SizeId> room;  // number of positions, if rows are scattered
+    DType narrow = DType::F32;   // type of results whose type differs from that of the rows; F32: none does
 
     std::vector<size_t> nodes() const {
       std::vector<size_t> all = products;
@@ -73,7 +73,7 @@ class Projecting {
   bool is(SizeId size, int64_t value) const { return graph_.sizes.is_constant(size, value); }
   uint32_t storage(Tensor t) const { return graph_.tensors[t.id].storage; }
 
-  // --- What may be joined
+  // --- Which nodes may be joined
 
   const WeightsImpl::Entry* weight(Tensor t) const {
     const auto found = std::find_if(graph_.weights.begin(), graph_.weights.end(),
@@ -81,7 +81,7 @@ class Projecting {
     return found == graph_.weights.end() ? nullptr : weights_.find(found->name);
   }
 
-  // A product of few rows by a weight stored as [N, K].
+  // A matmul of few rows by a weight stored as [N, K].
   bool is_product(size_t n) {
     const Node& product = node(n);
     if (product.op != Op::Matmul) return false;
@@ -105,7 +105,7 @@ class Projecting {
     return !bias.valid() || is_vector(bias, a.dtype);
   }
 
-  // Whether it is a weight of one dimension without gaps.
+  // Whether the tensor is a one-dimensional contiguous weight.
   bool is_vector(Tensor t, DType dtype) const {
     const TensorInfo& info = build_.info(t);
     return weight(t) != nullptr && info.dtype == dtype && info.rank == 1 && is(info.strides[0], 1) &&
@@ -116,7 +116,7 @@ class Projecting {
     return node(n).as<MatmulAttrs>().activation == Activation::None && !node(n).inputs[in::kResidual].valid();
   }
 
-  // Rows that a pass has left in scratch, each at a multiple of 16 bytes. A host's buffer may begin anywhere.
+  // Whether rows are in scratch, each at a multiple of 16 bytes. A host's buffer may begin at any offset.
   bool is_aligned(Tensor t) {
     const TensorInfo& info = build_.info(t);
     if (flow_.producer[info.storage] < 0 || flow_.is_output[info.storage] ||
@@ -134,13 +134,13 @@ class Projecting {
            std::equal(a.strides.begin(), a.strides.begin() + a.rank, b.strides.begin());
   }
 
-  // Whether one kernel reads the weights of both products: quantized ones may differ in type.
+  // Whether one kernel can read the weights of both matmuls: quantized types may differ.
   bool stored_alike(size_t one, size_t other) const {
     const DType a = info(one, in::kB).dtype, b = info(other, in::kB).dtype;
     return a == b || (is_quantized(a) && is_quantized(b));
   }
 
-  // --- What is joined
+  // --- Which nodes are joined
 
   void join(size_t first) {
     Group group;
@@ -153,7 +153,7 @@ class Projecting {
     std::sort(all.begin(), all.end());
     find_gated(all, &group);
     if (!group.gated && !is_plain(first)) {
-      // An activation is that of one product, with a norm before it.
+      // A single matmul is joined if it has an activation and a norm before it.
       if (!node(first).inputs[in::kResidual].valid()) group.products = {first};
     } else if (!group.gated) {
       for (const size_t n : all)
@@ -167,7 +167,8 @@ class Projecting {
         group.norm.reset();
       if (!saves_passes(group) || !is_aligned(group.norm ? node(*group.norm).inputs[in::kX] : rows)) return;
       if (may_meet(group.nodes())) return replace(group);
-      // A node between them, such as a rotation that cannot be joined, keeps all from meeting. Fewer may end before it.
+      // A node between them, such as a rotation that cannot be joined, may keep the whole group from running together. A smaller group may
+      // end before it.
       if (group.gated) return;
       group.pop();
     }
@@ -181,7 +182,7 @@ class Projecting {
 
   static bool saves_passes(const Group& group) { return group.nodes().size() > 1; }
 
-  // act(gate) * up: the second product has the first as its residual.
+  // act(gate) * up: the second matmul has the first as its residual.
   void find_gated(const std::vector<size_t>& all, Group* group) const {
     for (const size_t up : all) {
       const Tensor gate = node(up).inputs[in::kResidual];
@@ -198,7 +199,7 @@ class Projecting {
     }
   }
 
-  // All rotations of a pass turn alike; a product whose rotation differs keeps it as a pass.
+  // All rotations of a pass must be equal; a matmul with another rotation keeps it as a separate pass.
   void find_rotations(Group* group) {
     std::optional<size_t> like;
     for (size_t i = 0; i < group->products.size(); ++i) {
@@ -214,7 +215,7 @@ class Projecting {
     }
   }
 
-  // Copies of heads into a state, where they lie apart, and casts before them. All heads of a pass have the same width.
+  // Finds copies of heads into a state, where heads lie apart, and casts before them. All heads of a pass have the same width.
   void find_copies(Group* group) {
     for (size_t i = 0; i < group->products.size(); ++i) {
       const std::optional<size_t> turned = group->rotations[i];
@@ -248,7 +249,7 @@ class Projecting {
     return build_.is_state(storage(t)) || flow_.is_output[storage(t)] ? nullptr : flow_.only_reader(storage(t));
   }
 
-  // Whether the node reads the heads [B, H, S, d] of a product [B, S, H d], or all of a rotation of them.
+  // Whether the node reads a matmul's result [B, S, H d] as heads [B, H, S, d], or the whole result of their rotation.
   bool shows_heads_of(size_t n, std::optional<size_t> turned, size_t product) {
     if (turned) return shows_same(node(n).inputs[0], node(*turned).outputs[0]);
     return shows_heads(build_, build_.info(node(product).outputs[0]), info(n, 0));
@@ -260,7 +261,7 @@ class Projecting {
   }
   bool is_cast(size_t n) const { return is_plain_copy(n) && !build_.is_state(storage(node(n).outputs[0])); }
 
-  // Whether the node copies heads into a state, with no gaps in their rows, in a way that this group's pass can.
+  // Whether the node copies heads with contiguous rows into a state, in a layout that this group's pass can write.
   bool fits(size_t n, size_t product, const Group& group) {
     const Node& copy = node(n);
     const bool places = copy.op == Op::Place && !copy.as<PlaceAttrs>().gathers;
@@ -286,7 +287,7 @@ class Projecting {
     return at.rank < 2 || is(build_.dim_from_end(at, 1), 1);
   }
 
-  // Whether the node turns the heads [B, H, S, d] of a product [B, S, H d] without gaps.
+  // Whether the node applies a rotary to the heads [B, H, S, d] of a matmul's contiguous result [B, S, H d].
   bool is_rotation_of(size_t n, size_t product) {
     const Node& rotary = node(n);
     if (rotary.op != Op::Rotary || !rotary.inputs[in::kRotaryTable].valid() ||
@@ -295,7 +296,7 @@ class Projecting {
     const TensorInfo &heads = info(n, in::kX), &made = build_.info(node(product).outputs[0]);
     const TensorInfo &out = build_.info(rotary.outputs[0]), &table = info(n, in::kRotaryTable);
     if (!shows_heads(build_, made, heads) || !is(out.strides[3], 1) || out.dtype != made.dtype) return false;
-    // Tiles of four columns hold whole pairs.
+    // Tiles of four columns must hold whole pairs.
     if (build_.max_of(heads.dims[3]) % 4 != 0 || build_.max_of(table.dims[0]) % 2 != 0) return false;
     const Tensor positions = rotary.inputs[in::kPositions];
     return !positions.valid() || same_for_all_heads(positions);
@@ -309,7 +310,7 @@ class Projecting {
            info(a, in::kX).dims[3] == info(b, in::kX).dims[3];
   }
 
-  // The norm that makes the rows, if nobody else reads what it makes.
+  // The norm that makes the rows, if nothing else reads its result.
   std::optional<size_t> norm_before(Tensor rows, size_t readers) const {
     const int64_t producer = flow_.producer[storage(rows)];
     if (producer < 0 || flow_.is_output[storage(rows)] || flow_.readers(storage(rows)).size() != readers) return {};
@@ -325,8 +326,8 @@ class Projecting {
     return n;
   }
 
-  // Whether all may run where the last of them does: no other node between reads or writes what one of them writes, or
-  // writes what one of them reads.
+  // Whether all nodes can run at the position of the last one: no other node in between reads or writes what one of them writes, or writes
+  // what one of them reads.
   bool may_meet(const std::vector<size_t>& nodes) const {
     const size_t last = *std::max_element(nodes.begin(), nodes.end());
     const auto inside = [&](size_t n) { return std::find(nodes.begin(), nodes.end(), n) != nodes.end(); };
@@ -398,7 +399,7 @@ class Projecting {
       joined.label += '+' + last_name(copy.label);
     }
     if (attrs.apart != 0) attrs.head = build_.max_of(*group.head);
-    attrs.activation = node(group.products[0]).as<MatmulAttrs>().activation;  // of a gate, or of a product alone
+    attrs.activation = node(group.products[0]).as<MatmulAttrs>().activation;  // of a gate, or of a single matmul
     if (group.gated) joined.outputs = {node(group.products[1]).outputs[0]};
     if (!binds_weights_of(joined)) return;
     for (uint32_t i = 0; i < attrs.count; ++i)
@@ -423,7 +424,7 @@ class Projecting {
   const WeightsImpl& weights_;
   Build build_;
   Dataflow flow_;
-  std::vector<std::optional<Node>> joins_;  // by the node whose place they take
+  std::vector<std::optional<Node>> joins_;  // indexed by the node that it replaces
   std::vector<bool> gone_;
 };
 

@@ -1,5 +1,5 @@
-// Activations that a graph spells out, as models from other tools do: x * 0.5 * (1 + erf(x / sqrt(2))) is GELU. One node in their place can
-// be the end of a matrix product.
+// Recognizes composed activations, as in models from other tools: x * 0.5 * (1 + erf(x / sqrt(2))) is GELU. The single node that replaces
+// the formula can be fused into a matmul.
 #include <array>
 #include <cmath>
 #include <optional>
@@ -9,11 +9,12 @@
 namespace heed::detail {
 namespace {
 
-// At these a formula is compared with each activation. Formulas are made of few analytic functions: one that agrees at all of
-// them to seven digits is the activation, however its terms are ordered and its constants are folded. The two GELUs differ by 1e-4 at some.
+// A formula is compared with each activation at these points. Formulas consist of few analytic functions: one that agrees at all points to
+// seven digits is the activation, whatever the order of its summands and the folding of its constants. The two GELUs differ by 1e-4 at some
+// points.
 constexpr std::array kPlaces = {-6.0, -4.1, -3.2, -2.6, -2.1, -1.7, -1.3, -0.9, -0.6, -0.3, -0.05,
                                 0.1,  0.4,  0.7,  1.1,  1.5,  1.9,  2.3,  2.9,  3.7,  5.3};
-constexpr double kTolerance = 2e-7;  // of constants that were rounded to F32
+constexpr double kTolerance = 2e-7;  // covers constants that were rounded to F32
 constexpr int kMostFunctions = 16;
 
 double compute(Activation kind, double x) {
@@ -42,7 +43,7 @@ class ActivationRecognition {
   }
 
  private:
-  // The activation that a node and those before it spell out of x_.
+  // The activation of x_ that a node and those before it compose.
   Activation activation_of(const Node& node) {
     constexpr std::array kKinds = {Activation::GeluErf, Activation::GeluTanh, Activation::Silu, Activation::Tanh};
     std::array<bool, kKinds.size()> fits;
@@ -59,7 +60,7 @@ class ActivationRecognition {
       }
       if (!any) return Activation::None;
     }
-    // A state may be written between the functions that read it.
+    // A state is excluded as x, since it may be written between the functions that read it.
     if (kMostFunctions - left_ < 2 || !has_shape_of(x_, node.outputs[0]) || build_.is_state(build_.info(x_).storage))
       return Activation::None;
     for (size_t k = 0; k < kKinds.size(); ++k)
@@ -72,7 +73,7 @@ class ActivationRecognition {
     return a.dtype == b.dtype && build_.same_shape(a, b);
   }
 
-  // A node's result where x is `place`. None if it is not made of one tensor and of numbers, by functions that are known.
+  // The value of a node's result for x = `place`. None if it does not consist of one tensor, numbers and known functions.
   std::optional<double> value_of(const Node& node, double place) {
     const auto& attrs = node.as<ElementwiseAttrs>();
     std::array<double, ElementwiseAttrs::kSteps> results{};
@@ -100,7 +101,7 @@ class ActivationRecognition {
     return results[attrs.count - size_t{1}];
   }
 
-  // A tensor that only one node reads is a step of the formula. Any other tensor is x, and there may be only one such tensor.
+  // A tensor that only one node reads is a step of the formula. Any other tensor is x, of which there may be only one.
   std::optional<double> value_of(Tensor tensor, double place) {
     const uint32_t storage = build_.info(tensor).storage;
     const int64_t maker = flow_.producer[storage];

@@ -1,5 +1,5 @@
-// Attention that a graph spells out: a product of queries and keys, what scales and masks it, a softmax, and a product with values. One
-// node in their place can be a fused pass, which stores no scores.
+// Recognizes composed attention: a matmul of queries and keys, scaling and masking, a softmax, and a matmul with values. The single node
+// that replaces them can be a fused pass, which stores no scores.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -16,54 +16,54 @@ namespace {
 using Operand = ElementwiseAttrs::Operand;
 using Step = ElementwiseAttrs::Step;
 
-// A score this low stays as it is, bit for bit, whatever bias is added.
+// Adding a bias to a score as low as this does not change its bits.
 constexpr float kLowest = -1e30f;
-// The highest score that stands for "hidden".
+// The largest score that counts as hidden.
 constexpr float kHidden = -1e4f;
-constexpr int kMostSteps = 12;  // between the products
+constexpr int kMostSteps = 12;  // between the matmuls
 
 float number(const Node& node, Operand operand) {
   return std::bit_cast<float>(node.as<ElementwiseAttrs>().scalars[operand.index()]);
 }
 
-// The only step of an elementwise node; or null.
+// The only step of an elementwise node, or null.
 const Step* only_step(const Node& node) {
   if (node.op != Op::Elementwise) return nullptr;
   const auto& attrs = node.as<ElementwiseAttrs>();
   return attrs.count == 1 ? &attrs.steps[0] : nullptr;
 }
 
-// x is not x.
+// Whether the node is x != x, a test for NaN.
 bool finds_nan(const Node& node) {
   const Step* step = only_step(node);
   return step != nullptr && step->function == Function::Ne && step->operands[0] == step->operands[1];
 }
 
-// A product and no more.
+// Whether the matmul has no epilogue, scale or dropout.
 bool is_plain(const Node& matmul) {
   const auto& attrs = matmul.as<MatmulAttrs>();
   return !matmul.inputs[in::kBias].valid() && !matmul.inputs[in::kResidual].valid() && !(attrs.dropout.p > 0.0f) &&
          attrs.activation == Activation::None && !matmul.outputs[out::kBeforeActivation].valid();
 }
 
-// A mask or a bias of the scores, and the tensor of scores to whose shape it broadcasts.
+// A mask or bias, and the tensor of scores to whose shape it broadcasts.
 struct OfScores {
   Tensor tensor, shape;
 };
 
-// The steps between the two products.
+// The steps between the two matmuls.
 struct Scores {
   size_t product = 0, values = 0;  // nodes
-  SoftmaxAttrs softmax;            // whose scale is that of the scores
+  SoftmaxAttrs softmax;            // its scale is that of the scores
   Tensor key_padding;
   OfScores mask;
   std::vector<OfScores> biases;
-  float limit = -std::numeric_limits<float>::infinity();  // no score that was met so far is below
-  std::vector<Tensor> stages;                             // scores and weights on their way
-  std::vector<Node> made;                                 // nodes for the bias
+  float limit = -std::numeric_limits<float>::infinity();  // no score so far is below this
+  std::vector<Tensor> stages;                             // scores and weights between the matmuls
+  std::vector<Node> made;                                 // new nodes, for the bias
 };
 
-// Rows of the batch, and heads in each: all dims before the last two of the scores, however many these are.
+// The batch and the number of heads, whose product is the product of all dims of the scores before the last two.
 struct Split {
   SizeId batch = 0, heads = 0;
   friend bool operator==(const Split&, const Split&) = default;
@@ -103,11 +103,11 @@ class AttentionRecognition {
                has_values = find_values(softmax->outputs[0], &scores);
     if (has_product && has_values && replace(&scores)) return;
     if (has_product && has_values)
-      softmax->note = "no attention takes the shapes or types of its products";
+      softmax->note = "no attention takes the shapes or types of its matmuls";
     else if (has_values && first != nullptr)
       softmax->note = "no part of an attention: " + first->label + " makes its scores";
     else if (has_product && is_read_by_product(softmax->outputs[0]))
-      softmax->note = "no part of an attention: its weights are not read by a product alone";
+      softmax->note = "no part of an attention: its weights are not read by a matmul alone";
   }
 
   bool is_read_by_product(Tensor weights) const {
@@ -121,7 +121,7 @@ class AttentionRecognition {
 
   // --- Backwards from the softmax
 
-  // The product that the scores come from, or the node before it that an attention cannot take along. Null if no node makes them.
+  // The matmul from which the scores come, or the node before it that attention cannot include. Null if no node makes them.
   const Node* find_product(Tensor x, Scores* scores) {
     const Node* maker = nullptr;
     for (int i = 0; i < kMostSteps; ++i) {
@@ -139,7 +139,8 @@ class AttentionRecognition {
     return maker;
   }
 
-  // Takes what a node does with scores along. The scores before it; an invalid tensor if it does something else.
+  // Includes a node between matmul and softmax in the attention. Returns the scores before it, or an invalid tensor if it cannot be
+  // included.
   Tensor taken(const Node& node, Scores* scores) {
     if (const std::optional<float> factor = factor_of(node)) {
       scores->softmax.scale *= *factor;
@@ -156,7 +157,7 @@ class AttentionRecognition {
     }
   }
 
-  // Whether a tensor is a product, or made of one by elementwise nodes.
+  // Whether a tensor is a matmul's result, or elementwise nodes compute it from one.
   bool comes_from_product(Tensor x, int steps) {
     const Node* maker = maker_of(graph_, build_, flow_, x);
     if (maker == nullptr || steps == 0 || flow_.only_reader(build_.info(x).storage) == nullptr) return false;
@@ -173,7 +174,7 @@ class AttentionRecognition {
       const Tensor x = node.inputs[i], addend = node.inputs[1 - i];
       if (!build_.same_shape(build_.info(x), shape) || !comes_from_product(x, kMostSteps) || is_state(addend)) continue;
       if (subtracts && i == 1) return {};
-      // The bias of an attention is added after the scale.
+      // Attention adds the bias after scaling.
       Tensor bias = addend;
       const float factor = subtracts ? -scores->softmax.scale : scores->softmax.scale;
       if (factor != 1.0f) bias = with_number(Function::Mul, bias, factor, scores);
@@ -184,14 +185,14 @@ class AttentionRecognition {
     return {};
   }
 
-  // where(mask, scores, low), or the other way round.
+  // where(mask, scores, low), or where(mask, low, scores).
   Tensor choice_taken(const Node& node, const Step& step, Scores* scores) {
     const bool keeps = step.operands[1].is(Operand::Input);
     const Operand passed = step.operands[keeps ? 1 : 2], low = step.operands[keeps ? 2 : 1];
     if (!step.operands[0].is(Operand::Input) || !passed.is(Operand::Input) || !low.is(Operand::Scalar)) return {};
     const Tensor mask = node.inputs[step.operands[0].index()];
     const float fill = std::max(number(node, low) * scores->softmax.scale, scores->limit);
-    // A bias that is added later must not bring a hidden score back.
+    // A bias added afterwards must not make a hidden score visible again.
     if (scores->mask.tensor.valid() || is_state(mask) || !(fill <= (scores->biases.empty() ? kHidden : kLowest)))
       return {};
     scores->mask = {mask, node.outputs[0]};
@@ -201,7 +202,7 @@ class AttentionRecognition {
     return node.inputs[passed.index()];
   }
 
-  // max(scores, low), which only hidden scores meet.
+  // max(scores, low), which changes hidden scores only.
   Tensor limit_taken(const Node& node, const Step& step, Scores* scores) {
     if (!step.operands[0].is(Operand::Input) || !step.operands[1].is(Operand::Scalar)) return {};
     const float low = number(node, step.operands[1]) * scores->softmax.scale;
@@ -212,7 +213,7 @@ class AttentionRecognition {
 
   // --- Forwards from the softmax
 
-  // The product with values that alone reads the weights, perhaps through copies and through what clears rows without a key.
+  // Finds the matmul with values that alone reads the weights, possibly through copies and nodes that clear rows without a visible key.
   bool find_values(Tensor weights, Scores* scores) {
     for (int i = 0; i < kMostSteps; ++i) {
       scores->stages.push_back(weights);
@@ -234,7 +235,7 @@ class AttentionRecognition {
 
   bool sees(Tensor tensor, Tensor storage) { return build_.info(tensor).storage == storage.id && is_whole(tensor); }
 
-  // The node that alone reads a tensor, but for a test for NaN that this node reads.
+  // The only node that reads a tensor, apart from a test for NaN that this node itself reads.
   std::optional<size_t> reader_of(Tensor tensor) const {
     if (tensor.id != build_.info(tensor).storage || flow_.is_output[tensor.id]) return std::nullopt;
     std::optional<size_t> found, test;
@@ -248,7 +249,8 @@ class AttentionRecognition {
     return next != nullptr && next->node == found ? found : std::nullopt;
   }
 
-  // Whether a node is where(is NaN, 0, weights), or clears what the mask hides: attention gives 0 for queries that see no key.
+  // Whether a node is where(is NaN, 0, weights), or clears what the mask hides. Attention does this itself: queries without a visible key
+  // give 0.
   bool clears(const Node& node, Tensor weights, Scores* scores) {
     const Step* step = only_step(node);
     if (step == nullptr || step->function != Function::Where || !step->operands[0].is(Operand::Input)) return false;
@@ -275,7 +277,7 @@ class AttentionRecognition {
     int seen_through = 0;
   };
 
-  // False if they do not fit.
+  // Returns false if the operands do not fit.
   bool replace(Scores* scores) {
     const Node &product = graph_.nodes[scores->product], &values = graph_.nodes[scores->values];
     if (!is_plain(product) || flow_.only_reader(product.outputs[0].id) == nullptr) return false;
@@ -307,7 +309,7 @@ class AttentionRecognition {
     return true;
   }
 
-  // The ways to see rows and heads: as stages have them, or by a dim of what queries are copied from.
+  // Possible factors batch and heads: the leading dims of stages of the scores, or of the tensor from which queries are copied.
   std::vector<Split> splits_of(const Scores& scores) {
     SizeTable& sizes = graph_.sizes;
     std::vector<Split> splits;
@@ -355,13 +357,13 @@ class AttentionRecognition {
     return operands;
   }
 
-  // [B, H, m, n], none of them broadcast.
+  // Views a shape as [B, H, m, n] without broadcast dims.
   bool as_heads(const TensorInfo& shape, const Split& split, TensorInfo* info) {
     return regroup(graph_.sizes, shape, split.batch, split.heads, info) && info->dims[0] == split.batch &&
            info->dims[1] == split.heads;
   }
 
-  // Keys and values: if both are copies that repeat heads for groups of queries, the heads once.
+  // Keys and values: if both are copies that repeat heads for groups of queries, views of the unrepeated heads.
   void see_pair_through(size_t reader, Operands* operands) {
     TensorInfo key = operands->key, value = operands->value;
     const std::optional<int64_t> repeats = repeats_of(key);
@@ -385,7 +387,7 @@ class AttentionRecognition {
     see_through(graph_, build_, flow_, reader, &operands->value, nullptr);
   }
 
-  // How often the copy that a view shows repeats each head, in neighbouring heads.
+  // How many times the viewed copy repeats each head consecutively.
   std::optional<int64_t> repeats_of(const TensorInfo& view) {
     const int64_t maker = flow_.producer[view.storage];
     if (maker < 0 || graph_.nodes[static_cast<size_t>(maker)].op != Op::Elementwise ||
@@ -410,7 +412,7 @@ class AttentionRecognition {
            k.dims[2] == v.dims[2] && q.dims[3] == k.dims[3];
   }
 
-  // A view of a mask or bias that broadcasts to [B, H, S_q, S_kv]. None if there is no such view.
+  // A view of a mask or bias that broadcasts to [B, H, S_q, S_kv]. None if no strides express it.
   std::optional<Tensor> of_scores(const OfScores& given, const Split& split) {
     const TensorInfo shape = build_.info(given.shape);
     TensorInfo info = build_.info(given.tensor);
@@ -423,7 +425,7 @@ class AttentionRecognition {
     return scores.mask.tensor.valid() ? of_scores(scores.mask, split) : Tensor{};
   }
 
-  // The sum of what is added; invalid if there is nothing.
+  // The sum of all biases; invalid if there are none.
   std::optional<Tensor> biased(Scores* scores, const Split& split, DType dtype) {
     Tensor sum;
     for (const OfScores& bias : scores->biases) {
@@ -435,7 +437,7 @@ class AttentionRecognition {
     return sum.valid() && build_.info(sum).dtype != dtype ? cast(sum, dtype, scores) : sum;
   }
 
-  // A copy that has all dims of the scores but that of the heads: windows over rows of a batch have masks of their own.
+  // A copy with all dims of the scores except the heads, for windowed attention, where each window has its own mask.
   OfScores repeated(const OfScores& bias, Scores* scores) {
     TensorInfo info = build_.info(bias.shape);
     const TensorInfo own = build_.info(bias.tensor);
@@ -447,7 +449,7 @@ class AttentionRecognition {
     return {copy, bias.shape};
   }
 
-  // Adds the attention, which writes tokens one after the other, and a copy if its result must lie otherwise.
+  // Adds the attention, which writes token by token, and a copy if its result needs another layout.
   void put(Node attention, const Node& values, const Split& split, SizeId columns, std::vector<Node>* nodes) {
     SizeTable& sizes = graph_.sizes;
     TensorInfo wanted = build_.info(values.outputs[0]);
@@ -468,7 +470,7 @@ class AttentionRecognition {
     if (!lies_so) add({made}, result, ElementwiseAttrs{}, label + ".output", nodes);
   }
 
-  // If a copy alone reads the result, the attention takes its place.
+  // If only a copy reads the result, the attention writes the copy's result.
   void move_behind_copy(Tensor result, TensorInfo* wanted) {
     const Dataflow::Reader* reader = flow_.only_reader(result.id);
     if (reader == nullptr || graph_.nodes[reader->node].op != Op::Elementwise) return;
@@ -519,7 +521,7 @@ class AttentionRecognition {
   GraphData& graph_;
   Build build_;
   const Dataflow flow_;
-  std::vector<std::vector<Node>> instead_;  // nodes that come behind node n
+  std::vector<std::vector<Node>> instead_;  // nodes to insert after node n
   std::vector<bool> gone_;
 };
 

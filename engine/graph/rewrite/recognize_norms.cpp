@@ -1,4 +1,4 @@
-// LayerNorm and RMSNorm that a graph spells out, as ONNX files below opset 17 do: (x - mean) / sqrt(mean of squares + eps) * gamma + beta.
+// Recognizes composed LayerNorm and RMSNorm, as in ONNX files below opset 17: (x - mean) / sqrt(mean of squares + eps) * gamma + beta.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -10,18 +10,18 @@
 namespace heed::detail {
 namespace {
 
-// Nodes of a formula at most; the longest that was met has 12, with casts.
+// The most nodes of a formula; the longest known one has 12, with casts.
 constexpr size_t kMostNormNodes = 20;
 constexpr int64_t kMostColumns = 1 << 16;
-// Between a formula, whose constants were rounded to F32, and a norm.
+// Largest difference between a formula, whose constants were rounded to F32, and a norm.
 constexpr double kNormTolerance = 2e-6;
 
-// A row of a tensor, or the one number that all its elements share.
+// A row of a tensor, or one number that all its elements share.
 using Row = std::vector<double>;
 
 double at(const Row& row, size_t i) { return row[row.size() == 1 ? 0 : i]; }
 
-// Numbers without a pattern and with a mean, each within 1 of 0.4.
+// Test values without a pattern and with a nonzero mean, each within 1 of 0.4.
 Row sample_row(size_t columns, size_t seed, double scale) {
   Row row(columns);
   for (size_t i = 0; i < columns; ++i)
@@ -29,13 +29,13 @@ Row sample_row(size_t columns, size_t seed, double scale) {
   return row;
 }
 
-// The formula of a node, as a function of a row of its one tensor x. Samples take the place of the other rows that it reads, such as gamma.
+// The formula of a node, as a function of a row of its input x. Sample values stand for the other rows that it reads, such as gamma.
 class RowFormula {
  public:
   RowFormula(const GraphData& graph, const Dataflow& flow, Build& build, const Node& node)
       : graph_(graph), flow_(flow), build_(build), node_(node), shape_(build.info(node.outputs[0])) {}
 
-  // Finds the nodes before `node` that may belong to it, the next ones first. False if there is no reduction among them.
+  // Collects the nodes before `node` that may belong to the formula, nearest first. Returns false if there is no reduction among them.
   bool collect() {
     bool reduces = false;
     visit(node_);
@@ -59,7 +59,7 @@ class RowFormula {
     return sorted;
   }
 
-  // The row of the node's result where x has this row.
+  // The node's result for this row of x.
   std::optional<Row> value(Tensor x, const Row& row) {
     x_ = x;
     row_ = &row;
@@ -69,7 +69,7 @@ class RowFormula {
     scalars_.clear();
     return value_of(node_);
   }
-  // The last value() read these rows beside x, and these numbers, and went through these nodes.
+  // What the last value() read: row tensors other than x, constant numbers, and nodes.
   const std::vector<Tensor>& factors() const { return factors_; }
   const std::vector<float>& scalars() const { return scalars_; }
   const std::vector<const Node*>& used() const { return used_; }
@@ -80,13 +80,13 @@ class RowFormula {
   int64_t maker(Tensor tensor) const { return flow_.producer[build_.info(tensor).storage]; }
 
   bool is_full(const TensorInfo& info) const { return build_.same_shape(info, shape_); }
-  // One number for each row.
+  // Whether the tensor has one number for each row.
   bool is_column(const TensorInfo& info) const {
     TensorInfo wanted = shape_;
     wanted.dims[static_cast<size_t>(wanted.rank - 1)] = info.dims[static_cast<size_t>(info.rank - 1)];
     return graph_.sizes.is_constant(build_.dim_from_end(info, 0), 1) && build_.same_shape(info, wanted);
   }
-  // One row for all.
+  // Whether the tensor has one row, shared by all.
   bool is_row(const TensorInfo& info) const {
     for (int i = 0; i + 1 < info.rank; ++i)
       if (!graph_.sizes.is_constant(info.dims[static_cast<size_t>(i)], 1)) return false;
@@ -100,7 +100,7 @@ class RowFormula {
   }
 
   static bool is_sum(const Node& node) { return node.as<ReduceAttrs>().kind == Reduction::Sum; }
-  // A sum or a mean of the last axis, of rows of this length.
+  // Whether the node is a sum or mean over the last axis, of rows of this length.
   bool is_mean(const Node& node) const {
     if (node.op != Op::Reduce || node.inputs[in::kReduceMask].valid()) return false;
     const TensorInfo& info = build_.info(node.inputs[in::kX]);
@@ -194,7 +194,7 @@ struct Norm {
   float eps = 0.0f;
 };
 
-// A row after LayerNorm or RMSNorm without gamma and beta.
+// LayerNorm or RMSNorm of a row, without gamma and beta.
 Row norm_of(Op op, const Row& x, double eps) {
   const auto n = static_cast<double>(x.size());
   double mean = 0, square = 0;
@@ -211,7 +211,7 @@ class NormRecognition {
   explicit NormRecognition(GraphData* graph) : graph_(*graph), build_(*graph, "recognize"), flow_(*graph) {}
 
   void run() {
-    // The last node of a norm comes first, and what it went through is dead then.
+    // The last node of a norm is visited first; the nodes of its formula are then dead.
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
       Node& node = graph_.nodes[n];
       if (node.op != Op::Elementwise || !may_end_norm(build_.info(node.outputs[0]))) continue;
@@ -241,7 +241,7 @@ class NormRecognition {
     return std::nullopt;
   }
 
-  // An eps is a number of the formula. Rows about as small as its root tell it from others.
+  // eps is one of the formula's numbers. Rows about as small as its square root distinguish it from the others.
   std::optional<Norm> norm_of(RowFormula& formula, Tensor x) {
     const Row row = sample_row(formula.columns(), 0, 1.0);
     const std::optional<Row> value = formula.value(x, row);
@@ -262,7 +262,7 @@ class NormRecognition {
     return std::nullopt;
   }
 
-  // The norm whose result is `value` at `row`, with each factor of the formula as gamma or beta.
+  // The norm whose result is `value` for `row`, trying each factor of the formula as gamma or beta.
   std::optional<Norm> with_factors(const RowFormula& formula, Op op, Tensor x, float eps, const Row& row,
                                    const Row& value) const {
     const Row plain = detail::norm_of(op, row, static_cast<double>(eps));
@@ -297,7 +297,7 @@ class NormRecognition {
     });
   }
 
-  // Whether nobody else reads what the formula goes through: a gradient does.
+  // Whether no other node reads intermediate results of the formula, as a gradient would.
   bool is_read_here(const RowFormula& formula, const Node& node) const {
     const auto is_used = [&](const Node* one) {
       return std::find(formula.used().begin(), formula.used().end(), one) != formula.used().end();
@@ -312,7 +312,7 @@ class NormRecognition {
     return true;
   }
 
-  // [1, .., n] as [n].
+  // [1, .., n] viewed as [n].
   Tensor as_row(Tensor factor) {
     if (!factor.valid() || build_.info(factor).rank == 1) return factor;
     TensorInfo info = build_.info(factor);

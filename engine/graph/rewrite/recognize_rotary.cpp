@@ -1,5 +1,5 @@
-// Rotary embedding that a graph spells out, x * cos + rotate_half(x) * sin, as models from other tools do: of halves or neighbours, of the
-// whole row or its first part. One node in its place reads x once, and makes no rotated copy.
+// Recognizes composed rotary embedding, x * cos + rotate_half(x) * sin, as in models from other tools: of halves or neighbours, of the
+// whole row or its first part. The single node that replaces it reads x once, and makes no rotated copy.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -13,22 +13,23 @@
 namespace heed::detail {
 namespace {
 
-// Nodes of a formula at most; the longest that was met has 9.
+// The most nodes of a formula; the longest known one has 9.
 constexpr size_t kMostRotaryNodes = 16;
 constexpr int64_t kMostChannels = 1024;
 
-// An element of each row of a tensor: in the first row it lies `at` units behind the first element that was met of its storage.
+// An element of each row of a tensor: in the first row it lies `at` units behind the storage's origin, the first element of that storage
+// that was visited.
 struct Element {
   uint32_t storage = 0;
-  std::array<SizeId, kMaxRank> strides{};  // of the rows
-  SizeId unit = 0;                         // in elements; rows that were gathered may lie side by side
+  std::array<SizeId, kMaxRank> strides{};  // strides of the rows
+  SizeId unit = 0;                         // in elements; gathered rows may be interleaved
   int64_t at = 0;
 };
 bool lie_alike(const Element& a, const Element& b) {
   return a.storage == b.storage && a.strides == b.strides && a.unit == b.unit;
 }
 
-// factor * x * by, where both or one of them may be absent.
+// The summand factor * x * by, in which x or by or both may be absent.
 struct Term {
   double factor = 1.0;
   std::optional<Element> x, by;
@@ -63,7 +64,7 @@ std::optional<Sum> sum_at(Function function, const Sum& a, const Sum& b) {
         if (function == Function::Sub) term.factor = -term.factor;
         made.push_back(term);
       }
-      // No element of a rotary embedding is a longer sum.
+      // An element of a rotary embedding has at most two summands.
       if (made.size() <= 2) return made;
       return std::nullopt;
     default: return std::nullopt;
@@ -81,14 +82,14 @@ bool is_linear(const Node& node) {
   });
 }
 
-// Writes each element of a row of a node's result as a sum of elements of x times elements of other tensors. The first `rows` dims of all
-// tensors that hold elements of x are those of the node; the dims behind them are a row.
+// Expresses each element of a row of a node's result as a sum of products of elements of x and elements of other tensors. The first `rows`
+// dims of all tensors that hold elements of x equal the node's; the further dims form a row.
 class RowSums {
  public:
   RowSums(const GraphData& graph, const Dataflow& flow, Build& build, const Node& node, int rows)
       : graph_(graph), flow_(flow), build_(build), node_(node), shape_(build.info(node.outputs[0])), rows_(rows) {}
 
-  // Finds the nodes before `node` that may belong to the formula, the next ones first. False if none of them is a concat.
+  // Collects the nodes before `node` that may belong to the formula, nearest first. Returns false if none of them is a concat.
   bool collect() {
     bool joins = false;
     visit(node_);
@@ -113,9 +114,9 @@ class RowSums {
     find_holders();
     return row_of(node_);
   }
-  // Nodes that the last sums_of went through, in which x is.
+  // Nodes that depend on x and that the last sums_of visited.
   const std::vector<const Node*>& used() const { return used_; }
-  // The offset of the first element that was met of a storage.
+  // The offset of the first visited element of a storage.
   SizeId origin(uint32_t storage) const {
     return std::find_if(origins_.begin(), origins_.end(), [&](const auto& o) { return o.first == storage; })->second;
   }
@@ -131,7 +132,7 @@ class RowSums {
     const Node* before = inside(tensor);
     return before != nullptr && std::find(holders_.begin(), holders_.end(), before) != holders_.end();
   }
-  // Finds the nodes in whose results x is.
+  // Finds the nodes whose results depend on x.
   void find_holders() {
     const auto reads_x = [&](const Node* node) {
       return std::any_of(node->inputs.begin(), node->inputs.end(),
@@ -154,7 +155,7 @@ class RowSums {
     return info.rank >= rows_ && std::equal(info.dims.begin(), info.dims.begin() + rows_, shape_.dims.begin()) &&
            info.dtype == shape_.dtype;
   }
-  // Elements of a row of a tensor that has the rows; 0 if that is no constant, or too large.
+  // Number of elements in a row of a tensor with these row dims; 0 if that is not constant, or too large.
   int64_t length_of(const TensorInfo& info) const { return count_of(info, rows_, info.rank); }
   int64_t count_of(const TensorInfo& info, int first, int end) const {
     int64_t count = 1;
@@ -236,7 +237,7 @@ class RowSums {
     return row;
   }
 
-  // Elements of a tensor that is no part of the formula, broadcast to the shape.
+  // Elements of a tensor that is not part of the formula, broadcast to the shape.
   std::optional<SumRow> leaf(const TensorInfo& info, const TensorInfo& shape) {
     SizeTable& sizes = build_.data().sizes;
     Element first;
@@ -257,7 +258,7 @@ class RowSums {
       } else if (sizes.is_constant(stride)) {
         strides[axis] = build_.max_of(stride);
       } else {
-        // The only axis, of a tensor whose first element is the first that was met.
+        // A tensor with a single axis, from its origin on.
         if (shape.rank != rows_ + 1 || first.at != 0) return std::nullopt;
         first.unit = stride;
         strides[axis] = 1;
@@ -310,7 +311,7 @@ class RowSums {
   std::vector<const Node*> holders_, used_;
 };
 
-// Elements of a row that lie a step apart, from `first` on.
+// Elements of a row with a constant step, from `first` on.
 struct Line {
   Element first;
   int64_t step = 0;
@@ -322,15 +323,15 @@ struct Line {
 
 struct Turning {
   RotaryPairs pairs = RotaryPairs::Halves;
-  int64_t width = 0;   // of the part that turns
-  bool whole = false;  // each element has a cosine of its own; otherwise each pair
+  int64_t width = 0;   // width of the part that is rotated
+  bool whole = false;  // each element has its own cosine; otherwise each pair has one
   Line x, cos, sin;
 
   int64_t first_of(int64_t pair) const { return pairs == RotaryPairs::Halves ? pair : 2 * pair; }
   int64_t second_of(int64_t pair) const { return pairs == RotaryPairs::Halves ? pair + width / 2 : 2 * pair + 1; }
 };
 
-// The terms of an element that turns: x * cos, and what is added to it.
+// The summands of a rotated element: x * cos, and the other element * +-sin.
 struct Turned {
   const Term* own = nullptr;
   const Term* other = nullptr;
@@ -342,7 +343,7 @@ Turned terms_of(const Sum& sum, double sign) {
   return {};
 }
 
-// Finds how `row` rotates x, or nothing if its pairs are not of this kind.
+// The rotation of x that `row` expresses, or nothing if its pairs are not of this kind.
 std::optional<Turning> turning_of(const SumRow& row, RotaryPairs pairs) {
   Turning turning;
   turning.pairs = pairs;
@@ -358,7 +359,7 @@ std::optional<Turning> turning_of(const SumRow& row, RotaryPairs pairs) {
   turning.x = {*first.own->x, apart / partner};
   turning.cos = {*first.own->by, 0};
   turning.sin = {*first.other->by, 0};
-  // The second element of the first pair tells whether it has a cosine of its own, and the next pair how far these lie apart.
+  // The second element of the first pair shows whether it has its own cosine, and the next pair shows the distance between cosines.
   for (const bool whole : {false, true}) {
     turning.whole = whole;
     const int64_t known = whole ? partner : next, index = whole ? partner : 1;
@@ -403,12 +404,12 @@ class RotaryRecognition {
   explicit RotaryRecognition(GraphData* graph) : graph_(*graph), build_(*graph, "recognize"), flow_(*graph) {}
 
   void run() {
-    // The last node of a formula comes first, and what it went through is dead then.
+    // The last node of a formula is visited first; the nodes of its formula are then dead.
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
       Node& node = graph_.nodes[n];
       const TensorInfo info = build_.info(node.outputs[0]);
       if (!is_linear(node) || !is_float(info.dtype) || info.storage != node.outputs[0].id) continue;
-      // Neighbours that were put side by side have an axis of their own.
+      // In formulas that stack neighbours, the pair is an axis of its own.
       if (!(is_pair(info) && recognize(&node, info.rank - 2))) recognize(&node, info.rank - 1);
     }
   }
@@ -436,7 +437,7 @@ class RotaryRecognition {
     return false;
   }
 
-  // Whether nobody else reads what the formula goes through: a gradient does.
+  // Whether no other node reads intermediate results of the formula, as a gradient would.
   bool is_read_here(const RowSums& formula, const Node& node) const {
     const auto is_used = [&](const Node* one) {
       return std::find(formula.used().begin(), formula.used().end(), one) != formula.used().end();
@@ -473,7 +474,7 @@ class RotaryRecognition {
     node->attrs = RotaryAttrs{.pairs = turning.pairs, .width = turning.width};
   }
 
-  // [.., count], with the rows of `out`, or 1 along which all are the same.
+  // A view [.., count] with the row dims of `out`, or 1 along dims where all rows are the same.
   Tensor view_of(const RowSums& formula, const Line& line, const TensorInfo& out, int rows, int64_t count) {
     SizeTable& sizes = graph_.sizes;
     TensorInfo info;

@@ -1,4 +1,4 @@
-// Says which passes and types a plan may have whose bits are the same on every device (CompileOptions::reproducible).
+// Restricts a plan to passes and types whose bits are the same on every device (CompileOptions::reproducible).
 #include <algorithm>
 #include <utility>
 
@@ -20,15 +20,15 @@ bool moves_bits(const Node& node) {
   return node.as<ElementwiseAttrs>().is_copy();
 }
 
-// Whether the node reads this input of type `from` as it lies in memory, where its result is of type `to`: weights of products,
-// tables, and what is cast or moved may be of fewer bits.
+// Whether the node reads this input in type `from` for a result of type `to` without a cast: weights of matmuls, tables, and inputs of
+// casts and moves may have fewer bits.
 bool reads(const Node& node, size_t input, DType from, DType to) {
   if (is_covered(from)) return true;
   if (from == to && moves_bits(node)) return true;
   if (!is_covered(to)) return false;
   return is_copy(node) || info_of(node.op).inputs[input].narrow;
 }
-// Programs of elementwise functions take casts along that were made beside them.
+// Elementwise programs can include the casts that were added for them.
 bool converts(const Node& node) { return node.op == Op::Elementwise; }
 bool may_write_narrow(const Node& node) { return is_copy(node) || info_of(node.op).moves_bits; }
 
@@ -108,7 +108,7 @@ class Widening {
     graph_.nodes.push_back(std::move(node));
   }
 
-  // Rows move in the type of what stays: of the tensor that they go to, or that they come from.
+  // A pass that moves rows works in the type of the tensor that stays: the destination of a scatter, or the source of a gather.
   void add_place(Node node) {
     Tensor& x = node.inputs[in::kX];
     const Tensor out = node.outputs[0];
@@ -122,7 +122,7 @@ class Widening {
     add_cast(rows, out, label);
   }
 
-  // The same tensor in f32. What a state holds may change, all others are cast once.
+  // The same tensor in f32. A state is cast at each use, since it may change; other tensors are cast once.
   Tensor widened(Tensor x, const std::string& label) {
     if (!build_.is_state(graph_.tensors[x.id].storage) && widened_[x.id].valid()) return widened_[x.id];
     return widened_[x.id] = cast(x, DType::F32, label + ".cast");

@@ -10,8 +10,8 @@
 
 namespace heed::detail {
 
-// A device as reproducible plans see it: an attention is a product, a softmax and a product, its gradient likewise, no product
-// is split or takes a norm along, and no reduction is cut.
+// A device as reproducible plans see it. Attention and its gradient are composed of matmuls and softmax. Disables split-k, norm fusion and
+// split reductions.
 class ReproducibleDevice final : public PlanningDevice {
  public:
   explicit ReproducibleDevice(const PlanningDevice& device) : PlanningDevice(device.traits), device_(device) {
@@ -25,54 +25,52 @@ class ReproducibleDevice final : public PlanningDevice {
   const PlanningDevice& device_;
 };
 
-// Takes out every dropout that does nothing: all of them unless training, and those with p == 0.
+// Removes dropouts that have no effect: all of them unless training, and those with p == 0.
 void remove_idle_dropout(GraphData* graph, bool training);
-// Drops nodes whose results no output and no state needs.
+// Removes nodes whose results reach no output or state.
 void remove_dead_nodes(GraphData* graph);
-// Has one node for all that compute the same of the same, and one constant for all that are equal.
+// Merges nodes that compute the same from the same inputs, and equal constants.
 void merge_equal(GraphData* graph);
-// Has one node for each attention that the graph spells out as products and a softmax, with what masks them, where nobody else reads what
-// lies between.
+// Replaces matmuls, masking and softmax that compose an attention by one attention node, if no other node reads the intermediate results.
 void recognize_attention(GraphData* graph);
-// Has one node for each LayerNorm and RMSNorm that the graph spells out.
+// Replaces composed LayerNorms and RMSNorms by one node each.
 void recognize_norms(GraphData* graph);
-// Has one node for each rotary embedding that the graph spells out, with whatever cosines and sines.
+// Replaces composed rotary embeddings, with any cosines and sines, by one node each.
 void recognize_rotary(GraphData* graph);
-// Replaces Op::Attention by matmul, softmax, dropout, matmul, except where the device fuses it, perhaps with lengths and
-// positions joined; in reproducible plans Op::AttentionBackward likewise.
+// Replaces Op::Attention by matmul, softmax, dropout, matmul, except where the device has a fused kernel, which may need lengths and
+// positions joined. In reproducible plans also replaces Op::AttentionBackward.
 void lower_attention(GraphData* graph, const PlanningDevice& device, bool reproducible);
-// Makes every output a storage of its own: adds copies where an output is a view, an input, or given twice.
+// Gives every output its own storage: adds copies if an output is a view, an input, or given twice.
 void isolate_outputs(GraphData* graph);
-// Makes f32 of every f16 and bf16 tensor between passes, so that a plan computes and stores in f32. What the host sees and what a
-// cast makes keeps its type, with casts beside the passes that read and write it. Only reproducible plans have this.
+// Changes every f16 and bf16 tensor between passes to f32, so that a plan computes and stores in f32. Tensors that the host sees and
+// results of casts keep their type, with casts around the passes that read and write them. For reproducible plans only.
 void widen_activations(GraphData* graph);
-// Has one node for each GELU, SiLU and tanh that the graph spells out. Values between their functions are no longer rounded.
+// Replaces composed GELUs, SiLUs and tanhs by one node each. Values between their functions are then no longer rounded.
 void recognize_activations(GraphData* graph);
-// Moves bias, activation, dropout and residual or gate into the matmul before them, a residual into the norm before or after it, and
-// scale and activation into the elementwise operation before them. An activation's gradient goes into the matmul before it, and
-// what is added to a norm's gradient into that. Leaves out copies behind attention
-// where the device writes any strides.
+// Moves bias, activation, dropout and residual or gate into the matmul before them, a residual into the norm before or after it, and scale
+// and activation into the elementwise operation before them. Moves an activation's gradient into the matmul before it, and a sum after a
+// norm's gradient into that. Removes copies after attention if the device writes any strides.
 void fuse(GraphData* graph, const PlanningDevice& device);
-// Has products give what an activation makes of them beside what it is given, if both are read; the gradients of norms sum up
-// their rows where a pass behind them would; and those of attention write side by side what a pass behind them would put there.
+// Lets matmuls store both the input and the result of an activation, if both are read; lets gradients of norms sum their rows instead of a
+// pass after them; and lets gradients of attention write directly into a concatenation.
 void fuse_gradients(GraphData* graph);
-// Has passes write into states what a copy behind them would write there, and leaves out the copy. Where heads lie apart in
-// the state, a product cannot: with PerHead it becomes a product for each head, which can.
+// Lets passes write directly into states, and removes the copies after them. A matmul cannot write heads that lie apart in the state; with
+// PerHead it becomes a batched matmul with one matrix per head, which can.
 enum class Products : uint8_t { Whole, PerHead };
 void write_in_place(GraphData* graph, const PlanningDevice& device, Products products);
-// Makes one pass of up to three products of the same few rows, and of the norm before and the rotary or gate behind them, where
-// the device has a kernel for it that can read these weights.
+// Merges up to three matmuls of the same few rows, with the norm before and the rotary or gate after them, into one pass, if the device has
+// a kernel for it that can read these weights.
 void project(GraphData* graph, const PlanningDevice& device, const WeightsImpl& weights);
-// Has nodes read the parts of weights that the device cannot bind as one tensor, as far as their operations go row by row.
+// Lets nodes read the parts of weights that the device cannot bind as one tensor, if their operations work row by row.
 void divide_weights(GraphData* graph, const PlanningDevice& device);
-// Makes one node of chains of elementwise nodes whose results nobody else reads, as far as a program reaches; and finds the rank
-// of each. Values between the functions of a node are not rounded to f16 or bf16.
+// Merges chains of elementwise nodes whose intermediate results nothing else reads, as far as a program can hold them, and computes the
+// rank of each. Values between the functions of a node are not rounded to f16 or bf16.
 void join_elementwise(GraphData* graph);
-// Moves rows apart by two cache lines each where a matmul reads rows that lie a multiple of `pitch` bytes apart: they
-// would share a few places of the first cache and throw each other out. 0: does nothing.
+// Adds two cache lines between rows if a matmul reads rows whose distance is a multiple of `pitch` bytes: they would map to a few sets of
+// the first-level cache and evict each other. 0: does nothing.
 void spread_rows(GraphData* graph, int64_t pitch);
 
-// The nodes that write and read each storage. Writing or reading a view counts for its storage.
+// The nodes that write and read each storage. Views count as their storage.
 struct Dataflow {
   explicit Dataflow(const GraphData& graph);
   struct Reader {
@@ -82,28 +80,28 @@ struct Dataflow {
   std::span<const Reader> readers(uint32_t storage) const {
     return std::span(all_readers_).subspan(first_reader_[storage], first_reader_[storage + 1] - first_reader_[storage]);
   }
-  std::vector<bool> is_output;  // by storage id; states are outputs, too
+  std::vector<bool> is_output;  // by storage id; includes states
   std::vector<int64_t>
-      producer;  // node that writes the storage, the last if several write parts of it or a state; or -1
+      producer;  // node that writes the storage (the last one, if several write parts of it or a state), or -1
   std::vector<int64_t> first_producer;
 
-  // The reader of a storage that is read exactly once and is no output; otherwise null.
+  // The reader of a storage that is read exactly once and is not an output; otherwise null.
   const Reader* only_reader(uint32_t storage) const;
 
  private:
-  std::vector<Reader> all_readers_;   // of storage 0, then of storage 1, ...
-  std::vector<size_t> first_reader_;  // by storage id, and one behind the last
+  std::vector<Reader> all_readers_;   // those of storage 0, then of storage 1, ...
+  std::vector<size_t> first_reader_;  // by storage id, with an end marker
 };
 
-// Whether the node writes the storage, or a part of it.
+// Whether the node writes the storage or a part of it.
 bool writes(const GraphData& graph, const Node& node, uint32_t storage);
 
-// Gives every item an offset in scratch, such that items whose lives [first, last], in passes, overlap lie apart.
-// Returns the bytes needed.
+// Assigns every item an offset in scratch such that items whose live ranges [first, last], in passes, overlap do not share memory. Returns
+// the bytes needed.
 struct ScratchItem {
   uint64_t bytes = 0;
   size_t first = 0, last = 0;
-  uint64_t offset = 0;  // out
+  uint64_t offset = 0;  // the result
 };
 uint64_t place_scratch(std::vector<ScratchItem>* items, uint64_t alignment);
 

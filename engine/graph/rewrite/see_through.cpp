@@ -8,7 +8,7 @@
 namespace heed::detail {
 namespace {
 
-// Strides of `out`, without gaps, and of `in`, which broadcasts to it.
+// Strides of the contiguous tensor `out` and of `in`, which broadcasts to it.
 std::array<SharedAxis, kMaxRank> axes_between(const SizeTable& sizes, SizeId zero, const TensorInfo& out,
                                               const TensorInfo& in) {
   std::array<SharedAxis, kMaxRank> axes{};
@@ -22,7 +22,7 @@ std::array<SharedAxis, kMaxRank> axes_between(const SizeTable& sizes, SizeId zer
   return axes;
 }
 
-// The axes, and neighbours that are one axis in both tensors.
+// Merges adjacent axes that are one axis in both tensors.
 std::vector<SharedAxis> runs_of(SizeTable& sizes, std::span<const SharedAxis> axes) {
   std::vector<SharedAxis> runs;
   for (size_t i = axes.size(); i-- > 0;) {
@@ -69,7 +69,7 @@ bool move_view(SizeTable& sizes, std::span<const SharedAxis> axes, TensorInfo* v
       moved.strides[i] = sizes.constant(0);
       continue;
     }
-    // A part of a run is every n-th element of it.
+    // A part of a run takes every n-th element of it.
     const auto found = std::find_if(runs.begin(), runs.end(), [&](const SharedAxis& run) {
       return !sizes.is_constant(run.from, 0) && sizes.quotient(view->strides[i], run.from) &&
              sizes.quotient(sizes.mul(run.from, run.size), sizes.mul(view->strides[i], view->dims[i]));
@@ -131,7 +131,7 @@ void see_through(const GraphData& graph, Build& build, const Dataflow& flow, siz
     const auto axes = axes_between(sizes, sizes.constant(0), out, in);
     TensorInfo moved = *view;
     if (!move_view(sizes, std::span(axes).first(static_cast<size_t>(out.rank)), &moved)) return;
-    // Kernels read rows whose elements lie side by side.
+    // Kernels need rows with contiguous elements.
     const auto last = static_cast<size_t>(moved.rank - 1);
     if (!sizes.is_constant(moved.strides[last], 1) && !sizes.is_constant(moved.dims[last], 1)) return;
     moved.storage = in.storage;

@@ -1,4 +1,4 @@
-// Rewrites that take nodes out or give outputs a storage, and the Dataflow.
+// Rewrites that remove nodes or give outputs their own storage, and the Dataflow.
 #include <algorithm>
 #include <numeric>
 
@@ -17,7 +17,7 @@ Dataflow::Dataflow(const GraphData& graph)
       for (size_t i = 0; i < graph.nodes[n].inputs.size(); ++i)
         if (const Tensor input = graph.nodes[n].inputs[i]; input.valid()) f(graph.tensors[input.id].storage, n, i);
   };
-  // Counts the readers of each storage; then each place goes backwards from the end of the storage's readers.
+  // Counts the readers of each storage; then fills the readers of each storage from the end.
   for_inputs([&](uint32_t storage, size_t, size_t) { ++first_reader_[storage]; });
   std::partial_sum(first_reader_.begin(), first_reader_.end(), first_reader_.begin());
   all_readers_.resize(first_reader_.back());
@@ -49,8 +49,7 @@ const Dataflow::Reader* Dataflow::only_reader(uint32_t storage) const {
 
 namespace {
 
-// Makes everything that refers to `from` (a contiguous storage) refer to `to` instead. False if some view of
-// `from` cannot be expressed on `to`.
+// Replaces the contiguous storage `from` by `to` everywhere. Returns false if some view of `from` cannot be expressed on `to`.
 bool substitute(GraphData* graph, Tensor from, Tensor to) {
   Build build(*graph, "dropout");
   const TensorInfo target = graph->tensors[to.id];
@@ -80,17 +79,17 @@ bool substitute(GraphData* graph, Tensor from, Tensor to) {
 void remove_idle_dropout(GraphData* graph, bool training) {
   std::vector<Node> nodes;
   nodes.reserve(graph->nodes.size());
-  // Substitution edits the nodes not yet visited, so that a chain of dropouts is resolved in order.
+  // Substitution edits the nodes not yet visited, so chains of dropouts are resolved in order.
   for (size_t n = 0; n < graph->nodes.size(); ++n) {
     Node& node = graph->nodes[n];
     if (auto* attention = std::get_if<AttentionAttrs>(&node.attrs); attention != nullptr && !training)
       attention->dropout = {};
     const bool idle = node.op == Op::Dropout && (!training || node.as<DropoutAttrs>().p == 0.0f);
-    // A state may be written between the dropout and the readers of the result, which must see the values from before.
+    // If the dropout reads a state that may be written before its result is read, the readers must still see the old values.
     const bool of_state = idle && Build(*graph, "dropout").is_state(graph->tensors[node.inputs[0].id].storage);
     if (!idle || of_state || !substitute(graph, node.outputs[0], node.inputs[0])) {
       if (idle) {
-        node.op = Op::Elementwise;  // a copy: views of the result cannot be views of the input
+        node.op = Op::Elementwise;  // a copy: views of the result do not become views of the input
         node.attrs = ElementwiseAttrs{};
       }
       nodes.push_back(node);
@@ -106,7 +105,7 @@ void remove_dead_nodes(GraphData* graph) {
   std::vector<Node> kept;
   for (size_t n = graph->nodes.size(); n-- > 0;) {
     Node& node = graph->nodes[n];
-    // Weights, log-sum-exp and scores of an attention are stored only if somebody reads them.
+    // Weights, log-sum-exp and scores of an attention are stored only if something reads them.
     for (const size_t i : {out::kWeights, out::kLogSumExp, out::kScores})
       if (node.op == Op::Attention && node.outputs[i].valid() && !needed[graph->tensors[node.outputs[i].id].storage])
         node.outputs[i] = {};

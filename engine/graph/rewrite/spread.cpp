@@ -3,7 +3,7 @@
 namespace heed::detail {
 namespace {
 
-constexpr int64_t kLine = 64;  // bytes of a cache line; on some processors lines are longer
+constexpr int64_t kLine = 64;  // bytes; some processors have longer lines
 
 bool takes_any_pitch(const Node& node) { return info_of(node.op).takes_any_pitch; }
 
@@ -28,7 +28,7 @@ class Spread {
            graph_.sizes.is_constant(info.dims[static_cast<size_t>(info.rank - 1)]);
   }
 
-  // Whether the memory is the plan's own, and only operations that take any row pitch refer to it, by the whole tensor.
+  // Whether the memory belongs to the plan, and only operations that accept any row pitch use it, always as the whole tensor.
   bool may_move(Tensor tensor) const {
     const uint32_t storage = graph_.tensors[tensor.id].storage;
     if (storage != tensor.id || flow_.producer[storage] < 0 || flow_.is_output[storage]) return false;

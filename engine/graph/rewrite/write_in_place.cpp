@@ -1,5 +1,5 @@
-// Graph::append and assign add a copy into a state. Where the pass before it makes nothing but what is copied, it can
-// write there itself, in the place of what it reads, too, if it reads just the elements that it writes.
+// Graph::append and assign add a copy into a state. If a pass computes only what is copied, it can write into the state itself. It may even
+// overwrite what it reads, if it reads exactly the elements that it writes.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -29,7 +29,7 @@ class Placing {
   }
 
  private:
-  // Has the maker of what node `n` copies into a state write it there, if it can.
+  // Lets the node that makes the source of copy `n` write into the state, if possible; the copy can then be removed.
   bool is_left_out(size_t n) {
     const Node& copy = graph_.nodes[n];
     if (copy.op == Op::Place && !copy.as<PlaceAttrs>().gathers) return is_turned_there(n);
@@ -57,7 +57,7 @@ class Placing {
     return true;
   }
 
-  // Returns which output of a node is this storage and may be written elsewhere, or how many outputs there are if none is.
+  // The index of the node's output that is this storage and may become part of a state, or the number of outputs if none is.
   static size_t made_as(const Node& node, uint32_t storage) {
     size_t i = 0;
     const size_t count = info_of(node.op).outputs_elsewhere;
@@ -65,8 +65,8 @@ class Placing {
     return i < count ? i : node.outputs.size();
   }
 
-  // Whether a pass that writes `target`, in a state, reads the state where it would not be the same elements. A pass that works in
-  // place may compute a new value of a state from the old one.
+  // Whether a pass that writes `target`, in a state, also reads other elements of the state. A pass that works in place may compute a new
+  // value of each element from the old one.
   bool reads_elsewhere(const Node& maker, const TensorInfo& target, uint32_t state) const {
     return std::any_of(maker.inputs.begin(), maker.inputs.end(), [&](Tensor t) {
       if (!t.valid() || graph_.tensors[t.id].storage != state) return false;
@@ -83,7 +83,7 @@ class Placing {
     return true;
   }
 
-  // Has a rotary write rows at their positions, if node `n` copies them from it to just these places.
+  // Lets a rotary scatter rows to their positions, if node `n` copies its result to the same positions.
   bool is_turned_there(size_t n) {
     const Node& copy = graph_.nodes[n];
     const auto& attrs = copy.as<PlaceAttrs>();
@@ -103,7 +103,7 @@ class Placing {
     return true;
   }
 
-  // Elements begin .. end - 1 of a storage, among which are all that a view with constant sizes shows.
+  // A range begin .. end - 1 of elements of a storage that contains all elements of a view with constant sizes.
   struct Elements {
     int64_t begin = 0, end = 0;
   };
@@ -119,8 +119,8 @@ class Placing {
     return elements;
   }
 
-  // Whether a node from `first` to the one before `last` reads or writes these elements of a state, as far as is known here.
-  // Gradients of many weights go to one state, each to elements of its own.
+  // Whether a node from `first` to the one before `last` may read or write these elements of a state. Gradients of many weights share a
+  // state, each in its own range.
   bool is_touched(const TensorInfo& place, const std::optional<Elements>& elements, size_t first, size_t last) const {
     for (size_t n = first; n < last; ++n) {
       const Node& node = graph_.nodes[n];
@@ -138,8 +138,8 @@ class Placing {
     return false;
   }
 
-  // Whether the node is a product by one matrix, seen as heads [B, H, S, d] whose rows have no gaps in the state. Its bias
-  // takes the place of a residual then, and dropout would count other elements.
+  // Whether the node is a matmul by one matrix, viewed as heads [B, H, S, d] whose rows are contiguous in the state. Its bias then takes
+  // the residual's position, and it must have no dropout, which would count other elements.
   bool has_heads(const Node& node, const TensorInfo& seen, const TensorInfo& place) {
     if (node.op != Op::Matmul || node.inputs[in::kResidual].valid() || node.outputs[out::kBeforeActivation].valid() ||
         build_.info(node.inputs[in::kB]).rank != 2)
@@ -151,7 +151,7 @@ class Placing {
            graph_.sizes.is_constant(place.strides[3], 1);
   }
 
-  // Has the product make [H, B, S, d]: heads are a batch of matrices [K, d], all of which multiply the same rows.
+  // Changes the matmul to make [H, B, S, d]: heads become a batch of matrices [K, d], all of which multiply the same rows.
   void make_per_head(Node& node, const TensorInfo& place) {
     const SizeId one = graph_.sizes.constant(1), none = graph_.sizes.constant(0), width = place.dims[3];
     const auto view = [&](const TensorInfo& of, std::array<SizeId, 4> dims, std::array<SizeId, 4> strides) {
@@ -183,7 +183,7 @@ class Placing {
     return build_.is_contiguous(target) || (dense_rows && info_of(op).writes_strided_rows);
   }
 
-  // The place of `seen`, a view of all of `result`, with the dims of `result`. None if strides cannot say it.
+  // `place`, the destination of `seen` (a view of the whole of `result`), with the dims of `result`. None if no strides express it.
   std::optional<TensorInfo> seen_as_result(const TensorInfo& result, const TensorInfo& seen, const TensorInfo& place) {
     if (!graph_.sizes.is_constant(seen.offset, 0) || !build_.is_contiguous(result) ||
         build_.elements(seen) != build_.elements(result))
@@ -200,7 +200,7 @@ class Placing {
     target.name.clear();
     target.dtype = place.dtype;
     target.offset = place.offset;
-    SizeId within = graph_.sizes.constant(1);  // the stride of an axis of size 1: as if it were not alone
+    SizeId within = graph_.sizes.constant(1);  // the stride for an axis of size 1, as if it had further elements
     for (int i = result.rank; i-- > 0;) {
       const auto at = static_cast<size_t>(i);
       const bool one = graph_.sizes.is_constant(result.dims[at], 1);
@@ -210,7 +210,7 @@ class Placing {
     return target;
   }
 
-  // `place` without axes of size 1, its axes in the order in which those of `seen`, which has no gaps, lie in memory.
+  // `place` without axes of size 1, with its axes in the memory order of `seen`, which is contiguous.
   std::optional<TensorInfo> in_memory_order(const TensorInfo& seen, const TensorInfo& place) {
     TensorInfo ordered = place;
     ordered.rank = 0;
@@ -229,7 +229,7 @@ class Placing {
       done[next] = true;
       if (graph_.sizes.is_constant(seen.dims[next], 1)) continue;
       stride = graph_.sizes.mul(seen.strides[next], seen.dims[next]);
-      // `ordered` grows from its innermost axis outwards.
+      // `ordered` is built from its innermost axis outwards.
       std::rotate(ordered.dims.begin(), ordered.dims.end() - 1, ordered.dims.end());
       std::rotate(ordered.strides.begin(), ordered.strides.end() - 1, ordered.strides.end());
       ordered.dims[0] = place.dims[next];

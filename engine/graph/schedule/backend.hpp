@@ -1,4 +1,4 @@
-// Devices, plans and weights as the public handles see them. engine/vulkan and engine/cpu implement them.
+// Internal interfaces of devices, plans and weights behind the public handles. engine/vulkan and engine/cpu implement them.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace heed::detail {
 
-// Whether a graph that was compiled with an uploaded tensor has declared it, or a message has named it as unused.
+// Whether a compiled graph has declared an uploaded tensor, or a message has reported it as unused.
 struct WeightUse {
   std::string name;
   std::atomic<bool> declared{false}, told{false};
@@ -36,44 +36,44 @@ class WeightsImpl {
 
   std::vector<Entry> entries;  // sorted by name
 
-  // Tells which entries the compiled graphs have asked for. All plans share it; the first compile with these weights makes it.
+  // Which entries compiled graphs have declared. All plans share it; the first compile with these weights makes it.
   std::mutex uses_mutex;
   std::shared_ptr<WeightUses> uses;
 };
 
-// Sizes, checks (duplicate names, sizes that do not match the data, dtypes that cannot be stored) and places
-// the tensors of an upload; shared by all devices. Fills `entries` sorted by name and `order` (entry -> source). Matrices of more
-// than `most_bytes` become entries for their parts.
+// Validates an upload (duplicate names, sizes that do not match the data, dtypes that cannot be stored) and assigns offsets to its tensors;
+// shared by all devices. Fills `entries`, sorted by name, and `order` (entry -> source). Matrices of more than `most_bytes` become one
+// entry for each part.
 Status place_weights(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment,
                      uint64_t most_bytes, const Log& log, std::vector<WeightsImpl::Entry>* entries,
                      std::vector<size_t>* order, uint64_t* bytes);
-// The rows of a source tensor that an entry holds. They live as long as both.
+// The rows of a source tensor that an entry holds, as a view of both.
 HostTensor rows_of(const HostTensor& source, const WeightsImpl::Entry& entry);
-// Writes one source tensor as its entry's dtype.
+// Writes one source tensor in its entry's dtype.
 void convert_weight(const HostTensor& from, const WeightsImpl::Entry& to, std::byte* target);
 
-// Compares what a graph declares with what was uploaded: one message names all weights of the schedule that are missing or
-// have another shape. It also names those that no graph has declared so far if `strict`; otherwise, since a later graph may still
-// declare them, the plan's first run warns of them.
+// Compares the weights that a graph declares with the uploaded ones. One message names all weights of the schedule that are missing or have
+// another shape. If `strict`, it also names uploaded weights that no graph has declared; otherwise the plan's first run warns of them,
+// since a later graph may still declare them.
 Status check_weights(const GraphData& graph, const Schedule& schedule, WeightsImpl* weights, const DeviceImpl* device,
                      bool strict, const Log& log);
-// Warns once, at a plan's first run, of weights that no graph has declared until then and no message has named.
+// Warns once, at a plan's first run, of weights that no graph has declared by then and no message has named.
 class UnusedWeights {
  public:
   void watch(std::shared_ptr<WeightUses> uses);  // at compile
-  // Takes no lock and allocates nothing, as it is a part of recording.
+  // Takes no lock and allocates nothing, since recording calls it.
   void tell(const char* call, const Log& log);
 
  private:
   std::shared_ptr<WeightUses> uses_;
-  std::string text_;  // with room for all names
+  std::string text_;  // has capacity for all names
   std::atomic<bool> is_due_{false};
 };
-// The weights of a schedule that check_weights has passed; the i-th belongs to schedule.weights[i].
+// The weights of a schedule that passed check_weights; element i belongs to schedule.weights[i].
 std::vector<const WeightsImpl::Entry*> find_weights(const Schedule& schedule, const WeightsImpl* weights);
 
-// Finds the host's buffer of every input and output of a schedule and checks names, types and sizes at the
-// given sizes. found[0..inputs) then outputs; every one must be given. Allocates only to log a failure.
+// Finds the host's buffer of every input and output of a schedule and checks names, types and sizes for a run with these sizes. `found` has
+// the inputs, then the outputs; every one must be given. Allocates only to log a failure.
 Status match_buffers(const Schedule& schedule, std::span<const HostBuffer> buffers, const RunValues& values,
                      const Log& log, std::span<const HostBuffer*> found);
 
@@ -85,19 +85,19 @@ class PlanImpl {
   virtual const Schedule& schedule() const = 0;
   virtual Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
                      const RunOptions& options) = 0;
-  // Does what run does, up to where it would wait. `buffers` and their memory must stay until finish.
+  // Does the work of run up to the point where it would wait. `buffers` and their memory must stay valid until finish.
   virtual Status start(std::span<const HostBuffer>, std::span<const ExtentValue>, const RunOptions&) {
     return Status::Unsupported;
   }
-  // Whether finish would not wait for the run that was started. Beyond the run's time limit it would not wait long.
+  // Whether finish would return without waiting for the started run. After the run's time limit it does not wait long either.
   virtual bool ended() { return true; }
-  // Waits for the run that was started, and does the rest of run.
+  // Waits for the started run and completes it.
   virtual Status finish() { return Status::Ok; }
-  // Each later run sets all bits of outputs and scratch before its passes. Device memory may still hold the right results of
-  // an earlier plan, which would hide a kernel that writes nothing.
+  // For tests: later runs fill outputs and scratch with ones before their passes. Otherwise memory may still hold the right results of an
+  // earlier plan, which would hide a kernel that writes nothing.
   virtual void spoil_before_runs() {}
   virtual uint64_t state_bytes() const = 0;
-  // The State's memory is the device's own if `memory` is null, else *memory.
+  // If `memory` is null, the device allocates the State's memory; otherwise it is *memory.
   virtual Status make_state(const std::span<std::byte>* memory, std::shared_ptr<StateImpl>* state) = 0;
   virtual uint64_t scratch_bytes() const = 0;
   virtual uint64_t weight_bytes() const = 0;
@@ -109,7 +109,7 @@ class PlanImpl {
   virtual std::vector<PassInfo> passes() const = 0;
   virtual Status timings(std::vector<PassTime>* times, uint32_t slot) const = 0;
 
-  std::atomic<bool> running{false};  // set by Plan::run, and by Plan::start until the run is done
+  std::atomic<bool> running{false};  // set during Plan::run, and from Plan::start until the run is done
   UnusedWeights unused;
 };
 
@@ -120,33 +120,33 @@ class DeviceImpl : public std::enable_shared_from_this<DeviceImpl> {
   virtual const DeviceInfo& info() const = 0;
   virtual const Log& log() const = 0;
   virtual uint64_t weight_alignment() const = 0;
-  // Larger matrices of an upload are divided.
+  // Larger matrices of an upload are divided into parts.
   virtual uint64_t most_weight_bytes() const { return UINT64_MAX; }
   virtual std::unique_ptr<const PlanningDevice> planning() const = 0;
-  // Bytes of scratch that the plans of this device share.
+  // Bytes of scratch shared by the plans of this device.
   virtual uint64_t scratch_bytes() const { return 0; }
   virtual Status upload(std::span<const HostTensor> tensors, const UploadOptions& options,
                         std::shared_ptr<WeightsImpl>* weights) = 0;
   virtual Status compile(Schedule&& schedule, std::shared_ptr<WeightsImpl> weights, const CompileOptions& options,
                          std::shared_ptr<PlanImpl>* plan) = 0;
-  // Devices without pipelines give an empty blob.
+  // Devices without pipelines return an empty blob.
   virtual Status pipeline_cache(std::vector<std::byte>* blob) const {
     blob->clear();
     return Status::Ok;
   }
 
-  // For the self-test. Devices without kernels have nothing to test.
-  virtual uint64_t self_test_key() const { return 0; }  // differs if device, driver or a kernel does
+  // A key for self-test results. Devices without kernels have nothing to test.
+  virtual uint64_t self_test_key() const { return 0; }  // differs if device, driver or a kernel differs
   virtual std::vector<std::string> kernel_names() const { return {}; }
   virtual std::vector<std::string> disabled_kernels() const { return {}; }
-  // From now on compile does without these. No other thread may compile meanwhile.
+  // Excludes these kernels from later compiles. No other thread may compile meanwhile.
   virtual void disable_kernels(std::span<const std::string>) {}
-  // The same device again, after this one was lost. Unsupported if heed did not open it.
+  // Opens the same device again after it was lost. Unsupported if heed did not open it.
   virtual Status reopen(std::shared_ptr<DeviceImpl>*) const { return Status::Unsupported; }
-  // Whether passes may store results of this type.
+  // Whether passes can store results of this type.
   virtual bool supports(DType) const { return true; }
   enum class Tested : uint8_t { Unknown, Passed, Failed };
-  // The verdict of a self-test at an earlier start.
+  // The verdict of an earlier self-test.
   virtual Tested tested() const { return Tested::Unknown; }
   // Whether the device was lost because a run exceeded its time limit.
   virtual bool timed_out() const { return false; }

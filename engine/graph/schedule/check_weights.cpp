@@ -9,7 +9,7 @@
 namespace heed::detail {
 namespace {
 
-// Everything that is wrong, as text for one message.
+// All mismatches, as text for one message.
 struct Findings {
   std::string missing, wrong;
   Status status = Status::Ok;
@@ -42,7 +42,7 @@ Findings compare(const Schedule& schedule, const WeightsImpl* weights) {
   return found;
 }
 
-// Notes what the graph declares.
+// Records which weights the graph declares.
 WeightUses& note_uses(const GraphData& graph, const Schedule& schedule, WeightsImpl* weights) {
   const std::lock_guard<std::mutex> lock(weights->uses_mutex);
   if (weights->uses == nullptr) {
@@ -56,7 +56,7 @@ WeightUses& note_uses(const GraphData& graph, const Schedule& schedule, WeightsI
   return *weights->uses;
 }
 
-// Adds the names of what no graph has declared so far; with only_new of what no message has named yet.
+// Adds the names of weights that no graph has declared; with only_new, only those that no message has named yet.
 void add_unused(WeightUses& uses, bool only_new, std::string* text) {
   const char* before = " '";
   for (WeightUse& use : uses) {
@@ -92,7 +92,7 @@ Status check_weights(const GraphData& graph, const Schedule& schedule, WeightsIm
 
 void UnusedWeights::watch(std::shared_ptr<WeightUses> uses) {
   uses_ = std::move(uses);
-  size_t room = std::string_view(kUnused).size() + 64;  // the call's name
+  size_t room = std::string_view(kUnused).size() + 64;  // room for the call's name
   for (const WeightUse& use : *uses_) room += use.declared ? 0 : use.name.size() + 4;
   text_.reserve(room);
   is_due_ = true;

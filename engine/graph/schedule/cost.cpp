@@ -28,7 +28,7 @@ double bytes_read(const Schedule& schedule, const Node& node, size_t input, cons
 
 }  // namespace
 
-// What the sheet asks about operations whose work is not so much for each element.
+// Functions of the sheet for operations whose cost is not a constant per element.
 namespace sheet {
 
 double matmul_flops(const Schedule& schedule, const Node& node, const RunValues& values) {
@@ -50,12 +50,12 @@ double attention_flops(const Schedule& schedule, const Node& node, const RunValu
   return 2.0 * attention_work(schedule, node, values);
 }
 
-// Two products and a half for each forward one: weights are computed again.
+// 2.5 matmuls for each one of the forward pass, since weights are recomputed.
 double attention_backward_flops(const Schedule& schedule, const Node& node, const RunValues& values) {
   return 5.0 * attention_work(schedule, node, values);
 }
 
-// A gather reads the rows it names, not the table.
+// A gather reads only the rows that its ids name, not the whole table.
 View named_rows(const Schedule& schedule, const Node& node, size_t input, const RunValues& values) {
   return resolve(schedule, input == 0 ? node.outputs[0] : node.inputs[input], values);
 }
@@ -65,7 +65,7 @@ View gathered_rows(const Schedule& schedule, const Node& node, size_t input, con
   return resolve(schedule, node.inputs[input], values);
 }
 
-// Keys and values that the queries see.
+// The part of keys and values that queries see.
 View visited_keys(const Schedule& schedule, const Node& node, size_t input, const RunValues& values) {
   View view = resolve(schedule, node.inputs[input], values);
   if (input == in::kKey || input == in::kValue)
@@ -93,7 +93,7 @@ Cost cost_of(const Schedule& schedule, const Node& node, const RunValues& values
 
 std::vector<double> fewest_bytes(const Schedule& schedule, const RunValues& values) {
   using Space = Placement::Space;
-  std::vector<double> unread(schedule.placements.size());  // by storage
+  std::vector<double> unread(schedule.placements.size());  // by storage: bytes not yet read
   for (size_t id = 0; id < unread.size(); ++id) {
     const Placement& at = schedule.placements[id];
     const bool given = at.space == Space::Input || at.space == Space::Weight || at.space == Space::Constant;

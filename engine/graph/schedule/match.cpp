@@ -1,4 +1,4 @@
-// Places weights, and finds a plan's buffers by name, for all devices.
+// Assigns offsets to weights, and finds a plan's buffers by name, for all devices.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -46,7 +46,7 @@ DType stored_as(const HostTensor& tensor, const UploadOptions& options) {
   return options.only_matrices && tensor.shape.size() < 2 ? DType::F32 : options.dtype;
 }
 
-// Writes the values of quantized blocks as a floating-point type, some at a time.
+// Writes quantized blocks as a floating-point type, in chunks.
 void write_widened(const HostTensor& from, DType type, std::byte* target) {
   constexpr int64_t kSome = 2048;
   float values[kSome];
@@ -61,7 +61,7 @@ void write_widened(const HostTensor& from, DType type, std::byte* target) {
   }
 }
 
-// Adds entries for a tensor, one unless it is too large.
+// Adds one entry for a tensor, or several if it is too large.
 void add_entries(const HostTensor& tensor, DType dtype, int64_t elements, uint64_t most_bytes,
                  std::vector<WeightsImpl::Entry>* entries) {
   const bool is_matrix = tensor.shape.size() == 2;

@@ -1,4 +1,4 @@
-// Resolves sizes and views for one run. Nothing here allocates, except to log a failure.
+// Computes sizes and views for one run. Allocates only to log a failure.
 #include <algorithm>
 
 #include "base/logging.hpp"

@@ -17,7 +17,7 @@ using detail::GraphData;
 using detail::NamedTensor;
 using detail::ScratchItem;
 
-// More than any machine has memory for, yet products with the sizes of tiles and elements cannot wrap.
+// More than any machine's memory, yet multiplying by the sizes of tiles and elements does not overflow.
 constexpr int64_t kMostElements = int64_t{1} << 44;
 
 class Planner {
@@ -74,7 +74,7 @@ class Planner {
     std::vector<int64_t> maxima;
     for (const auto& extent : graph_.extents) maxima.push_back(extent.max);
     max_values_.resize(graph_.sizes.count());
-    graph_.sizes.evaluate(maxima, max_values_);  // overflow shows as INT64_MAX in the sizes of the tensor it is in
+    graph_.sizes.evaluate(maxima, max_values_);  // an overflow appears as INT64_MAX in the sizes of the tensor
   }
 
   // A view counts the elements that it shows, even if it shows stored elements several times.
@@ -156,8 +156,7 @@ class Planner {
         placements_[graph_.tensors[weight.tensor].storage].offset = entry->offset;
   }
 
-  // Counts the elements of every tensor that has memory of its own. Rows may lie apart in it, but the first axis is the
-  // outermost.
+  // Counts the elements of every tensor that has its own memory. Rows may have gaps, but the first axis is the outermost.
   void count_elements() {
     placements_.assign(graph_.tensors.size(), {});
     for (size_t s = 0; s < placements_.size(); ++s) {
@@ -166,11 +165,11 @@ class Planner {
       placements_[s].elements =
           info.rank == 0 ? graph_.sizes.constant(1) : graph_.sizes.mul(info.strides[0], info.dims[0]);
     }
-    evaluate_maxima();  // the products are new sizes
+    evaluate_maxima();  // the sizes added above need values, too
   }
 
   Status place() {
-    // Only what the passes use is asked of the host and the device.
+    // The host and the device need to provide only what passes use.
     const Dataflow flow(graph_);
     const auto unused = [&](uint32_t tensor) { return flow.readers(graph_.tensors[tensor].storage).empty(); };
     std::erase_if(graph_.weights, [&](const NamedTensor& t) { return unused(t.tensor); });
@@ -201,13 +200,14 @@ class Planner {
       storages.push_back(s);
     }
     if (status != Status::Ok) return status;
-    // Sums are checked after each tensor, and one more cannot make them wrap.
+    // Sums are checked after each tensor, so that adding one more cannot overflow.
     constexpr uint64_t kMost = uint64_t{1} << 62;
     uint64_t together = 0, stays = 0;
     for (const ScratchItem& item : items) {
       together += item.bytes;
       if (together > kMost)
-        return fail(log_, Status::InvalidGraph, "compile: what lies between the passes is more than can be addressed");
+        return fail(log_, Status::InvalidGraph,
+                    "compile: the tensors between passes need more scratch than can be addressed");
     }
     for (const NamedTensor& state : graph_.states) {
       stays += placements_[state.tensor].bytes;

@@ -6,8 +6,8 @@
 
 namespace heed::detail {
 
-// Greedy by size: the largest item comes first, each at the lowest offset where no item with an overlapping life lies. This
-// is within a few percent of the optimum on transformer graphs.
+// Greedy by size: the largest item comes first, each at the lowest offset where no item with an overlapping live range lies. This is within
+// a few percent of the optimum on transformer graphs.
 uint64_t place_scratch(std::vector<ScratchItem>* items, uint64_t alignment) {
   std::vector<size_t> order(items->size());
   std::iota(order.begin(), order.end(), size_t{0});

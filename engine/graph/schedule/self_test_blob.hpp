@@ -16,7 +16,7 @@ inline bool is_bad(SelfTestVerdict verdict) {
 
 std::vector<std::byte> write_self_test(uint64_t key, std::span<const KernelTest> kernels);
 
-// Returns "", or why the blob cannot be used on a device with this key. `failed`: kernels that must not be used.
+// Returns "", or the reason why the blob cannot be used on a device with this key. `failed` receives the kernels that must not be used.
 std::string read_self_test(std::span<const std::byte> blob, uint64_t key, std::vector<std::string>* failed);
 
 }  // namespace heed

@@ -9,7 +9,7 @@
 namespace heed::detail {
 namespace {
 
-// Finds a tensor of this name in a layout. NotFound, ShapeMismatch or DTypeMismatch if it is not what is needed.
+// Finds the tensor of this name in a layout. NotFound, ShapeMismatch or DTypeMismatch if it is missing or differs.
 Status find_tensor(const StateTensor& needed, const StateLayout& layout, const char* call, const Log& log,
                    const StateTensor** found) {
   *found = layout.find(needed.name);
@@ -93,7 +93,7 @@ Status ranges_of(const StateLayout& layout, std::string_view name, const StatePa
         log, Status::InvalidArgument,
         format("%s: elements %lld + %lld of axis %d of '%s', which has %lld", call, static_cast<long long>(part.begin),
                static_cast<long long>(size), part.axis, tensor->name.c_str(), static_cast<long long>(length)));
-  uint64_t outer = 1, inner = size_of(tensor->dtype);  // how many ranges; bytes of one element of the axis
+  uint64_t outer = 1, inner = size_of(tensor->dtype);  // number of ranges; bytes of one element of the axis
   for (int64_t i = 0; i < rank; ++i)
     (i < axis ? outer : inner) *= i == axis ? 1 : static_cast<uint64_t>(tensor->shape[static_cast<size_t>(i)]);
   const uint64_t needed = outer * static_cast<uint64_t>(size) * inner;

@@ -1,4 +1,4 @@
-// Saved States: a sealed blob with the name, type and shape of each tensor, and then the bytes of all.
+// Saved States: a blob with the name, type and shape of each tensor, then the bytes of all, and a checksum.
 #include "base/arith.hpp"
 #include "base/logging.hpp"
 #include "base/sealed_blob.hpp"
@@ -16,7 +16,7 @@ std::vector<StateRange> all_ranges(const StateLayout& layout) {
   return ranges;
 }
 
-// False if the blob ends too early, or says what no State has.
+// Returns false if the blob is too short, or describes a tensor that no State can have.
 bool take_tensor(BlobReader* reader, StateTensor* tensor) {
   uint32_t length = 0, dtype = 0, rank = 0;
   if (!reader->take(&length, sizeof length) || length > reader->rest().size()) return false;

@@ -1,5 +1,5 @@
-// A weight [rows, columns] that is larger than a device binds as one tensor lies there in parts, each a tensor of its own that holds some of
-// the rows. An upload divides it so (place_weights), and a schedule asks for the parts (rewrite/divide_weights.cpp).
+// A weight [rows, columns] that exceeds what a device binds as one tensor is divided into parts of some rows, each a tensor of its own. An
+// upload divides it (place_weights), and a schedule reads the parts (rewrite/divide_weights.cpp).
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace heed::detail {
 
-// The rows of each part but the last, which may have fewer; all of them where the weight is not divided.
+// Rows of each part except the last, which may have fewer; all rows if the weight is not divided.
 inline int64_t rows_of_parts(int64_t rows, uint64_t row_bytes, uint64_t most_bytes) {
-  constexpr int64_t kStep = 64;  // so that parts begin at whole blocks of words
+  constexpr int64_t kStep = 64;  // parts begin at whole blocks of words
   const auto most = static_cast<int64_t>(std::min<uint64_t>(most_bytes / row_bytes, INT64_MAX)) / kStep * kStep;
   if (static_cast<uint64_t>(rows) <= (most_bytes - most_bytes % 4) / row_bytes || most == 0) return rows;
   return std::min(most, align_up<int64_t>(ceil_div<int64_t>(rows, ceil_div<int64_t>(rows, most)), kStep));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kMaxHead = 256;  // elements of a key or value of one head
 
-// Whether rows of a tensor, if there is one, can be read with an innermost stride of 1.
+// Whether rows of a tensor, if given, have contiguous elements.
 bool has_dense_rows(const SizeTable& sizes, std::span<const TensorInfo> tensors, Tensor tensor) {
   if (!tensor.valid()) return true;
   const TensorInfo& info = tensors[tensor.id];
@@ -20,17 +20,17 @@ bool has_dense_rows(const SizeTable& sizes, std::span<const TensorInfo> tensors,
 
 bool fits_head(int64_t size) { return size >= 1 && size <= kMaxHead; }
 
-// A further kernel must be this much faster at some size to be kept.
+// An additional kernel is kept if it is this many times faster at some size.
 constexpr double kWorth = 1.5;
 constexpr int64_t kMostHeads = 0xffffff;  // AttentionParams has 24 bits for their number
 
-Candidates list_all(const Asked& asked) {
+Candidates list_all(const AttentionQuery& attention) {
   Candidates candidates;
-  if (!fits_head(asked.heads.d_k) || !fits_head(asked.heads.d_v)) return candidates;  // an extent counts as 0
-  const char* without = list_matrix(asked, &candidates);
-  const bool has_vector = list_vector(asked, &candidates);
-  list_tiles(asked, without, !has_vector, &candidates);
-  candidates.measured_on(asked.device);
+  if (!fits_head(attention.heads.d_k) || !fits_head(attention.heads.d_v)) return candidates;  // an extent counts as 0
+  const char* without = list_matrix(attention, &candidates);
+  const bool has_vector = list_vector(attention, &candidates);
+  list_tiles(attention, without, !has_vector, &candidates);
+  candidates.measured_on(attention.device);
   return candidates;
 }
 
@@ -43,9 +43,9 @@ uint32_t keep_some(const Need& need, const Heads& heads, const Candidates& candi
   });
 }
 
-// Tensors are those of a graph, or of its schedule.
-Asked asked_of(const Capabilities& device, const SizeTable& sizes, std::span<const TensorInfo> tensors,
-               const Node& node) {
+// `tensors` are those of a graph, or of its schedule.
+AttentionQuery attention_query(const Capabilities& device, const SizeTable& sizes, std::span<const TensorInfo> tensors,
+                               const Node& node) {
   const DType queries = tensors[node.inputs[in::kQuery].id].dtype, keys = tensors[node.inputs[in::kKey].id].dtype;
   return {device, queries, queries != keys, heads_of(sizes, tensors, node)};
 }
@@ -103,7 +103,7 @@ bool fuses_attention(const SizeTable& sizes, std::span<const TensorInfo> tensors
   if (dtype != DType::F32 && !(is_16_bit_float(dtype) && device.storage_16bit)) return false;
   for (const size_t input : {in::kQuery, in::kKey, in::kValue, in::kAttentionKeyPadding})
     if (!has_dense_rows(sizes, tensors, node.inputs[input])) return false;
-  return list_all(asked_of(device, sizes, tensors, node)).count > 0;
+  return list_all(attention_query(device, sizes, tensors, node)).count > 0;
 }
 
 Status select_attention(const Select& select) {
@@ -121,7 +121,7 @@ Status select_attention(const Select& select) {
   if (status != Status::Ok) return status;
   const Need need = select.need();
   const Heads heads = heads_of(need.sizes, need.tensors, node);
-  const Candidates candidates = list_all(asked_of(select.device, need.sizes, need.tensors, node));
+  const Candidates candidates = list_all(attention_query(select.device, need.sizes, need.tensors, node));
   if (candidates.count == 0)
     return select.unsupported(
         "no fused kernel, which alone gives the log-sum-exp: d_k and d_v must be constants up to 256");
@@ -161,7 +161,7 @@ int64_t attention_workspace(const Need& need) {
   using namespace attention;
   if (!can_combine(need)) return 0;
   const Heads heads = heads_of(need.sizes, need.tensors, need.node);
-  const Candidates candidates = list_all(asked_of(need.device, need.sizes, need.tensors, need.node));
+  const Candidates candidates = list_all(attention_query(need.device, need.sizes, need.tensors, need.node));
   const uint32_t kept = keep_some(need, heads, candidates);
   int64_t most = 0;
   for (uint32_t i = 0; i < candidates.count; ++i)

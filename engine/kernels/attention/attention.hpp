@@ -1,5 +1,5 @@
-// Declarations that the files of fused attention share. Each family of kernels has a file that lists them with their
-// costs: attention_tiles.cpp, attention_vector.cpp, attention_matrix.cpp.
+// Declarations shared by the files of fused attention. Each family of kernels lists its kernels and their costs in a file:
+// attention_tiles.cpp, attention_vector.cpp, attention_matrix.cpp.
 #pragma once
 
 #include "kernels/choose/chooser.hpp"
@@ -15,73 +15,72 @@ using VectorSpec = AttentionVectorConstants;
 using MatrixSpec = AttentionMatrixConstants;
 
 constexpr size_t kOutBinding = 6, kLogSumExpBinding = 7;
-constexpr size_t kFirstBlock = kLogSumExpBinding;  // splits have this in the place of the offset
+constexpr size_t kFirstBlock = kLogSumExpBinding;  // partial kernels have no log-sum-exp, but a first block
 
-// Elements of a key and of a value of one head.
+// Number of elements of a key and of a value of one head.
 struct Heads {
   int64_t d_k = 0, d_v = 0;
 };
 Heads heads_of(const SizeTable& sizes, std::span<const TensorInfo> tensors, const Node& node);
 
-// Factor for a run of fewer workgroups than Traits::least_groups, where nothing else runs while one waits at its barriers, or of more
-// keys than Traits::most, which would be split.
-inline constexpr double kTimeOfMisfit = 2.0;
+// Cost factor for a run with fewer workgroups than Traits::least_groups, where cores idle at barriers, or with more keys than Traits::most,
+// which would be split.
+inline constexpr double kPoorFitPenalty = 2.0;
 
 // The sizes of an attention in one run.
 struct Problem {
   int64_t queries = 1, keys = 1, heads = 1, head_size = 1;
-  bool vec4 = false, vec8 = false;  // queries, keys and values can be read four, or eight, elements at a time
+  bool vec4 = false, vec8 = false;  // queries, keys and values can be read four, or eight, elements at once
 
-  // Traits::rows counts the queries of a workgroup. The unit is the time of a workgroup of attention.comp for few queries.
+  // Traits::rows is the number of queries of a workgroup. The unit is the time of a workgroup of attention.comp for few queries.
   double cost(const Traits& traits) const {
     const int64_t groups = ceil_div<int64_t>(queries, traits.rows);
     const bool fits = groups * heads >= traits.least_groups && keys <= traits.most;
-    return traits.start + traits.group * static_cast<double>(groups) * (fits ? 1.0 : kTimeOfMisfit);
+    return traits.start + traits.group * static_cast<double>(groups) * (fits ? 1.0 : kPoorFitPenalty);
   }
   uint32_t size_class() const { return attention_class(queries, keys, heads, head_size); }
 };
 
-// The attention that families list their kernels for.
-struct Asked {
+// The attention for which families list their kernels.
+struct AttentionQuery {
   const Capabilities& device;
-  DType dtype;  // of queries, biases and the output
+  DType dtype;  // type of queries, biases and the output
   bool narrow;  // keys and values are f16 or bf16 beside queries of f32
   Heads heads;
 };
 
-// The bindings of lengths and positions: those of masks that are absent. 0: not given. Joined ones share one binding, which
-// may be that of the log-sum-exp where none is wanted.
+// The bindings of lengths and positions, which reuse those of absent masks. 0: not given. Joined ones share one binding, which may be that
+// of the log-sum-exp if that is not an output.
 struct RowBindings {
   uint32_t lengths = 0, positions = 0;
-  bool fit = true;  // false: more is given than there are bindings
+  bool fit = true;  // false: there are more inputs than bindings
 };
 RowBindings row_bindings(const Node& node);
 
 uint32_t flags_of(const Select& select);
 KernelUse& add(const Select& select, const Heads& heads, const Candidate& candidate, bool vec4);
-// Adds a kernel whose workgroups take `queries` queries each.
+// Adds a kernel whose workgroups process `queries` queries each.
 Candidate& add_queries(Candidates* candidates, KernelId id, uint32_t invocations, uint32_t queries);
 
-// Each family appends its kernels that may run the attention.
-// Returns whether there are such kernels, for few queries.
-bool list_vector(const Asked& asked, Candidates* candidates);
+// Each family appends its kernels that support the attention. list_vector returns whether there are such kernels, for few queries.
+bool list_vector(const AttentionQuery& attention, Candidates* candidates);
 bool is_vector(KernelId id);
-// Appends kernels for many queries and, if `for_few`, one for few. `without` says why matrix units are not used, or is null.
-void list_tiles(const Asked& asked, const char* without, bool for_few, Candidates* candidates);
-// Returns why the device's matrix units are not used; null if they are used or the device has none.
-const char* list_matrix(const Asked& asked, Candidates* candidates);
+// Appends kernels for many queries and, if `for_few`, one for few. `without` is the reason why matrix units are not used, or null.
+void list_tiles(const AttentionQuery& attention, const char* without, bool for_few, Candidates* candidates);
+// Returns the reason why the device's matrix units are not used; null if they are used or the device has none.
+const char* list_matrix(const AttentionQuery& attention, Candidates* candidates);
 bool is_matrix(const KernelKey& key);
 
-// Queries of one workgroup and keys of one tile, for a kernel of any family.
+// Queries of one workgroup, and keys of one tile, for a kernel of any family.
 uint32_t queries_of(const KernelKey& key);
 uint32_t tile_keys_of(const KernelKey& key);
-// The tensor to bind for the log-sum-exp. Where none is wanted the binding must still hold a buffer, and counts as
-// written: it gets the output, which the kernel writes anyway.
+// The tensor to bind for the log-sum-exp. If that is not an output, the binding still needs a buffer and counts as written, so it gets the
+// output, which the kernel writes anyway.
 Tensor log_sum_exp_or_output(const Node& node);
-// Fills in everything but the blocks and the number of splits.
+// Fills all parameters except the blocks and the number of splits.
 AttentionParams params_of(const Emit& emit, const View& q, const View& k, const View& v);
 
-// A run by the kernel that was chosen for it. A block is the queries of a workgroup; blocks are counted through all heads.
+// A run and the kernel that was chosen for it. A block is the queries of one workgroup; blocks are numbered through all heads.
 struct Work {
   const Problem& problem;
   const Heads& heads;
@@ -94,16 +93,16 @@ struct Work {
 void emit_blocks(const Emit& emit, const Work& work, uint32_t kernel, AttentionParams p, int64_t begin, int64_t end,
                  int64_t splits);
 
-// The rest is about splits of the keys: attention_split.cpp. Whether the device may run the kernel that combines them.
+// Splits of the keys, in attention_split.cpp. can_combine: whether the device may run the kernel that combines them.
 bool can_combine(const Need& need);
-// Keys that a workgroup goes over in the time that one may take; of more, splits are made.
+// The most keys that a workgroup may process because of its running time; with more, the keys are split.
 int64_t keys_in_time(const Capabilities& device, const Heads& heads, const KernelKey& key);
-// Floats of workspace for the runs of this kernel: 0 if none of them is split.
+// Floats of workspace for the runs of this kernel; 0 if none is split.
 int64_t split_elements(const Need& need, const Heads& heads, const Candidate& candidate);
-// Adds the twin of a kernel that goes over a split of the keys, if any run may be split.
+// Adds the partial twin of a kernel, which processes one split of the keys, if any run may be split.
 void add_partial(const Select& select, const Heads& heads, const Candidate& candidate, uint32_t kernel);
 void add_combine(const Select& select, const Heads& heads);
-// Where the sums of all blocks do not fit the workspace, ranges of blocks take turns with it.
+// If the sums of all blocks do not fit the workspace, ranges of blocks use it in turn.
 struct Splits {
   int64_t count = 1, ranges = 1;
 };

@@ -1,5 +1,5 @@
-// The gradients of attention: a dispatch for those of queries, one for those of keys and values, and one for that of the bias. Two
-// numbers of each query come first, made by a dispatch of their own or by that of queries.
+// The gradients of attention: one dispatch for queries, one for keys and values, and one for the bias. They need two numbers of each query,
+// which a separate dispatch or that of the queries computes first.
 #include <bit>
 #include <optional>
 
@@ -12,12 +12,12 @@ namespace {
 
 using Backward = AttentionBackwardConstants;
 
-// Rows that a workgroup owns and visits.
+// Sizes of a workgroup's tile: the rows that it owns, and those that it visits at a time.
 struct Tile {
   uint32_t own, visit;
-  uint32_t registers = 0;  // that an invocation must have
+  uint32_t registers = 0;  // required per invocation
 };
-// The first that fits the registers and the shared memory is taken.
+// The first tile that fits the registers and the shared memory is used.
 constexpr Tile kTiles[] = {{32, 16, kManyRegisters}, {32, 8}, {16, 8}, {8, 4}, {4, 2}};
 
 uint32_t bytes_of(const Tile& tile, int64_t d_k, int64_t d_v) {
@@ -31,8 +31,7 @@ std::optional<Tile> tile_for(const Capabilities& device, int64_t d_k, int64_t d_
   return {};
 }
 
-// Halves a tile while no row is lost, since a workgroup computes as much for rows that are not there as for others. Each
-// invocation keeps a pair.
+// Halves a tile as long as it still covers all rows, since padding costs as much as rows do. Each invocation keeps a pair.
 Tile cut(Tile tile, int64_t owned, int64_t visited) {
   const auto is_wide = [&] { return tile.own * tile.visit > kInvocations; };
   while (is_wide() && tile.own / 2 >= owned) tile.own /= 2;
@@ -57,19 +56,20 @@ Masks masks_of(const Has& has) {
 
 constexpr uint32_t kRows = 4, kFirstMask = 5;
 
-// Whether a kernel of its own makes the rows. Else the one that owns queries has bindings free for what it needs to make them.
+// Whether a separate kernel computes the two numbers of each query. Otherwise the kernel that owns queries has free bindings and computes
+// them.
 bool has_rows_kernel(const Node& node) {
   return !node.as<AttentionAttrs>().makes_query || masks_of([&](size_t i) { return node.inputs[i].valid(); }).count > 0;
 }
 
-// The result by whose place kernels know that of all results in its storage.
+// The result with the lowest offset; kernels get the offsets of all results relative to its storage.
 Tensor first_result(const Node& node, bool owns_keys) {
   if (!owns_keys) return node.outputs[out::kQueryGradient];
   const Tensor key = node.outputs[out::kKeyGradient];
   return key.valid() ? key : node.outputs[out::kValueGradient];
 }
 
-// Sets what all three have in common, and binds what they read.
+// Sets the constants that all three kernels share, and binds their inputs.
 KernelUse& add_kernel_of(const Select& select, const Tile& tile, const ByStorage& ids, const char* why) {
   const auto& attrs = select.node.as<AttentionAttrs>();
   const DropoutWords words = dropout_words(attrs.dropout.p);
@@ -220,7 +220,7 @@ void emit_tasks(const Emit& emit, uint32_t kernel, AttentionBackwardParams p, in
   dispatch.set_push(p);
 }
 
-// Sums over many rows are handed on in the result, which rounds them if it has two bytes.
+// If the visited rows take several dispatches, sums are passed on in the result, and rounded if it has two bytes.
 void emit_pass(const Emit& emit, uint32_t kernel, AttentionBackwardParams p, int64_t heads, int64_t owned,
                int64_t visited, double work) {
   const auto& spec = emit.kernels.uses[kernel].key.spec;

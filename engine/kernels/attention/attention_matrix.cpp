@@ -6,15 +6,15 @@
 namespace heed::kernels::attention {
 namespace {
 
-// A subgroup of fewer invocations, or one of Intel's, has fewer registers together, and takes tall tiles for narrower heads alone.
+// A subgroup with fewer invocations, or Intel's, has fewer registers in total, and uses tall tiles only for narrower heads.
 constexpr uint32_t kLanes = 32;
 
-// A workgroup is waves_m x waves_n subgroups. The waves_n of a row share wm queries; a tile has bk keys.
+// A workgroup is waves_m x waves_n subgroups. The waves_n subgroups of a row share wm queries; a tile has bk keys.
 struct MatrixTile {
   uint32_t waves_m, waves_n, wm, bk;
   double start, each;       // time of a run, and of each query: see Problem::cost
-  int64_t widest_head;      // wider heads would take too many registers
-  int64_t widest_of_fewer;  // the same where a subgroup has fewer
+  int64_t widest_head;      // wider heads would need too many registers
+  int64_t widest_of_fewer;  // the same for subgroups with fewer registers
 
   uint32_t queries() const { return waves_m * wm; }
   uint32_t waves() const { return waves_m * waves_n; }
@@ -22,19 +22,18 @@ struct MatrixTile {
     return std::max(heads.d_k, heads.d_v) <= (fewer ? widest_of_fewer : widest_head);
   }
 };
-// These kernels take longer to begin than attention.comp does for few queries, and less time for each query than it
-// does for many. By these times a larger tile comes first unless most of it would be padding, or, for tall ones, cores be idle.
+// These kernels take longer to start than attention.comp does for few queries, and less time per query than it does for many. With these
+// times the larger tile is preferred unless most of it would be padding, or, for tall ones, cores would be idle.
 constexpr uint32_t kTall = 32;  // queries of a subgroup
 constexpr MatrixTile kMatrixTiles[] = {
-    {4, 1, kTall, 32, 1.60, 0.0008, 64, 32},  // every key and value in shared memory is used by 32 rows of matrix units
+    {4, 1, kTall, 32, 1.60, 0.0008, 64, 32},  // 32 rows of matrix units use every key and value in shared memory
     {4, 1, 16, 32, 1.62, 0.0010, 128, 128},
     {2, 2, 16, 32, 1.64, 0.0015, 256, 256},  // two subgroups share the outputs of wide heads
-    {2, 1, 16, 16, 1.66, 0.0020, 256, 256},  // little shared memory
-    {2, 2, 8, 16, 1.70, 0.0018, 256, 256},   // matrix units of eight rows
+    {2, 1, 16, 16, 1.66, 0.0020, 256, 256},  // less shared memory
+    {2, 2, 8, 16, 1.70, 0.0018, 256, 256},   // for matrix units with eight rows
 };
 
-// Words of queries that an invocation keeps at most. Where it would need more, every tile reads queries from shared
-// memory.
+// The most words of queries that an invocation keeps in registers. Beyond that, every tile reads queries from shared memory.
 constexpr int64_t kMostHeldWords = 32;
 
 struct Fit {
@@ -57,8 +56,8 @@ struct Fit {
 #include "shared/attention_matrix_memory.inc"
     return bytes;
   }
-  // Whether everything consists of whole fragments, which begin where vectors of eight halves do, and each invocation gets
-  // at least four logits of a row in the softmax.
+  // Whether all sizes are whole fragments, aligned to vectors of eight halves, and each invocation gets at least four logits of a row in
+  // the softmax.
   bool divides() const {
     const uint32_t rows = tile.wm / tile.waves_n, row_lanes = std::max(lanes / rows, 1u);
     return (size.m | size.n | size.k) % 8 == 0 && tile.wm % size.m == 0 && tile.bk % size.m == 0 &&
@@ -67,7 +66,7 @@ struct Fit {
   }
 };
 
-// The numbers of one type on matrix units. A weight is one f16 or the sum of two bf16.
+// Sizes for one element type on matrix units. A weight is stored as one f16, or as the sum of two bf16.
 struct Type {
   KernelId id;
   uint32_t terms;
@@ -84,25 +83,25 @@ struct Type {
    HEED_NOT_ON_MATRIX_UNITS(type, "no subgroup shuffles"),                                         \
    HEED_NOT_ON_MATRIX_UNITS(type, "too little shared memory")}
 constexpr Type kHalf = HEED_MATRIX_TYPE(KernelId::AttentionF16Matrix, 1, "f16", ""),
-               kBfloat = HEED_MATRIX_TYPE(KernelId::AttentionBf16Matrix, 2, "bf16", "weights of two terms, ");
+               kBfloat = HEED_MATRIX_TYPE(KernelId::AttentionBf16Matrix, 2, "bf16", "weights as two summands, ");
 
 }  // namespace
 
 bool is_matrix(const KernelKey& key) { return key.id == kHalf.id || key.id == kBfloat.id; }
 
-const char* list_matrix(const Asked& asked, Candidates* candidates) {
-  const Capabilities& device = asked.device;
-  if (device.matrix.m == 0 || !is_16_bit_float(asked.dtype)) return nullptr;
-  const Type& type = asked.dtype == DType::BF16 ? kBfloat : kHalf;
-  const MatrixSize& size = asked.dtype == DType::BF16 ? device.bfloat_matrix : device.matrix;
+const char* list_matrix(const AttentionQuery& attention, Candidates* candidates) {
+  const Capabilities& device = attention.device;
+  if (device.matrix.m == 0 || !is_16_bit_float(attention.dtype)) return nullptr;
+  const Type& type = attention.dtype == DType::BF16 ? kBfloat : kHalf;
+  const MatrixSize& size = attention.dtype == DType::BF16 ? device.bfloat_matrix : device.matrix;
   if (size.m == 0) return type.no_size;
   if (!device.allows(type.id)) return type.failed;
   if (!device.subgroup_shuffle) return type.no_shuffle;
   const double slower = device.matrix_always ? kAlways : 1;
   const bool fewer = device.matrix_subgroup < kLanes || device.registers < kManyRegisters;
   for (const MatrixTile& tile : kMatrixTiles) {
-    const Fit fit = {tile, size, asked.heads, device.matrix_subgroup, type.terms};
-    if (!tile.suits(asked.heads, fewer) || !fit.divides() || fit.shared_bytes() > device.shared_bytes ||
+    const Fit fit = {tile, size, attention.heads, device.matrix_subgroup, type.terms};
+    if (!tile.suits(attention.heads, fewer) || !fit.divides() || fit.shared_bytes() > device.shared_bytes ||
         tile.waves() * device.matrix_subgroup > device.max_invocations)
       continue;
     Candidate& one = add_queries(candidates, type.id, tile.waves() * device.matrix_subgroup, tile.queries());

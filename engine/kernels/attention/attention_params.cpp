@@ -1,4 +1,4 @@
-// The constants and parameters that all attention kernels have.
+// Constants and parameters shared by all attention kernels.
 #include <bit>
 #include <iterator>
 
@@ -13,12 +13,12 @@ int64_t head_size(const SizeTable& sizes, const TensorInfo& info) {
   return sizes.is_constant(info.dims[3]) ? sizes.evaluate(info.dims[3], {}) : 0;
 }
 
-// Heads of queries that share one head of keys and values: 1 where the number of heads is an extent.
+// Query heads that share one key head; 1 if the number of heads is an extent.
 uint32_t heads_per_key_head(const Select& select) {
   return u32(select.max_of(select.info(in::kQuery).dims[1]) / select.max_of(select.info(in::kKey).dims[1]));
 }
 
-// The shape of the scores, to which masks and biases are broadcast. No tensor holds the scores.
+// The shape of the scores, to which masks and biases broadcast. No tensor stores the scores.
 View scores_of(const View& query, const View& key) {
   View scores = query;
   scores.dim[3] = key.dim[2];
@@ -32,7 +32,7 @@ Heads heads_of(const SizeTable& sizes, std::span<const TensorInfo> tensors, cons
 }
 
 RowBindings row_bindings(const Node& node) {
-  // Absent ones of these have the bindings of their own numbers to give away.
+  // Bindings of these inputs are free if they are absent.
   constexpr size_t kMasks[] = {in::kAttentionKeyPadding, in::kAttentionMask, in::kAttentionBias};
   const bool joined = node.as<AttentionAttrs>().rows_joined;
   RowBindings bindings;
@@ -43,7 +43,7 @@ RowBindings row_bindings(const Node& node) {
     if (next < std::size(kMasks))
       *binding = static_cast<uint32_t>(kMasks[next++]);
     else if (joined && !node.outputs[out::kLogSumExp].valid())
-      *binding = static_cast<uint32_t>(kLogSumExpBinding);  // nothing else is there, and a joined tensor starts at 0
+      *binding = static_cast<uint32_t>(kLogSumExpBinding);  // free, and a joined tensor has offset 0
     else
       bindings.fit = false;
   };
@@ -79,7 +79,7 @@ KernelUse& add(const Select& select, const Heads& heads, const Candidate& candid
   spec[Spec::DROPOUT_THRESHOLD] = words.threshold;
   spec[Spec::KEEP_SCALE_BITS] = std::bit_cast<uint32_t>(words.keep_scale);
   spec[Spec::GROUP] = heads_per_key_head(select);
-  // A constant that keeps its default is left out of the key.
+  // A constant with its default value is left out of the key.
   if (attrs.softmax.window > 0) use.key.set(Spec::WINDOW, attrs.softmax.window);
   constexpr size_t kInputs[] = {in::kQuery,         in::kKey,          in::kValue, in::kAttentionKeyPadding,
                                 in::kAttentionMask, in::kAttentionBias};

@@ -1,6 +1,6 @@
-// Attention over splits of the keys ("flash decoding"): each workgroup goes over one split and leaves its sums in the pass's
-// workspace; a second dispatch combines them. Splits fill a GPU where queries and heads make too few workgroups, and they
-// bound the time of a workgroup where keys are many.
+// Attention over splits of the keys ("flash decoding"): each workgroup processes one split and stores its sums in the pass's workspace; a
+// second dispatch combines them. Splits fill a GPU if there are too few queries and heads, and they bound the time of a workgroup if there
+// are many keys.
 #include <algorithm>
 
 #include "kernels/attention/attention.hpp"
@@ -8,22 +8,22 @@
 namespace heed::kernels::attention {
 namespace {
 
-// Invocations that fill a core: four workgroups of 128.
+// Invocations that keep a core busy: four workgroups of 128.
 constexpr int64_t kFillingInvocations = 512;
-// With fewer keys a split would gain less than combining it costs. Larger workgroups have more queries to combine, so
-// that the bound is for each invocation.
+// With fewer keys per split, combining costs more than splitting gains. Larger workgroups have more queries to combine, so the bound is per
+// invocation.
 constexpr int64_t kLeastKeysPerInvocation = 8;
-// The same for a group of lanes that has keys of its own.
+// The same for a group of lanes that has its own keys.
 constexpr int64_t kLeastKeysPerGroup = 32;
 // This many workgroups fill any device.
 constexpr int64_t kMostGroups = 4096;
-// AttentionParams has eight bits for their number.
+// AttentionParams has eight bits for the number of splits.
 constexpr int64_t kMostSplits = 256;
 // A range of blocks takes two dispatches.
 constexpr int64_t kMostRanges = kMaxDispatchesPerPass / 2;
-// Floats of workspace: 16 MiB, and up to 256 MiB only where there would be too many ranges otherwise.
+// Floats of workspace: 16 MiB, or up to 256 MiB if there would be too many ranges otherwise.
 constexpr int64_t kUsualElements = 4 << 20, kMostElements = 64 << 20;
-// Workgroups on matrix units are at least as fast as this many invocations.
+// A workgroup on matrix units is at least as fast as this many invocations.
 constexpr int64_t kLeastSpeed = 128;
 
 constexpr ByStorage kCombineIds = {KernelId::AttentionCombineF32, KernelId::AttentionCombineF16,
@@ -38,24 +38,24 @@ int64_t least_keys(const KernelKey& key) {
   return kLeastKeysPerInvocation * invocations;
 }
 
-// Splits that fill the device together: 1 where `groups` workgroups do so already, or keys are few.
+// The number of splits that fills the device: 1 if `groups` workgroups already do, or if there are few keys.
 int64_t splits_to_fill(const Capabilities& device, int64_t groups, const KernelKey& key, int64_t keys) {
   const int64_t invocations = key.spec[0], filling = device.cores * kFillingInvocations / invocations;
   const int64_t splits = std::min(filling / std::max<int64_t>(groups, 1), keys / least_keys(key));
   return std::clamp<int64_t>(splits, 1, kMostSplits);
 }
 
-// Splits that bound the time of a workgroup.
+// The number of splits that bounds the time of a workgroup.
 int64_t splits_in_time(const Capabilities& device, const Heads& heads, const KernelKey& key, int64_t keys) {
   return std::min(ceil_div(keys, keys_in_time(device, heads, key)), kMostSplits);
 }
 
-// The most keys that a workgroup goes over in any run.
+// The most keys that a workgroup visits in any run.
 int64_t most_keys(const Need& need, const KernelKey& key) {
   return need.node.as<AttentionAttrs>().softmax.visited_keys(need.max_of(need.info(in::kKey).dims[2]), queries_of(key));
 }
 
-// The most splits of any run: those of the run with the fewest workgroups.
+// The most splits of any run, which is the run with the fewest workgroups.
 int64_t most_to_fill(const Need& need, const Candidate& candidate) {
   const TensorInfo& query = need.info(in::kQuery);
   int64_t groups = 1;
@@ -102,7 +102,7 @@ int64_t split_elements(const Need& need, const Heads& heads, const Candidate& ca
   const int64_t fill = most_to_fill(need, candidate);
   const int64_t time = splits_in_time(need.device, heads, candidate.key, most_keys(need, candidate.key));
   const int64_t to_fill = fill > 1 ? std::min(elements(fill), kUsualElements) : 0;
-  // Half of the ranges would be enough, since blocks do not use up the workspace exactly.
+  // Half of the ranges as a margin, since blocks do not fill the workspace exactly.
   const int64_t all = time > 1 ? elements(time) : 0, turn = ceil_div(all, kMostRanges / 2);
   const int64_t in_time = std::min(all, std::clamp(turn, kUsualElements, kMostElements));
   return std::min(std::max(to_fill, in_time), static_cast<int64_t>(need.device.max_storage_range / sizeof(float)));
@@ -135,13 +135,13 @@ void add_partial(const Select& select, const Heads& heads, const Candidate& cand
   partial.key.spec[Spec::FLAGS] |= HEED_ATTENTION_PARTIAL;
   partial.buffers[kOutBinding].tensor = select.node.workspace;
   BufferUse& last = partial.buffers[kLogSumExpBinding];
-  if (last.write) last.tensor = select.node.workspace;  // the combining kernel stores it
+  if (last.write) last.tensor = select.node.workspace;  // the combining kernel writes the log-sum-exp
   list.uses[kernel].partner = list.count - 1;
 }
 
 void add_combine(const Select& select, const Heads& heads) {
   KernelUse& use = add_kernel(select, kCombineIds.of(select.out().dtype), {kInvocations, 1, 1},
-                              "combines what the splits of the keys gave");
+                              "combines the results of the splits of the keys");
   use.key.set(AttentionCombineConstants::D_V, u32(heads.d_v));
   use.key.set(AttentionCombineConstants::FLAGS, flags_of(select) & HEED_ATTENTION_LOG_SUM_EXP);
   use.buffer_count = 3;

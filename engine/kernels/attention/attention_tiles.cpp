@@ -6,12 +6,12 @@
 namespace heed::kernels::attention {
 namespace {
 
-// How attention.comp cuts its work.
+// Tile sizes of attention.comp.
 struct Tile {
   uint32_t invocations = 128;
   uint32_t lanes = 1;  // per query
   uint32_t tq = 1;     // queries per invocation
-  uint32_t tk = 8;     // keys at a time
+  uint32_t tk = 8;     // keys processed together
   uint32_t bk = 8;     // keys per tile
 
   uint32_t queries() const { return invocations / lanes * tq; }  // per workgroup
@@ -25,22 +25,22 @@ struct Tile {
   }
 };
 
-constexpr uint32_t kManyInvocations = 128, kFewInvocations = 32;  // for many queries, for few
-// Elements of a query, and as many of an output, that a lane keeps in registers. With 64 of each AMD's compilers of
-// 2022 spill some on RDNA 3. Where queries are few each gets more lanes, since most lanes would be idle otherwise.
+constexpr uint32_t kManyInvocations = 128, kFewInvocations = 32;  // for many queries, and for few
+// Elements of a query, and of an output, that a lane keeps in registers. With 64 of each, AMD's compilers of 2022 spill some on RDNA 3. For
+// few queries, each gets more lanes, which would be idle otherwise.
 constexpr int64_t kElementsPerLane = 40, kElementsPerLaneOfFew = 16;
-// The same where an invocation has fewer than kManyRegisters; it also keeps four logits at a time instead of eight if it has more
-// than kElementsBesideEight.
+// The same if an invocation has fewer than kManyRegisters. With more than kElementsBesideEight elements it keeps four logits at a time
+// instead of eight.
 constexpr int64_t kElementsPerLaneOfSmall = 32, kElementsBesideEight = 20;
-// The same where an invocation has two queries and more than kManyRegisters.
+// The same if an invocation has two queries and more than kManyRegisters.
 constexpr int64_t kElementsPerLaneOfLarge = 64;
-// Keys of a tile, at most, where an invocation has two queries: compilers unroll loops over more of them, which takes registers.
+// The most keys of a tile if an invocation has two queries: compilers unroll loops over more keys, which needs registers.
 constexpr uint32_t kKeysOfTwo = 8;
-// A workgroup for many queries takes nearly as long as two for few: its invocations have more elements of a head each. With two
-// queries for each invocation it has twice as many, and reads keys and values from shared memory once for both: it takes 1.04 of the
-// time where that bounds it, and twice the time where arithmetic does (tests/gpu/profile).
+// A workgroup for many queries takes nearly as long as two for few: its invocations have more elements of a head each. With two queries per
+// invocation it has twice as many, and reads keys and values from shared memory once for both: it takes 1.04 times as long if shared memory
+// is the bottleneck, and twice as long if arithmetic is (tests/gpu/profile).
 constexpr double kTimeOfFew = 1.0, kTimeOfMany = 1.95, kTimeOfTwo = 2.6;
-// Workgroups for each core, without which nothing runs while one waits at its barriers.
+// Fewer workgroups per core idle at barriers.
 constexpr uint32_t kLeastGroupsOfTwo = 2;
 // With more shared memory fewer workgroups would fit on a core.
 constexpr uint32_t kSharedBytes = 16384;
@@ -57,7 +57,7 @@ Tile tile_for(const Heads& heads, uint32_t invocations, uint32_t queries, uint32
   const int64_t width = std::max(heads.d_k, heads.d_v);
   while (width > most * tile.lanes) tile.lanes *= 2;
   const bool eight = registers >= kManyRegisters || width <= kElementsBesideEight * tile.lanes;
-  // Lanes wait for each other once per tk keys, so that a small tile with tk = 8 comes before a large one with tk = 4.
+  // Lanes synchronize once per tk keys, so a small tile with tk = 8 is preferred to a large one with tk = 4.
   const uint32_t keys = queries == 2 && !large ? kKeysOfTwo : 32;
   for (tile.bk = keys; eight && tile.bk >= std::min(keys, 16u); tile.bk -= 8)
     if (tile.shared_bytes(heads) <= kSharedBytes) return tile;
@@ -80,23 +80,23 @@ const char* why_for(DType dtype, bool narrow, bool few) {
 
 }  // namespace
 
-void list_tiles(const Asked& asked, const char* without, bool for_few, Candidates* candidates) {
-  const KernelId id = asked.narrow ? KernelId::AttentionF32Narrow : kTileIds.of(asked.dtype);
-  if (!asked.device.allows(id)) return;
+void list_tiles(const AttentionQuery& attention, const char* without, bool for_few, Candidates* candidates) {
+  const KernelId id = attention.narrow ? KernelId::AttentionF32Narrow : kTileIds.of(attention.dtype);
+  if (!attention.device.allows(id)) return;
   struct Kind {
-    uint32_t invocations, queries;  // of each
+    uint32_t invocations, queries;  // per workgroup
   };
-  const uint32_t registers = asked.device.registers;
-  // Measured on lavapipe, where invocations wait at barriers one after the other.
+  const uint32_t registers = attention.device.registers;
+  // Measured on lavapipe, where the invocations of a workgroup run sequentially between barriers.
   const uint32_t for_two = registers > kManyRegisters ? kFewInvocations : kManyInvocations;
   for (const auto& [invocations, queries] : {Kind{kManyInvocations, 1}, {for_two, 2}, {kFewInvocations, 1}}) {
     const bool two = queries == 2, few = !two && invocations == kFewInvocations;
     if ((few && !for_few) || (two && registers < kManyRegisters)) continue;
-    const Tile tile = tile_for(asked.heads, invocations, queries, registers);
+    const Tile tile = tile_for(attention.heads, invocations, queries, registers);
     double time = few ? kTimeOfFew : kTimeOfMany;
-    // Each query of two may have more lanes than a single one, so that a workgroup has no more queries.
+    // With two queries per invocation, a query may have more lanes, so that a workgroup does not get more queries.
     if (two)
-      time = kTimeOfTwo * tile_for(asked.heads, kManyInvocations, 1, registers).lanes / tile.lanes * invocations /
+      time = kTimeOfTwo * tile_for(attention.heads, kManyInvocations, 1, registers).lanes / tile.lanes * invocations /
              kManyInvocations;
     Candidate& one = add_queries(candidates, id, invocations, tile.queries());
     one.traits.group = time;
@@ -104,10 +104,10 @@ void list_tiles(const Asked& asked, const char* without, bool for_few, Candidate
     one.set(TileSpec::LANES, tile.lanes).set(TileSpec::TQ, tile.tq).set(TileSpec::TK, tile.tk);
     one.set(TileSpec::BK, tile.bk).set(TileSpec::PARTIALS, tile.partials());
     if (two) {
-      one.traits.least_groups = kLeastGroupsOfTwo * asked.device.cores;
-      one.traits.most = keys_in_time(asked.device, asked.heads, one.key);
+      one.traits.least_groups = kLeastGroupsOfTwo * attention.device.cores;
+      one.traits.most = keys_in_time(attention.device, attention.heads, one.key);
     }
-    one.why = without != nullptr && !few ? without : why_for(asked.dtype, asked.narrow, few);
+    one.why = without != nullptr && !few ? without : why_for(attention.dtype, attention.narrow, few);
   }
 }
 

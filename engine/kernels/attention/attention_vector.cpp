@@ -1,4 +1,4 @@
-// Kernels for few queries, which read keys and values straight to registers: attention_vector.comp.
+// Kernels for few queries, which read keys and values directly into registers: attention_vector.comp.
 #include <algorithm>
 #include <bit>
 
@@ -7,15 +7,15 @@
 namespace heed::kernels::attention {
 namespace {
 
-// A lane takes eight elements of a key, or more where subgroups are small.
+// A lane holds eight elements of a key, or more if subgroups are small.
 constexpr int64_t kElementsPerVectorLane = 8;
-// It keeps as many vectors of four elements of its queries in registers at most, and as many sums.
+// The most vectors of four query elements that it keeps in registers; the same number for sums.
 constexpr uint32_t kHeldVecs = 8;
 constexpr uint32_t kMostQueries = 4;
-// Keys that it reads ahead; fewer where an invocation has less than kManyRegisters.
+// Number of keys prefetched; fewer if an invocation has less than kManyRegisters.
 constexpr uint32_t kKeys = 4, kKeysOfSmall = 1;
-// Times of a workgroup in the unit of Problem::cost where a group is kUsualLanes wide, and of each of its queries. Wider groups
-// have as many times the keys.
+// The time of a workgroup, in the unit of Problem::cost, for groups kUsualLanes wide, and of each of its queries. Wider groups process
+// proportionally more keys.
 constexpr double kTime = 0.2, kTimeOfQuery = 0.03;
 constexpr uint32_t kUsualLanes = 8;
 
@@ -45,14 +45,15 @@ struct Shape {
 
 bool is_vector(KernelId id) { return kVectorIds.has(id) || id == kNarrowVector; }
 
-bool list_vector(const Asked& asked, Candidates* candidates) {
-  const Capabilities& device = asked.device;
-  const KernelId id = asked.narrow ? kNarrowVector : kVectorIds.of(asked.dtype);
+bool list_vector(const AttentionQuery& attention, Candidates* candidates) {
+  const Capabilities& device = attention.device;
+  const KernelId id = attention.narrow ? kNarrowVector : kVectorIds.of(attention.dtype);
   if (!device.allows(id) || !device.subgroup_shuffle || device.slow_shuffle) return false;
-  const Shape shape(asked.heads, device.subgroup_size);
+  const Shape shape(attention.heads, device.subgroup_size);
   const uint32_t before = candidates->count, keys = device.registers < kManyRegisters ? kKeysOfSmall : kKeys;
   for (const uint32_t queries : {1u, kMostQueries}) {
-    if (queries * shape.vecs > kHeldVecs || shape.shared_bytes(asked.heads, queries) > device.shared_bytes) continue;
+    if (queries * shape.vecs > kHeldVecs || shape.shared_bytes(attention.heads, queries) > device.shared_bytes)
+      continue;
     Candidate& one = add_queries(candidates, id, kInvocations, queries);
     one.traits.group = (kTime + kTimeOfQuery * queries) * std::max(shape.lanes, kUsualLanes) / kUsualLanes;
     one.set(VectorSpec::LANES, shape.lanes).set(VectorSpec::TQ, queries).set(VectorSpec::TK, keys);

@@ -7,22 +7,21 @@
 namespace heed::kernels {
 namespace {
 
-// Sizes to try: at least one of every class (kernels/choose/tuning.cpp), and one for each number of rows that a tile is made
-// for.
+// Sizes to try: at least one of every class (kernels/choose/tuning.cpp), and one for each tile height.
 constexpr int64_t kSizes[] = {2048, 640, 256, 128, 64, 32, 16, 8, 4};
-// Each visit works out the costs of all candidates; more visits would take longer than they are worth.
+// Each visit computes the costs of all candidates, so their number is limited.
 constexpr size_t kMostVisits = 256;
 
 struct Axis {
   size_t extent;
-  std::vector<int64_t> values;  // from the largest to the least
+  std::vector<int64_t> values;  // in descending order
 
   Axis(size_t index, const detail::ExtentInfo& info) : extent(index), values(1, info.max) {
     for (const int64_t size : kSizes)
       if (size < info.max && size > info.least) values.push_back(size);
     values.push_back(info.least);
   }
-  // Drops every second value but keeps both ends.
+  // Removes every second value but keeps both ends.
   void thin() {
     for (size_t i = 1; i + 1 < values.size(); ++i) values.erase(values.begin() + static_cast<ptrdiff_t>(i));
   }

@@ -1,14 +1,14 @@
-// One way to choose a kernel, for every pass that has more than one:
+// Chooses a kernel for every pass that has more than one:
 //
 //   list    at compile, each family of kernels lists those that may run the pass on the device: Candidates
 //   suits   Traits says what a kernel can do; one that cannot do a run costs kUnsuited there
 //   cost    Problem::cost says how long a kernel takes for a run, comparable among all families of the operation
 //
-// At compile, keep says which candidates a plan needs; at record, choose takes one of those. Both are pure functions,
-// and prefer the kernel that was measured to be the fastest for a class of sizes (Tuning) to the one that costs least.
+// At compile, keep selects the candidates that a plan needs; at record, choose picks one of those. Both are pure functions. A kernel that
+// was measured as the fastest for a class of sizes (Tuning) is preferred to the one with the least cost.
 //
-// A Problem is one run of a pass:  double cost(const Traits&) const;  uint32_t size_class() const;  bool vec4, and vec8 where
-// kernels have Traits::octets.
+// A Problem is one run of a pass: double cost(const Traits&) const; uint32_t size_class() const; bool vec4, and vec8 where kernels have
+// Traits::octets.
 #pragma once
 
 #include <algorithm>
@@ -22,18 +22,18 @@
 namespace heed::kernels {
 
 inline constexpr double kUnsuited = std::numeric_limits<double>::infinity();
-// Factor for kernels on matrix units where the device is told to use them always: they come before all others.
+// Cost factor for kernels on matrix units if the device must always use them: they come before all others.
 inline constexpr double kAlways = 1e-6;
 
-// A kernel that may run the pass.
+// A kernel that can run the pass.
 struct Candidate {
-  KernelKey key;  // without the constants that all kernels of the operation share
+  KernelKey key;  // without constants that all kernels of the operation share
   Traits traits;
   const char* why = "";
-  // It is two kernels: one that reads four elements at a time (Traits::octets: eight), one for other operands.
+  // There are two kernels: one that reads four elements at once (Traits::octets: eight), and one for other operands.
   bool reads_vec4 = false;
-  int64_t most_split = INT64_MAX;           // rows, at most, of a run that takes it and splits its work
-  std::string_view among = Tuning::kUsual;  // the option without which it is not listed
+  int64_t most_split = INT64_MAX;           // the most rows of a run that uses it and splits its work
+  std::string_view among = Tuning::kUsual;  // the option that it requires
 
   Candidate& set(size_t constant, uint32_t value) {
     key.set(constant, value);
@@ -53,19 +53,19 @@ struct Candidates {
     std::copy(workgroup.begin(), workgroup.end(), one.key.spec.begin());
     return one;
   }
-  // The option that some of them need.
+  // The option that some candidates require.
   std::string_view among() const;
-  // Notes down what was measured on the device. A time that was measured without the kernels that an option adds does not tell whether
-  // one of these is faster, so that each option has measurements of its own.
+  // Stores measurements of the device. Each option has its own measurements, since a measurement without the kernels that an option adds
+  // does not compare them.
   void measured_on(const Capabilities& device);
 };
 
-// Calls visit(sizes) for sizes that stand for all runs, the largest first: each extent that the node's operands depend
-// on takes its maximum, its least and a value in each class of sizes between. `only`: those that this size depends on.
+// Calls visit(sizes) for sizes that represent all runs, the largest first: each extent on which the node's operands depend takes its
+// maximum, its minimum and a value in each class of sizes between. `only` restricts this to extents on which this size depends.
 void visit_sizes(const Need& need, std::optional<SizeId> only,
                  const std::function<void(std::span<const int64_t>)>& visit);
 
-// The best of what it was offered.
+// The minimum of the costs it was offered.
 class Best {
  public:
   void offer(uint32_t index, bool measured, double cost) {
@@ -74,7 +74,7 @@ class Best {
   }
   uint32_t index() const { return index_; }
   bool measured() const { return measured_; }
-  // Whether it takes at most `times` as long as the other.
+  // Whether its cost is at most `times` that of the other.
   bool is_near(const Best& other, double times) const { return index_ != kNoKernel && cost_ <= times * other.cost_; }
 
  private:
@@ -83,7 +83,7 @@ class Best {
   double cost_ = kUnsuited;
 };
 
-// Whether a measurement found the kernel to be the fastest for the problem's class of sizes.
+// Whether the kernel was measured as the fastest for the problem's class of sizes.
 template <class Problem>
 bool is_measured(const Traits& traits, const Problem& problem) {
   return traits.tuned != 0 && (traits.tuned >> problem.size_class() & 1) != 0;
@@ -96,10 +96,9 @@ bool can_read(const Traits& traits, const Problem& problem) {
   return traits.reads == Traits::Reads::Any || (traits.reads == Traits::Reads::Vec4) == whole;
 }
 
-// Bit i is set if the plan needs candidate i: at some size it was measured to be the fastest, or no other kernel that
-// the plan needs comes within `worth` of its cost. `problem_at(sizes)` gives a Problem; its `vec4` is not looked at,
-// since a kernel that needs aligned operands brings along the one for others. `only`: the size that costs depend on, if
-// they depend on one.
+// Bit i is set if the plan needs candidate i: at some size it was measured as the fastest, or no other needed kernel comes within `worth`
+// of its cost. `problem_at(sizes)` returns a Problem, whose `vec4` is ignored, since a kernel for aligned operands is kept together with
+// the general one. `only`: the size on which costs depend, if there is only one.
 template <class ProblemAt>
 uint32_t keep(const Need& need, const Candidates& candidates, double worth, const ProblemAt& problem_at,
               std::optional<SizeId> only = {}) {
@@ -121,8 +120,8 @@ uint32_t keep(const Need& need, const Candidates& candidates, double worth, cons
   return by_cost | measured;
 }
 
-// Calls add(candidate, vec4) for each kernel that the plan needs: twice where only a run tells how its operands lie. `known8`: what is
-// known of eight elements.
+// Calls add(candidate, vec4) for each kernel that the plan needs, twice if only a run shows the alignment of its operands. `known8` is the
+// knowledge about eight elements.
 template <class Add>
 void add_kept(const Select& select, const Candidates& candidates, uint32_t kept, Vec4 known, const Add& add,
               Vec4 known8 = Vec4::Never) {
@@ -142,7 +141,7 @@ void add_kept(const Select& select, const Candidates& candidates, uint32_t kept,
   }
 }
 
-// The kernel for this run among those for this input of concat; of equals, the first.
+// The kernel for this run, of those for this input of concat; the first of equal ones.
 template <class Problem>
 uint32_t choose(const KernelList& kernels, const Problem& problem, uint32_t input = 0) {
   uint32_t first = kNoKernel;
@@ -154,7 +153,7 @@ uint32_t choose(const KernelList& kernels, const Problem& problem, uint32_t inpu
   for (uint32_t i = 0; i < kernels.count; ++i) {
     const KernelUse& use = kernels.uses[i];
     if (use.role != KernelUse::Role::Whole || use.input != input || !can_read(use.traits, problem)) continue;
-    // A single kernel needs no costs.
+    // Costs are not needed for a single kernel.
     if (first == kNoKernel) {
       first = i;
       continue;
@@ -165,7 +164,7 @@ uint32_t choose(const KernelList& kernels, const Problem& problem, uint32_t inpu
   return best.index() != kNoKernel ? best.index() : first != kNoKernel ? first : 0;
 }
 
-// A run of a pass whose kernels differ in how they read their operands and in the longest row that they hold.
+// A run of a pass whose kernels differ in how they read operands and in the longest row that they hold.
 struct RowProblem {
   int64_t length = 0;
   bool vec4 = false;
@@ -176,7 +175,7 @@ struct RowProblem {
 
 // Appends a candidate to the pass's kernels.
 KernelUse& add_candidate(const Select& select, const Candidate& candidate);
-// Makes the last kernel of the list the one that combines what the partial kernels leave.
+// Makes the last kernel of the list the second dispatch, which combines results of partial kernels.
 void make_second_dispatch(KernelList* kernels);
 
 }  // namespace heed::kernels

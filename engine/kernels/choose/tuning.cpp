@@ -11,7 +11,7 @@
 namespace heed {
 namespace {
 
-// The index of the first limit that is not below the size, or the number of limits.
+// The index of the first limit that is >= the size, or the number of limits.
 template <size_t N>
 uint32_t class_of(int64_t size, const int64_t (&limits)[N]) {
   return static_cast<uint32_t>(std::lower_bound(limits, limits + N, size) - limits);
@@ -22,7 +22,7 @@ constexpr int64_t kColumnLimits[] = {640}, kDepthLimits[] = {640};
 constexpr int64_t kQueryLimits[] = {1, 16, 128};
 constexpr int64_t kKeyLimits[] = {64, 512, 2048};
 constexpr int64_t kHeadLimits[] = {16};
-// Separates the usual sizes 64 and 128: how fast a kernel is depends on how much of a head fits registers.
+// Separates the usual sizes 64 and 128, since speed depends on how much of a head fits into registers.
 constexpr int64_t kHeadSizeLimits[] = {80};
 
 }  // namespace

@@ -9,8 +9,8 @@
 namespace heed {
 namespace {
 
-// A blob holds for each choice the classes, the length of the variant's name and its characters. The number in the
-// magic goes up when classes change their meaning.
+// For each choice a blob has the classes, the length of the variant's name and its characters. The number in the magic increases when the
+// meaning of classes changes.
 constexpr std::string_view kFamily = "heedtu", kMagic = "heedtu02";
 
 bool read_choice(BlobReader* blob, Tuning::Choice* choice) {
@@ -20,7 +20,7 @@ bool read_choice(BlobReader* blob, Tuning::Choice* choice) {
   return blob->take(choice->variant.data(), length);
 }
 
-// Whether the blob is undamaged and comes from a version with another number.
+// Whether the blob is undamaged and has another version number.
 bool is_other_version(std::span<const std::byte> blob) {
   if (blob.size() < kMagic.size()) return false;
   const std::string_view magic(reinterpret_cast<const char*>(blob.data()), kMagic.size());

@@ -1,4 +1,4 @@
-// Turns measured times into choices, and choices into a blob that a host stores between starts.
+// Converts measured times to choices, and choices to a blob that a host stores between starts.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,17 @@ struct Measurement {
   double ms = 0;
 };
 
-// The index of the fastest measurement. The first one, which estimates choose, stays unless another takes at most
-// kClearlyFaster of its time, since times vary from run to run.
+// The index of the fastest measurement. The first one, which estimates choose, is kept unless another one takes at most kClearlyFaster of
+// its time, since times vary from run to run.
 inline constexpr double kClearlyFaster = 0.95;
 size_t fastest_of(std::span<const Measurement> measurements);
 
-// Adds that `variant` (Tuning::Choice) is the best for this class of sizes.
+// Adds `variant` (Tuning::Choice) as the fastest for this class of sizes.
 void choose(Tuning* tuning, const std::string& variant, uint32_t size_class);
 
-// `key` names device, driver and kernels.
+// `key` identifies device, driver and kernels.
 std::vector<std::byte> write_tuning(uint64_t key, const Tuning& tuning);
-// Ok; InvalidFile or Unsupported with the reason, and *tuning unchanged.
+// Returns Ok; or InvalidFile or Unsupported with the reason, and *tuning unchanged.
 Status read_tuning(std::span<const std::byte> blob, uint64_t key, Tuning* tuning, std::string* why);
 
 }  // namespace heed

@@ -1,5 +1,4 @@
-// Sizes of workgroups in which invocations divide k among them. matmul_vector.comp and projection.comp, the kernels for few rows,
-// share them.
+// Workgroup sizes of kernels in which invocations share the sum over k: matmul_vector.comp and projection.comp, for few rows.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +9,8 @@ namespace heed::kernels {
 
 inline constexpr uint32_t kMostAlongK = 128;
 
-// Small subgroups run one after the other on a CPU, or share a small core: adding what many of them have would take longer than
-// the products. A workgroup that adds up by subgroups is then a single one, or two of four lanes.
+// Small subgroups are executed sequentially on a CPU, or share a small core, where adding up the results of many would take longer than the
+// multiplications. Workgroups that reduce by subgroup operations are then a single subgroup, or two of four lanes.
 constexpr bool has_small_subgroups(const Capabilities& device) { return device.subgroup_size <= 8; }
 
 // Invocations of such a workgroup: eight, or four subgroups, but at most 128 as without subgroup operations.

@@ -49,7 +49,7 @@ KernelUse& add(const Select& select, const Candidate& candidate, bool vec4) {
   return use;
 }
 
-// Workgroups run in waves, one on each core, and a run takes as long as its waves.
+// Workgroups run in waves, one per core; the time of a run is that of its waves.
 double Problem::cost(const Traits& traits) const {
   if (m > traits.most) return kUnsuited;
   const int64_t groups = tiles(traits);
@@ -97,7 +97,7 @@ void emit_product(const Emit& emit, const Problem& problem, uint32_t kernel, boo
   Dispatch& dispatch = emit.dispatches->add();
   dispatch.kernel = kernel;
   dispatch.groups = fold_groups(p.tiles);
-  // Padding in the tiles takes as long as elements do.
+  // Padding in tiles costs as much as other elements.
   dispatch.work = 2.0 * p.tiles * use.traits.rows * use.traits.columns * static_cast<double>(p.k);
   dispatch.set_push(p);
 }

@@ -1,4 +1,4 @@
-// Kernels of matmul whose rows are rounded to bytes: matmul_dot.comp.
+// Kernels of matmul with rows rounded to bytes: matmul_dot.comp.
 #include "shared/matmul_dot.h"
 #include "kernels/matmul/matmul.hpp"
 
@@ -7,11 +7,11 @@ namespace {
 
 using Dot = MatmulDotConstants;
 
-// A workgroup makes bm x bn elements, each of its invocations tm x tn.
+// A workgroup computes bm x bn elements, each of its invocations tm x tn.
 struct DotTile {
   uint32_t bm, bn, tm, tn;
-  // Multiply-adds per time, relative to 64x64 tiles of f32. Over 32 of k an element takes eight dot products and three
-  // instructions, beside what rounds rows, which those of more columns share.
+  // Multiply-adds per time, relative to 64x64 tiles of f32. For 32 of k an element takes eight dot products and three instructions, plus
+  // rounding of rows, whose cost more columns share.
   double efficiency;
   const char* why;
 
@@ -37,7 +37,7 @@ void list_dots(const Select& select, Candidates* candidates) {
   const Capabilities& device = select.device;
   constexpr KernelId kId = KernelId::MatmulF32QuantizedDot;
   const bool rounds = select.schedule.asked.round_rows && operands_of(select) == Operands::F32ByBlocks;
-  // Where matrix units round rows they are faster, and the kernels of both would be more than a pass may have.
+  // Matrix units that round rows are faster, and listing the kernels of both would exceed the limit of a pass.
   const bool has_faster = candidates->among() != Tuning::kUsual;
   if (!rounds || !device.integer_dots || !device.allows(kId) || has_faster) return;
   for (const DotTile& tile : kDotTiles) {

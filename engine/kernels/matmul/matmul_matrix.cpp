@@ -1,4 +1,4 @@
-// Kernels of matmul on matrix units: matmul_matrix.comp, and matmul_bytes.comp for rows that are rounded to bytes.
+// Kernels of matmul on matrix units: matmul_matrix.comp, and matmul_bytes.comp for rows rounded to bytes.
 #include "shared/matmul_matrix.h"
 #include "kernels/matmul/matmul.hpp"
 
@@ -7,26 +7,26 @@ namespace {
 
 using Matrix = MatmulMatrixConstants;
 
-// A workgroup makes bm x bn elements, each of its subgroups wm x wn.
+// A workgroup computes bm x bn elements, each of its subgroups wm x wn.
 struct MatrixTile {
   uint32_t bm, bn, wm, wn;
-  uint32_t most_fragments;  // of a subgroup: more of sums would not fit its registers, however small they are
-  uint32_t subgroup;        // devices that report subgroups of this size have it instead of those behind it; 0: all
-  uint32_t buffers;         // of blocks in shared memory where elements are multiplied as they lie in memory
-  bool alike;               // neighbours of both operands lie along k, or of neither
+  uint32_t most_fragments;  // per subgroup: more fragments of sums would not fit into registers, whatever their size
+  uint32_t subgroup;        // only for devices that report this subgroup size, which then skip the later tiles; 0: all
+  uint32_t buffers;         // number of blocks in shared memory, for operands that are not split or rounded
+  bool alike;               // requires that both operands are contiguous along k, or neither is
   double efficiency;        // multiply-adds of 16 bits per time, relative to 64x64 tiles without matrix units
-  const char *f16, *bf16, *f32, *quantized, *rounded, *bytes;  // the reason for a choice
+  const char *f16, *bf16, *f32, *quantized, *rounded, *bytes;  // the reasons for a choice
 
   uint32_t subgroups() const { return bm / wm * (bn / wn); }
 };
 #define HEED_MATRIX_WHY(text)                                                                                        \
-  text "; f16 storage, f32 sums", text "; bf16 storage, f32 sums", text "; f32 storage, two terms of f16, f32 sums", \
-      text "; f32 by quantized weights, two terms of f16, f32 sums",                                                 \
+  text "; f16 storage, f32 sums", text "; bf16 storage, f32 sums", text "; f32 storage, two f16 summands, f32 sums", \
+      text "; f32 by quantized weights, two f16 summands, f32 sums",                                                 \
       text "; f32 by quantized weights, both rounded to f16, f32 sums",                                              \
       text "; f32 rounded to 8 bits by quantized weights, f32 sums"
-// By the compilers' listings (tests/gpu): AMD's tiles take the fewest cycles with four subgroups of 64x64, and more shared memory
-// than one buffer's would halve the subgroups of a core. NVIDIA's have registers for two workgroups a core with 64x32, and with
-// two buffers a step has one barrier; but where operands are not alike two buffers take too many registers for that.
+// From the compilers' listings (tests/gpu). AMD's tiles take the fewest cycles with four subgroups of 64x64; a second buffer of shared
+// memory would halve the number of subgroups on a core. NVIDIA's have registers for two workgroups per core with 64x32, and with two
+// buffers a step needs only one barrier; but for operands with different contiguous axes two buffers need too many registers.
 constexpr MatrixTile kMatrixTiles[] = {
     {128, 128, 64, 64, 16, 64, 1, false, 8.0,
      HEED_MATRIX_WHY("matrix units, 128x128 tiles of four subgroups: many rows")},
@@ -38,10 +38,10 @@ constexpr MatrixTile kMatrixTiles[] = {
     {32, 64, 32, 16, 16, 0, 1, false, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles: few rows")},
 };
 
-// Operands lie in shared memory as vectors of eight halves, where fragments begin.
+// Operands lie in shared memory as vectors of eight halves, to which fragments are aligned.
 constexpr uint32_t kOctet = 8;
 
-// A kernel multiplies elements as they lie in memory (Whole), as one or two terms of f16 (shared/matmul_terms.glsl), or as bytes
+// How a kernel multiplies elements: as stored (Whole), as one or two summands of f16 (shared/matmul_terms.glsl), or as bytes
 // (shared/matmul_spans.glsl).
 enum class Form : uint8_t { Whole, OneTerm, TwoTerms, Bytes };
 struct Elements {
@@ -52,18 +52,19 @@ struct Elements {
 
   uint32_t terms() const { return form == Form::TwoTerms ? 2 : 1; }
   bool split() const { return form == Form::OneTerm || form == Form::TwoTerms; }
-  // A workgroup takes this much of k at a time. Two terms take half as much as one, and so the same shared memory: with more
-  // of it AMD's cores would hold half as many subgroups.
+  // The part of k that a workgroup processes at a time. Two summands take half as much as one, and so the same shared memory; with more of
+  // it AMD's cores would hold half as many subgroups.
   uint32_t depth() const { return form == Form::Bytes ? 64 : 32 / terms(); }
   uint32_t buffers(const MatrixTile& tile) const { return form == Form::Whole ? tile.buffers : 1; }
-  // A product takes as long as this many products of f16. Two terms take three; bytes take half of one, since rounding and
-  // scaling take as long as matrix units do.
+  // The cost of a matmul in f16 matmuls. Two summands take three; bytes take half of one, since rounding and scaling take as long as the
+  // matrix units.
   double products() const { return form == Form::TwoTerms ? 3 : form == Form::Bytes ? 0.5 : 1; }
 };
 
-// Four neighbours of a subgroup round a span of 32 together. Fragments must lie in one half of it where each half has a scale.
+// Four neighbouring invocations of a subgroup round a span of 32 together. If each half of a span has a scale, fragments must lie within a
+// half.
 constexpr uint32_t kSharers = 4, kSpan = 32;
-// A span's products are written out one by one: more of them take a software driver many seconds to compile.
+// The multiplications of a span are unrolled; with more of them software drivers take many seconds to compile.
 constexpr uint32_t kMostProducts = 32;
 bool rounds_to_bytes(const Select& select) {
   const Capabilities& device = select.device;
@@ -107,7 +108,7 @@ uint32_t shared_bytes(const MatrixTile& tile, const Elements& elements) {
     return bytes;
   }
   const uint TERMS = elements.terms(), BUFFERS = elements.buffers(tile);
-  const bool A_K_FAST = BM > BK, B_K_FAST = BN > BK;  // the layouts with more rows, which take more padding
+  const bool A_K_FAST = BM > BK, B_K_FAST = BN > BK;  // the layouts with more rows, which need more padding
   if (elements.split()) bytes += kLargestBytes;
 #include "shared/matmul_matrix_memory.inc"
   return bytes;

@@ -1,4 +1,4 @@
-// Sizes and strides of a product in one run, and what compile knows of them.
+// Sizes and strides of a matmul in one run, and what compile knows of them.
 #include <utility>
 
 #include "kernels/matmul/matmul.hpp"
@@ -20,8 +20,8 @@ Problem::Operand operand(const View& view, const View& out) {
   return o;
 }
 
-// Makes one matrix of the rows of all inner batches, if b is the same for them and the rows of the others follow each
-// other in memory: a linear layer on [batch, tokens, channels] then fills its tiles across sentences.
+// Merges the rows of all inner batches into one matrix, if b is the same for them and their rows are contiguous: a linear layer on [batch,
+// tokens, channels] then fills its tiles across sentences.
 bool merge_inner_batch(Problem* p) {
   if (p->b1 > 1 && p->b.b1 != 0) return false;
   for (const Problem::Operand* o : {&p->a, &p->residual, &p->out})
@@ -44,7 +44,8 @@ bool is_b_k_fast(const SizeTable& sizes, const TensorInfo& b) {
   return sizes.is_constant(b.strides[static_cast<size_t>(b.rank - 2)], 1);
 }
 
-// Whether `width` neighbours along an axis, `step` apart and `size` in all, can be read at a time, on each of `count` rows.
+// Whether `width` neighbours along an axis can be read at once on each of `count` rows; they are `step` apart, and the axis has `size`
+// elements.
 bool is_whole(const Problem::Operand& o, int64_t step, int64_t size, int64_t apart, int64_t count, int64_t width) {
   return step == 1 && (o.offset | o.b0 | o.b1 | size | (count > 1 ? apart : 0)) % width == 0;
 }
@@ -100,7 +101,7 @@ Problem problem_of(const Emit& emit) {
 
 namespace {
 
-// Calls visit(size) for the rows and for every batch dimension that may become rows, since b is the same along it.
+// Calls visit(size) for the rows and for every batch dimension that may be merged into rows, since b is the same along it.
 template <class Visit>
 void visit_rows(const Select& select, const Visit& visit) {
   const TensorInfo &out = select.out(), &b = select.info(in::kB);

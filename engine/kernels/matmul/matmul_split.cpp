@@ -1,5 +1,5 @@
-// Products that are cut along k: each split leaves its sums in the workspace, and matmul_sum.comp adds them. k is cut
-// where few tiles would leave a GPU idle, and where a sum is so long that one workgroup would hold up the frame.
+// Matmuls with split k: each split stores its sums in the workspace, and matmul_sum.comp adds them. k is split if few tiles would leave a
+// GPU idle, or if a sum is so long that one workgroup would delay the frame.
 #include <algorithm>
 
 #include "kernels/matmul/matmul.hpp"
@@ -9,24 +9,24 @@ namespace heed::kernels {
 namespace matmul {
 namespace {
 
-// With two workgroups on each core one of them computes while the other waits for memory.
+// With two workgroups per core, one computes while the other waits for memory.
 constexpr int64_t kGroupsPerCore = 2;
-// A split of fewer k is not worth the trip of its sums through memory.
+// For a shorter split, writing and reading its sums costs more than it gains.
 constexpr int64_t kLeastSplitDepth = 512;
-// Over this many k a 64x64 tile takes about 10 ms on a slow GPU, whose workgroups do 10 GFLOP/s each.
+// With this k a 64x64 tile takes about 10 ms on a slow GPU, whose workgroups do 10 GFLOP/s each.
 constexpr int64_t kMostDepth = 16384;
-// Splits begin at multiples of this, so that a kernel that could read 16 bytes at a time still can.
+// Splits begin at multiples of this, so that reads of 16 bytes stay aligned.
 constexpr int64_t kDepthStep = 32;
-// Floats of workspace at most: for each core where splits fill the device, in all where they bound a workgroup's time.
+// The most floats of workspace: per core if splits are used to fill the device, in total if they bound a workgroup's time.
 constexpr int64_t kMostToFill = 1 << 14, kMostToBound = 1 << 24;
 constexpr uint32_t kSumInvocations = 128;
-// More waves of workgroups than these make no split faster. A workgroup alone on its core waits at its barriers, which makes a lone wave
-// slower by this factor.
+// More waves of workgroups than this do not make splits faster. A single workgroup on a core idles at its barriers, which slows a single
+// wave by this factor.
 constexpr int64_t kMostWaves = 4;
 constexpr double kLoneWave = 1.25;
-// Writing a sum and reading it again: 8 bytes, during which a core does some 32 multiply-adds of a 64x64 tile.
+// The time to write and read a sum: 8 bytes, during which a core does some 32 multiply-adds of a 64x64 tile.
 constexpr double kSumTime = 32;
-// A last split that is shorter is a dispatch of its own.
+// A shorter last split needs a separate dispatch, which costs this much.
 constexpr double kShortSplit = 1 << 13;
 
 KernelId sum_id(DType dtype) {
@@ -39,10 +39,10 @@ int64_t depth_of_split(const Problem& problem, int64_t splits) {
   return align_up(ceil_div(problem.k, splits), std::max(kDepthStep, problem.depth_step));
 }
 
-// Into how many splits k is cut if one asks for so many, whose depth is rounded up.
+// The actual number of splits if this many are requested, since their depth is rounded up.
 int64_t rounded(const Problem& problem, int64_t splits) { return ceil_div(problem.k, depth_of_split(problem, splits)); }
 
-// The time that a run takes, in units of Problem::cost, with the trip of the splits' sums through memory.
+// The time of a run, in units of Problem::cost, including writing and reading the splits' sums.
 double time_of(const Problem& problem, const Traits& traits, int64_t groups, int64_t splits) {
   const int64_t waves = ceil_div(groups * splits, problem.cores), depth = depth_of_split(problem, splits);
   double time = (waves == 1 ? kLoneWave : static_cast<double>(waves)) * traits.group * static_cast<double>(depth);
@@ -51,8 +51,7 @@ double time_of(const Problem& problem, const Traits& traits, int64_t groups, int
   return time;
 }
 
-// The number of splits, from `least` to `most`, that takes the least time: of those that take as many waves of workgroups, the most that
-// do are tried.
+// The number of splits from `least` to `most` with the least time. Of those with the same number of waves, only the largest is tried.
 int64_t fastest(const Problem& problem, const Traits& traits, int64_t least, int64_t most) {
   const int64_t groups = problem.tiles(traits);
   int64_t best = least;
@@ -77,10 +76,10 @@ int64_t splits_of(const Problem& problem, const Traits& traits) {
 void add_partial(const Select& select, uint32_t kernel) {
   if (!select.node.workspace.valid()) return;
   KernelList& list = *select.kernels;
-  const KernelUse whole = list.uses[kernel];  // a full list makes its last one anew
+  const KernelUse whole = list.uses[kernel];  // a copy, since add() overwrites the last entry of a full list
   KernelUse& partial = list.add() = whole;
   partial.role = KernelUse::Role::Partial;
-  // Neither the result nor what its activation is given is written yet.
+  // A partial kernel writes neither the result nor the activation's input.
   for (const uint32_t binding : {partial.buffer_count - 2, partial.buffer_count - 1})
     partial.buffers[binding].tensor = select.node.workspace;
   list.uses[kernel].partner = list.count - 1;
@@ -140,7 +139,7 @@ int64_t matmul_workspace(const Need& need) {
     vary = vary || !need.sizes.is_constant(size);
     elements = mul_up_to(elements, need.max_of(size), INT64_MAX);
   }
-  // No kernel's tiles are larger than 128x128, so that a result of this size fills the device without splits.
+  // No kernel's tiles exceed 128x128, so a result of this size fills the device without splits.
   const int64_t groups = need.device.cores * kGroupsPerCore;
   const bool enough = !vary && elements >= groups * 128 * 128;
   const int64_t fill = enough ? 1 : std::min(groups, k / kLeastSplitDepth), bound = ceil_div(k, kMostDepth);

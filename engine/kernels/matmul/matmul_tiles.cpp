@@ -16,14 +16,14 @@ constexpr Family kTileKernels = {
     KernelId::MatmulBf16,
     {KernelId::MatmulF32Quantized, KernelId::MatmulF16Quantized, KernelId::MatmulBf16Quantized}};
 
-// One way to cut the product: tiles of bm x bn elements, tm x tn of them per invocation; bk of k at a time.
+// A tiling of the matmul: tiles of bm x bn elements, tm x tn of them per invocation; bk of k at a time.
 struct Tile {
   uint32_t bm, bn, bk, tm, tn;
-  double efficiency;  // multiply-adds per time, relative to 64x64: larger tiles read memory less often
+  double efficiency;  // multiply-adds per time, relative to 64x64; larger tiles read memory less often
   Why why;
 
   constexpr uint32_t invocations() const { return (bm / tm) * (bn / tn); }
-  // The sums of an invocation, two blocks on their way and the factors at hand.
+  // Registers for an invocation's sums, two blocks being loaded and the current factors.
   constexpr uint32_t registers() const { return tm * tn + 72; }
   constexpr uint32_t shared_bytes() const {
     using uint = uint32_t;
@@ -33,7 +33,7 @@ struct Tile {
     return bytes;
   }
 };
-// For devices with more than kManyRegisters, which has been measured on lavapipe alone.
+// For devices with more than kManyRegisters, measured on lavapipe only.
 constexpr Tile kManySums = {
     64, 128, 16, 16, 16, 1.85, HEED_MATMUL_WHY("64x128 tiles, 256 sums of an invocation: many rows and columns")};
 constexpr Tile kTiles[] = {
@@ -50,8 +50,8 @@ constexpr bool fits_floor(const Tile& tile) {
 }
 static_assert(fits_floor(kTiles[2]) && fits_floor(kTiles[3]) && fits_floor(kTiles[4]));
 
-// matmul.comp takes this for granted where its invocations divide the fours of k of a block, and where they divide its rows or columns,
-// which operands need whose neighbours in memory do not lie along k.
+// matmul.comp relies on this if its invocations divide the groups of four k of a block, or its rows or columns, which operands need that
+// are not contiguous along k.
 constexpr bool divides_depth(const Tile& tile) { return tile.invocations() % (tile.bk / 4) == 0; }
 constexpr bool divides_rows(const Tile& tile) { return tile.invocations() % tile.bm == 0; }
 constexpr bool divides_columns(const Tile& tile) { return tile.invocations() % tile.bn == 0 && tile.bn % 4 == 0; }
@@ -60,7 +60,7 @@ static_assert(std::all_of(std::begin(kTiles), std::end(kTiles), [](const Tile& t
 }));
 static_assert(divides_depth(kManySums) && fits_floor(kManySums));
 
-// A driver takes long to compile its sums where they have an order of their own, or where blocks of b are widened for them.
+// Drivers take long to compile its sums if they have a fixed order, or if blocks of b are dequantized.
 bool fits_many_sums(const Select& select) {
   const uint32_t flags = flags_of(select);
   return select.device.registers >= kManySums.registers() && !select.reproducible() &&
@@ -68,9 +68,8 @@ bool fits_many_sums(const Select& select) {
          ((flags & HEED_MATMUL_B_K_FAST) != 0 || divides_columns(kManySums));
 }
 
-// A tile beyond the portability floor is for GPUs that have room for it; which of the two, their registers say. Where two
-// workgroups of the largest do not share a core, 64x64 is faster than either, unless blocks of b are widened for each tile
-// (tests/gpu/h100).
+// Tiles beyond the guaranteed limits are for GPUs that support them; their registers decide which of the two is used. If two workgroups of
+// the largest tile do not fit on a core, 64x64 is faster than either, unless blocks of b are dequantized for each tile (tests/gpu/h100).
 bool fits(const Capabilities& device, const Tile& tile, bool quantized) {
   const bool share_core = device.core_registers / 2 >= kTiles[0].invocations() * kTiles[0].registers();
   if (!share_core && !quantized) return fits_floor(tile);

@@ -1,4 +1,4 @@
-// Kernels for few rows, which take as long as reading b: matmul_vector.comp.
+// Kernels for few rows, whose time is that of reading b: matmul_vector.comp.
 #include "kernels/matmul/few_rows.hpp"
 #include "kernels/matmul/matmul.hpp"
 #include "kernels/matmul/planes.hpp"
@@ -6,16 +6,16 @@
 namespace heed::kernels::matmul {
 namespace {
 
-// Columns of a workgroup where b lies along k: enough for many reads to be under way, few enough for many workgroups.
+// Columns of a workgroup if b is contiguous along k: enough for many reads in flight, few enough for many workgroups.
 constexpr uint32_t kColumnsAlongK = 4;
-// Neighbouring lanes along n where b lies so. Each reads 16 bytes, together a cache line.
+// Neighbouring lanes along n if b is contiguous along n. Each reads 16 bytes, together a cache line.
 constexpr uint32_t kLanesAlongN = 8;
-// The invocations of a workgroup divide k among them: with fewer k most would have nothing to do.
+// The invocations of a workgroup share the sum over k: with shorter sums most would have nothing to do.
 constexpr int64_t kLeastVectorDepth = 256;
-// A workgroup's invocations divide k among them, and read this many elements of b before another dispatch begins.
+// The least elements of b that a split reads; a shorter one costs more to dispatch than it gains.
 constexpr uint32_t kLeastOfSplit = 1 << 14;
 
-// Multiply-adds per time, relative to 64x64 tiles; few rows take as long as reading b.
+// Multiply-adds per time, relative to 64x64 tiles; the time for few rows is that of reading b.
 constexpr double kEfficiency = 2;
 
 struct Rows {
@@ -48,7 +48,7 @@ KernelId id_for(const Select& select, Operands operands) {
   return kPlain.of(operands);
 }
 
-// The rows of the smallest kernel for this many rows.
+// The number of rows of the smallest kernel that fits this many rows.
 uint32_t narrowest(int64_t rows) {
   for (const Rows& one : kRowCounts)
     if (one.rows >= rows) return one.rows;
@@ -69,7 +69,7 @@ void list_vectors(const Select& select, Candidates* candidates) {
   const bool by_subgroups = along_k && id == kReducing.of(operands);
   const uint32_t invocations = by_subgroups ? invocations_along_k(select.device) : kMostAlongK;
   for (const Rows& rows : kRowCounts) {
-    // Where the number of rows varies, decoding has one row.
+    // If the number of rows varies, the kernel for one row is listed, too, for decoding.
     if (rows.rows != narrowest(most) && !(vary && rows.rows == 1)) continue;
     const double group = rows.rows * columns / kEfficiency;
     Candidate& one = add_tile(candidates, id, invocations, rows.rows, columns, group);

@@ -1,8 +1,8 @@
-// Quantized weights as GPUs hold them: the bytes of their file in another order, in which kernels can read words, and 16 bytes
-// at a time, from where these are aligned. Blocks of 18, 22, 34 or 210 bytes would begin anywhere.
+// The layout of quantized weights on GPUs: the file's bytes in another order, in which kernels can read aligned words and vectors of 16
+// bytes. Blocks of 18, 22, 34 or 210 bytes would not be aligned.
 //
-// Each part of a block goes to a plane of its own: the plane of the lower bits of all blocks, then those of what is left, ending
-// with the scales. Planes follow each other without gaps, and each begins at a multiple of what its parts have.
+// Each part of a block is stored in a separate plane: first the plane of the lower bits of all blocks, then those of the other parts, the
+// scales last. Planes are contiguous, and each begins at a multiple of its parts' size.
 //
 //   clang-format off
 //   Q8_0   32 bytes, scale                 Q5_1   16 bytes of 4 bits, 4 of fifth bits, scale and offset
@@ -23,19 +23,19 @@
 
 namespace heed::kernels {
 
-// A part of each block: where it lies in a block of the file, and its bytes.
+// A part of each block: its offset in a block of the file, and its bytes.
 struct Plane {
   int64_t at = 0, bytes = 0;
 };
 // Empty for types that are not quantized.
 std::span<const Plane> planes_of(DType type);
 
-// Where the part of block `first` begins in plane i of a weight of `all` blocks.
+// The offset of the part of block `first` in plane i of a weight of `all` blocks.
 int64_t offset_in_planes(DType type, size_t plane, int64_t first, int64_t all);
 
-// Copies a part of each of `count` blocks, one behind the other, to `to`.
+// Copies this part of each of `count` blocks to `to`, contiguously.
 void gather_plane(DType type, size_t plane, const std::byte* blocks, int64_t count, std::byte* to);
-// Writes all of a weight as kernels read it: its planes if it is quantized, else converted to its entry's type.
+// Writes a whole weight in the layout that kernels read: in planes if it is quantized, else converted to its entry's type.
 void write_weight(const HostTensor& from, const detail::WeightsImpl::Entry& to, std::byte* target);
 
 // The number of a quantized type in shaders/shared/blocks.h.
@@ -43,10 +43,10 @@ constexpr uint32_t number_of(DType type) {
   return is_quantized(type) ? static_cast<uint32_t>(type) - static_cast<uint32_t>(DType::Q8_0) + 1 : 0;
 }
 
-// Eights of a column (shaders/shared/blocks.glsl) that an invocation reads at a time where 128 invocations divide k among them:
-// four, which are 16 bytes of the lower bits, or one where four would leave invocations without work. Invocations with four read
-// rows of A 128 bytes apart, so that each has a line of the first cache to itself. For several rows that would take longer than
-// reading B from memory; with one eight each, four invocations share a line.
+// The number of eights of a column (shaders/shared/blocks.glsl) that an invocation reads at a time if 128 invocations share the sum over k:
+// four, which are 16 bytes of the lower bits, or one if four would leave invocations without work. Invocations with four read rows of A 128
+// bytes apart, so that each uses a separate line of the first-level cache; for several rows that would take longer than reading B from
+// memory. With one, four invocations share a line.
 constexpr uint32_t run_of(int64_t k, uint32_t rows) { return rows == 1 && k >= 128 * 32 ? 4 : 1; }
 
 }  // namespace heed::kernels

@@ -1,4 +1,4 @@
-// Products of few rows with up to three weights, the norm before and the rotation or gate behind them: projection.comp.
+// Matmuls of few rows with up to three weights, the norm before and the rotary or gate after them: projection.comp.
 #include <bit>
 #include <optional>
 
@@ -12,9 +12,9 @@ namespace {
 
 using Projection = ProjectionConstants;
 
-constexpr uint32_t kColumnsOfMany = 4;  // of a workgroup
-// With one row and quantized weights, where subgroups are small: more columns share what is read of the row and its norm. It
-// could not hold as many values of other weights, and drivers take minutes to compile it for 16 columns.
+constexpr uint32_t kColumnsOfMany = 4;  // columns of a workgroup
+// With one row, quantized weights and small subgroups, more columns share the reads of the row and its norm. Other weights would need too
+// many registers, and drivers take minutes to compile 16 columns.
 constexpr uint32_t kColumnsOfOne = 8;
 constexpr uint32_t kRowCounts[] = {1, 4, 8};
 static_assert(kRowCounts[2] == kMostProjectedRows);
@@ -35,7 +35,7 @@ KernelId id_for(const Capabilities& device, KernelId plain) {
   return may_reduce(device, plain) ? kernel_info(plain).subgroup : plain;
 }
 
-// The type of the results that have another one than the rows, if any has.
+// The type of results that differ from the rows' type, if any do.
 std::optional<DType> narrow_results(const Select& select) {
   for (const Tensor out : select.node.outputs)
     if (out.valid() && select.schedule.info(out).dtype != select.info(in::kX).dtype)
@@ -75,20 +75,20 @@ uint32_t projection_flags(const Select& select) {
   return flags;
 }
 
-// Workgroups of weight i, with this many columns each; those of a gated pair make columns of both.
+// Workgroups for weight i, with this many columns each; those of a gated pair compute columns of both weights.
 int64_t tiles_of(const ProjectionAttrs& attrs, size_t i, uint32_t columns) {
   if (attrs.gated) return i == 0 ? attrs.columns[0] / (columns / 2) : 0;
   return attrs.columns[i] / columns;
 }
 
-// Pairs that turn.
+// Number of rotary pairs.
 int64_t pairs_of(const Select& select) {
   const bool turns = select.node.as<ProjectionAttrs>().turned != 0;
   return turns ? select.max_of(select.info(in::kProjectionTable).dims[0]) : 0;
 }
 
-// Whether workgroups of this many columns divide the pass: each has columns of one weight, or of a pair as many of each, and where
-// heads turn whole pairs of one head.
+// Whether workgroups of this many columns divide the pass: each has columns of one weight, or of a pair the same number of each, and with
+// rotary whole pairs of one head.
 bool divide(const Select& select, uint32_t columns) {
   const auto& attrs = select.node.as<ProjectionAttrs>();
   const uint32_t half = columns / 2;
@@ -103,7 +103,7 @@ uint32_t columns_of(const Select& select, bool reduces, uint32_t rows) {
   return reads_much && divide(select, kColumnsOfOne) ? kColumnsOfOne : kColumnsOfMany;
 }
 
-// Where there are fewer weights, the first one stands for the others, so that the kernel knows of one type.
+// If there are fewer weights, the first type stands for the missing ones, so that the kernel is compiled for few types.
 void set_blocks(const Select& select, uint32_t rows, KernelUse* use) {
   using Blocks = ProjectionBlockConstants;
   const auto& attrs = select.node.as<ProjectionAttrs>();
@@ -186,7 +186,7 @@ Status select_projection(const Select& select) {
     one.traits.rows = count;
     one.traits.columns = columns;
     one.traits.most = count;
-    one.why = "few rows: weights are read once, and norm, products and what follows are one pass";
+    one.why = "few rows: weights are read once, and norm, matmuls and what follows are one pass";
     if (count >= most) break;
   }
   const uint32_t kept = keep(select.need(), candidates, 1, [&](std::span<const int64_t> sizes) {
@@ -198,8 +198,8 @@ Status select_projection(const Select& select) {
 
 namespace {
 
-// Where an operand starts in the one range that holds all weights of a pass, which begins at byte `begin`: in elements of its type; of
-// a quantized weight, where the tensor starts that it is a part of, in groups of 16 bytes.
+// The start of an operand in the range of a pass's weights, which begins at byte `begin`: in elements of its type, or, for a quantized
+// weight, the start of the whole tensor in groups of 16 bytes.
 uint32_t start_of(const Emit& emit, size_t input, uint64_t begin) {
   if (!emit.has(input)) return 0;
   const TensorInfo& info = emit.schedule.info(emit.node.inputs[input]);
@@ -241,7 +241,7 @@ void emit_projection(const Emit& emit) {
   if (attrs.placed != 0) p.room = u32(emit.values.sizes[static_cast<size_t>(attrs.room)]);
   if (emit.has(in::kProjectionTable)) p.offset[3] = u32(emit.in(in::kProjectionTable).offset);
   if (emit.has(in::kProjectionPositions)) {
-    // As a view [B, H, S] of the positions, which are the same for all heads.
+    // The positions as a view [B, H, S] with stride 0 along the heads.
     View target = x;
     target.rank = 3;
     target.dim[0] = x.rank > 2 ? x.dim[x.rank - 3] : 1, target.dim[1] = 1, target.dim[2] = p.tokens;

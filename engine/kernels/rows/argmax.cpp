@@ -20,10 +20,10 @@ Status pick_kernel(const Select& select, uint32_t* flags, KernelId* id) {
   return pick_storage(select, from, {KernelId::ArgmaxF32, KernelId::ArgmaxF16, KernelId::ArgmaxBf16}, id);
 }
 
-// Elements that one dispatch finds, each by a walk along the axis of n: their loops stay within kRoundsAtOnce, but for one walk that is
-// longer.
+// The number of elements that one dispatch finds, each by a loop along the axis of length n, so that its loops stay within kRoundsAtOnce,
+// unless a single one is longer.
 int64_t rounds_at_once(int64_t n, int64_t invocations) {
-  constexpr int64_t kHalves = 10;  // that join what invocations have found, with what else a round has
+  constexpr int64_t kHalves = 10;  // steps that combine the invocations' results, and other iterations per element
   return std::max<int64_t>(kRoundsAtOnce / (ceil_div(n, invocations) + kHalves), 1);
 }
 

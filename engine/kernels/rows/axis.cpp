@@ -2,8 +2,8 @@
 
 namespace heed::kernels {
 
-// Along an inner axis neighbours read neighbouring memory. Along the last one short sums share a workgroup, as rows of other operations
-// do (rows.cpp): with one of a whole workgroup each, most invocations would have nothing to add and still meet at the barriers.
+// Along an inner axis neighbouring invocations read neighbouring memory. Along the last axis short sums share a workgroup, as rows of other
+// operations do (rows.cpp): with a whole workgroup each, most invocations would have nothing to add and still wait at the barriers.
 AxisShape axis_shape(const Need& need, const TensorInfo& x, int axis) {
   int last = x.rank - 1;
   while (last > axis && need.sizes.is_constant(x.dims[static_cast<size_t>(last)], 1)) --last;

@@ -6,7 +6,7 @@ namespace heed::kernels {
 static_assert(kMaxInputs <= kMaxDispatchesPerPass && 2 * kMaxInputs <= kMaxKernelsPerPass);
 
 Status select_concat(const Select& select) {
-  // Where an input goes in the output depends on the lengths of those before it, so that all must be multiples of four.
+  // The offset of an input in the output depends on the lengths of those before it, so all must be multiples of four.
   Vec4 known = Vec4::Always;
   for (const Tensor input : select.node.inputs) known = worse(known, vec4_of(select, input));
   for (uint32_t i = 0; i < kMaxInputs; ++i) {

@@ -5,8 +5,8 @@
 
 namespace heed::kernels {
 
-// Appends the kernels that compute `attrs` on a and (if valid) b into the node's output. For concat, `input` is the
-// number of the input, and `known` is what is known of all inputs.
+// Appends the kernels that compute `attrs` of a and (if valid) b into the node's output. For concat, `input` is the number of the input,
+// and `known` holds for all inputs.
 Status add_elementwise(const Select& select, const SimpleElementwise& attrs, Tensor a, Tensor b, uint32_t input = 0,
                        Vec4 known = Vec4::Always);
 

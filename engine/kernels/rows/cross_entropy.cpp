@@ -16,7 +16,7 @@ Status select_cross_entropy(const Select& select) {
 }
 
 void emit_cross_entropy(const Emit& emit) {
-  constexpr double kOperations = 20.0;  // per logit: two walks, an exponential
+  constexpr double kOperations = 20.0;  // per logit: two loops, an exponential
   const View x = emit.in(in::kX), labels = per_row(emit.in(in::kLabels)), out = per_row(emit.out());
   const View* const views[] = {&x, &labels, &out};
   CrossEntropyParams p{};

@@ -18,7 +18,7 @@ Status select_cross_entropy_backward(const Select& select) {
 }
 
 void emit_cross_entropy_backward(const Emit& emit) {
-  constexpr double kOperations = 40.0;  // per logit: three walks, two exponentials
+  constexpr double kOperations = 40.0;  // per logit: three loops, two exponentials
   const View x = emit.in(in::kX), out = emit.out();
   const View labels = per_row(emit.in(in::kLabels)), upstream = per_row(emit.in(in::kLossUpstream));
   const View* const views[] = {&x, &labels, &upstream};

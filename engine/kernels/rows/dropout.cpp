@@ -5,7 +5,7 @@
 namespace heed::kernels {
 namespace {
 
-constexpr int64_t kPerGroup = 4 * kInvocations;  // an invocation makes the four elements of a Philox block
+constexpr int64_t kPerGroup = 4 * kInvocations;  // an invocation computes the four elements of a Philox block
 constexpr WhyStorage kWhy = {"f32 storage; one Philox block per 4 elements",
                              "f16 storage; one Philox block per 4 elements",
                              "bf16 storage; one Philox block per 4 elements"};
@@ -35,7 +35,7 @@ void emit_dropout(const Emit& emit) {
   const View x = emit.in(in::kX), out = emit.out();
   const View* const views[] = {&x, &out};
   Walk walk = make_walk(out, views);
-  merge_dims(&walk, 0);  // keeps the row-major index that dropout counts by
+  merge_dims(&walk, 0);  // keeps the row-major index that dropout uses as its counter
   const int64_t elements = walk.elements();
   const DropoutWords words = dropout_words(attrs.p);
 

@@ -9,7 +9,7 @@ namespace {
 
 using Kind = SimpleElementwise::Kind;
 
-// 512 elements per workgroup: enough work to hide its start, and few idle invocations at the end.
+// 512 elements per workgroup: enough work to hide its startup, and few idle invocations at the end.
 constexpr uint32_t kPerInvocation = 4;
 
 Vec4 known_of(const Select& select, KernelId id, Tensor a, Tensor b) {
@@ -17,7 +17,7 @@ Vec4 known_of(const Select& select, KernelId id, Tensor a, Tensor b) {
   return worse(worse(vec4_of(select, a), vec4_of(select, b)), vec4_of(select, select.node.outputs[0]));
 }
 
-// The kernels that read storage of `from`, by the storage of the result.
+// The kernels that read storage of type `from`, by the storage of the result.
 ByStorage kernels_from(DType from) {
   if (from == DType::F16) return {KernelId::ElementwiseF16F32, KernelId::ElementwiseF16, KernelId::ElementwiseF16Bf16};
   if (from == DType::BF16)
@@ -28,7 +28,7 @@ ByStorage kernels_from(DType from) {
 Status pick_variant(const Select& select, const SimpleElementwise& attrs, DType from, DType to, KernelId* id) {
   const bool plain = attrs.is_plain(), copies = attrs.kind == Kind::Copy;
   if (select.reproducible() && plain && copies && from == to &&
-      (from == DType::F32 || is_16_bit_float(from)))  // bits move
+      (from == DType::F32 || is_16_bit_float(from)))  // copies of bits
     return pick_storage(select, to, {KernelId::CopyI32, KernelId::CopyU16, KernelId::CopyU16}, id);
   if (from == to && (from == DType::I32 || from == DType::U8)) {
     const bool adds = attrs.kind == Kind::Add && from == DType::I32;
@@ -37,7 +37,7 @@ Status pick_variant(const Select& select, const SimpleElementwise& attrs, DType 
     *id = from == DType::I32 ? KernelId::CopyI32 : KernelId::CopyU8;
     return Status::Ok;
   }
-  if (is_16_bit_float(from) && to == DType::F32) {  // every device casts, so that weights may be narrow
+  if (is_16_bit_float(from) && to == DType::F32) {  // every device supports this cast, since weights may be narrow
     *id = kernels_from(from).f32;
     return Status::Ok;
   }
@@ -105,7 +105,7 @@ void emit_walk(const Emit& emit, uint32_t input, const View& a, const View* b, c
   p.scale = scale;
 
   Dispatch& dispatch = emit.dispatches->add();
-  // b counts as it is broadcast, since its own last dimension may be of size 1.
+  // b is checked as broadcast, since its own last dimension may be of size 1.
   const bool vec4 = is_vec4(a) && is_vec4(out) && (b == nullptr || is_vec4(broadcast_to(*b, out)));
   dispatch.kernel = choose(emit.kernels, RowProblem{0, vec4}, input);
   dispatch.groups = fold_groups(ceil_div<int64_t>(elements, kInvocations * kPerInvocation));
@@ -116,8 +116,8 @@ void emit_walk(const Emit& emit, uint32_t input, const View& a, const View* b, c
 
 namespace {
 
-// The kernels for one or two operands of one type, which take any layout and have less to fold than those for programs; none if
-// the node needs those.
+// The kernels for one or two operands of one type, which accept any layout and have fewer dims than those for programs; none if the node
+// needs those.
 std::optional<SimpleElementwise> plain_kernel_of(const Schedule& schedule, const Node& node) {
   const auto& attrs = node.as<ElementwiseAttrs>();
   const std::optional<SimpleElementwise> simple = simple_of(attrs);
@@ -127,7 +127,7 @@ std::optional<SimpleElementwise> plain_kernel_of(const Schedule& schedule, const
   if (!copies && schedule.info(node.inputs[in::kB]).dtype != from) return std::nullopt;
   if (moves || (from == DType::I32 && to == from && simple->kind == Kind::Add && simple->is_plain())) return simple;
   const auto is_float = [](DType type) { return type == DType::F32 || is_16_bit_float(type); };
-  // Reproducible plans compute by programs alone, so that one kernel holds the rules for them.
+  // Reproducible plans use program kernels only, so that one kernel implements their rules.
   return is_float(from) && is_float(to) && !schedule.asked.reproducible ? simple : std::nullopt;
 }
 
@@ -163,7 +163,7 @@ Status select_program(const Select& select) {
     known = worse(known, vec4_of(select, select.node.inputs[i]));
     types |= type_number(select.info(i).dtype) << 4 * i;
   }
-  // As other kernels: drivers without 16-bit storage pack and unpack infinities of f16 as other numbers.
+  // As for other kernels: drivers without 16-bit storage pack and unpack infinities of f16 incorrectly.
   const Status status = is_16_bit_float(select.out().dtype) ? check_storage(select, select.out().dtype) : Status::Ok;
   if (status != Status::Ok) return status;
   add_vec4_kernels(known, [&](bool vec4, Traits::Reads reads) {

@@ -4,7 +4,7 @@
 namespace heed::kernels {
 namespace {
 
-// A table of f16 or bf16 may give rows of f32, and a quantized one gives rows of any type.
+// A table of f16 or bf16 may give rows of f32, and a quantized table gives rows of any type.
 Status pick_variant(const Select& select, DType table, KernelId* id) {
   const DType to = select.out().dtype;
   if (is_quantized(table))

@@ -33,7 +33,7 @@ void emit_embedding_backward(const Emit& emit) {
   p.vocabulary = u32(out.dim[1]);
   p.count = u32(ids.dim[1]);
 
-  // Sums over more ids are handed on in out, which rounds them if it has two bytes.
+  // With more ids, partial sums are passed on in `out`, and rounded if it has two bytes.
   p.blocks = u32(ceil_div<int64_t>(p.n, emit.kernels.uses[choose(emit.kernels, RowProblem{p.n})].key.spec[0]));
   for (int64_t begin = 0; begin < std::max<int64_t>(p.count, 1); begin += kRoundsAtOnce) {
     p.begin = u32(begin);

@@ -1,4 +1,4 @@
-// The norm of gradients: sums of squares of blocks, then one workgroup that makes a step's factors of them.
+// The norm of gradients: sums of squares of blocks, from which one workgroup then computes the factors of a step.
 #include <cstddef>
 
 #include "base/update.hpp"

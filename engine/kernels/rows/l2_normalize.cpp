@@ -26,7 +26,7 @@ void emit_l2_normalize(const Emit& emit) {
   p.eps = emit.node.as<NormAttrs>().eps;
 
   Dispatch& dispatch = emit_rows(emit, p.rows, p.n, is_vec4(x) && is_vec4(out));
-  dispatch.work = static_cast<double>(walk.elements()) * 8.0;  // three walks and a division
+  dispatch.work = static_cast<double>(walk.elements()) * 8.0;  // three loops and a division
   dispatch.set_push(p);
 }
 

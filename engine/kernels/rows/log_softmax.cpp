@@ -16,7 +16,7 @@ Status select_log_softmax(const Select& select) {
 }
 
 void emit_log_softmax(const Emit& emit) {
-  constexpr double kOperations = 20.0;  // per logit: three walks, an exponential
+  constexpr double kOperations = 20.0;  // per logit: three loops, an exponential
   const View x = emit.in(in::kX), out = emit.out();
   const View* const views[] = {&x, &out};
   LogSoftmaxParams p{};

@@ -56,7 +56,7 @@ void emit_norm(const Emit& emit) {
   p.eps = emit.node.as<NormAttrs>().eps;
 
   Dispatch& dispatch = emit_rows(emit, p.rows, p.n, vec4);
-  constexpr double kOperations = 12.0;  // per element: up to three walks
+  constexpr double kOperations = 12.0;  // per element: up to three loops
   dispatch.work = static_cast<double>(walk.elements()) * kOperations;
   dispatch.set_push(p);
 }

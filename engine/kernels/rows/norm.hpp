@@ -1,4 +1,4 @@
-// layernorm and rmsnorm differ in a flag of their kernels only.
+// layernorm and rmsnorm differ only in a flag of their kernels.
 #pragma once
 
 #include "kernels/rows/rows.hpp"

@@ -1,5 +1,5 @@
-// The gradients of norms: a dispatch for that of x, which leaves four numbers of each row, and one that goes over columns for those
-// of gamma and beta and for the sums of rows.
+// The gradients of norms: a dispatch for that of x, which stores four numbers of each row, and one that works on columns for those of gamma
+// and beta and for the sums of rows.
 #include "kernels/rows/rows.hpp"
 
 namespace heed::kernels {
@@ -7,9 +7,9 @@ namespace {
 
 using Sums = NormBackwardSumsConstants;
 
-// Invocations of the second dispatch: columns by what goes over the rows of one.
+// Workgroup of the second dispatch: columns x invocations that share the rows of one column.
 constexpr std::array<uint32_t, 3> kColumns = {8, HEED_ROW_INVOCATIONS / 8, 1};
-constexpr int64_t kNumbers = 4;  // of a row
+constexpr int64_t kNumbers = 4;  // per row
 
 uint32_t kind_of(NormBackwardAttrs::Kind kind) {
   switch (kind) {
@@ -32,7 +32,7 @@ void select_sums(const Select& select) {
                               KernelId::NormBackwardSumsBf16};
   KernelUse& use =
       add_kernel(select, kIds.of(select.out().dtype), kColumns, "8 columns per workgroup, 16 invocations each");
-  use.role = KernelUse::Role::Second;  // none that could be chosen for the first
+  use.role = KernelUse::Role::Second;  // not a candidate for the first dispatch
   use.key.set(Sums::GAMMA, node.outputs[out::kGammaGradient].valid());
   use.key.set(Sums::BETA, node.outputs[out::kBetaGradient].valid());
   use.key.set(Sums::SUMS, node.outputs[out::kRowSums].valid());
@@ -41,7 +41,7 @@ void select_sums(const Select& select) {
   };
   for (const Tensor read : {node.inputs[in::kX], node.inputs[in::kUpstream], node.outputs[0], node.workspace})
     add(read, false);
-  // A binding must hold a buffer that may be written, also where nothing is.
+  // A binding needs a writable buffer, even if nothing is written.
   const size_t some =
       *std::find_if(std::begin(kSummed), std::end(kSummed), [&](size_t i) { return node.outputs[i].valid(); });
   for (const size_t i : kSummed) add(node.outputs[node.outputs[i].valid() ? i : some], true);
@@ -100,7 +100,7 @@ Status select_norm_backward(const Select& select) {
 }
 
 void emit_norm_backward(const Emit& emit) {
-  constexpr double kOperations = 30.0;  // per element, in four walks
+  constexpr double kOperations = 30.0;  // per element, in four loops
   const View x = emit.in(in::kX), upstream = emit.in(in::kUpstream), out = emit.out();
   const View residual = emit.has(in::kBackwardResidual) ? emit.in(in::kBackwardResidual) : out;
   const View* const views[] = {&x, &upstream, &residual};

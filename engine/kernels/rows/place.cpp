@@ -1,4 +1,4 @@
-// Copies of rows to, or from, places that tensors tell.
+// Scatter and gather of rows at positions given by a tensor.
 #include "kernels/rows/rows.hpp"
 
 namespace heed::kernels {

@@ -7,7 +7,7 @@
 namespace heed::kernels {
 namespace {
 
-// The largest and the smallest are found as argmax finds their indices.
+// Max and Min use the kernel of argmax.
 bool is_extreme(const Node& node) {
   const Reduction kind = node.as<ReduceAttrs>().kind;
   return kind == Reduction::Max || kind == Reduction::Min;
@@ -19,8 +19,8 @@ static_assert(static_cast<uint32_t>(Reduction::Sum) == HEED_REDUCE_SUM &&
               static_cast<uint32_t>(Reduction::LogSumExp) == HEED_REDUCE_LOG_SUM_EXP &&
               static_cast<uint32_t>(Reduction::L2) == HEED_REDUCE_L2);
 
-// A longer axis is reduced in pieces, and then what these gave, which the workspace holds. So many elements keep the loops of a
-// workgroup of this shape within kRoundsAtOnce, also where it goes over them twice.
+// A longer axis is reduced in pieces, whose results, in the workspace, are then reduced. This many elements keep the loops of a workgroup
+// within kRoundsAtOnce, even if it reads them twice.
 int64_t piece_of(uint32_t invocations) { return kRoundsAtOnce / 2 * invocations; }
 
 constexpr ByStorage kFromF32 = {KernelId::ReduceF32, KernelId::ReduceF32F16, KernelId::ReduceF32Bf16};
@@ -42,7 +42,7 @@ uint32_t mask_flags(const Select& select) {
   return HEED_REDUCE_MASK | (keep ? HEED_REDUCE_MASK_KEEP : 0);
 }
 
-// In reproducible plans the workgroup is part of the canon.
+// In reproducible plans the workgroup's shape is part of the canon.
 KernelUse& add_reduce_kernel(const Select& select, KernelId id, const AxisShape& shape, uint32_t kind, uint32_t flags) {
   KernelUse& use = add_kernel(select, id, shape.workgroup, shape.why);
   use.key.set(ReduceConstants::KIND, kind);
@@ -52,9 +52,9 @@ KernelUse& add_reduce_kernel(const Select& select, KernelId id, const AxisShape&
   return use;
 }
 
-constexpr AxisShape kSecond = {{32, 4, 1}, "adds up what pieces of a long axis gave"};
+constexpr AxisShape kSecond = {{32, 4, 1}, "adds up the results of the pieces of a long axis"};
 
-// Means are sums until the last.
+// The pieces of a mean are sums; only the last dispatch divides.
 void add_pieces(const Select& select, const AxisShape& shape, uint32_t kind) {
   const DType from = select.info(in::kX).dtype, to = select.out().dtype;
   const bool whole = from == DType::I32;
@@ -68,7 +68,7 @@ void add_pieces(const Select& select, const AxisShape& shape, uint32_t kind) {
   second.buffers[0].tensor = second.buffers[1].tensor = select.node.workspace;
 }
 
-// Strides of a result without gaps.
+// Contiguous strides of the result.
 void put_dense(const ReduceParams& all, ReduceParams* p) {
   uint32_t stride = 1;
   for (int i = 3; i >= 0; --i) {
@@ -77,7 +77,7 @@ void put_dense(const ReduceParams& all, ReduceParams* p) {
   }
 }
 
-// Fills all but what masks need.
+// Fills all parameters except those of masks.
 void fill_params(View x, View out, int axis, ReduceParams* p) {
   const int rank = x.rank;
   p->n = p->of = u32(x.dim[axis]);
@@ -97,12 +97,12 @@ void fill_params(View x, View out, int axis, ReduceParams* p) {
   put(p->out_stride, walk.stride[2]);
 }
 
-// `all`: of the reduction in one go.
+// `all` has the parameters of the reduction without pieces.
 void emit_pieces(const Emit& emit, const ReduceParams& all, int64_t piece, double element) {
   const int64_t start = resolve(emit.schedule, emit.node.workspace, emit.values).offset;
   const int64_t count = ceil_div<int64_t>(all.n, piece), whole = all.n / piece;
   for (int64_t i = 0, next = 0; i < count; i = next) {
-    // Whole pieces are one more dimension.
+    // One dispatch reduces all whole pieces, which form one more dimension.
     const bool together = i == 0 && whole > 0 && all.dim[0] == 1;
     next = together ? whole : i + 1;
     ReduceParams p = all;
@@ -132,8 +132,8 @@ void emit_pieces(const Emit& emit, const ReduceParams& all, int64_t piece, doubl
 
 }  // namespace
 
-// Elements of f32 or i32. A mean with a mask needs none: it counts elements as it goes, and is not cut. Nor are reproducible plans, whose
-// sums have one order (ReproducibleDevice).
+// Workspace in elements of f32 or i32. A mean with a mask needs none: it counts elements, and is not split. Reproducible plans do not split
+// either, since their sums have one order (ReproducibleDevice).
 int64_t reduce_workspace(const Need& need) {
   const TensorInfo& x = need.info(in::kX);
   const int axis = need.node.as<ReduceAttrs>().axis;

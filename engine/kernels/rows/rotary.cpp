@@ -5,8 +5,8 @@
 namespace heed::kernels {
 namespace {
 
-// A view that leads from an element of x to its row's cosines, or to the position of its row. Without a tensor of either it gives the
-// index along the axis before the last.
+// A view that maps an element of x to its row's cosines, or to the position of its row. Without either tensor it gives the index along the
+// axis before the last.
 View positions_of(const Emit& emit, const View& x) {
   if (emit.has(in::kCos)) {
     View rows = emit.in(in::kCos);

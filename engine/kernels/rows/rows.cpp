@@ -8,17 +8,17 @@ namespace {
 constexpr size_t kFlags = SoftmaxConstants::FLAGS, kHeld = RowGroupConstants::HELD;
 static_assert(kFlags == NormConstants::FLAGS);
 
-// Groups of four that a lane keeps at most; longer rows are read again in every walk. On a GPU 32 elements leave
-// registers for many workgroups at once.
+// The most groups of four that a lane keeps in registers; longer rows are read again in every loop. On a GPU 32 elements leave registers
+// for many workgroups at once.
 constexpr uint32_t kMostHeld = 8;
 constexpr uint32_t kRowInvocations = HEED_ROW_INVOCATIONS;
 constexpr const char* kLongRows = "long rows: a workgroup each";
-// The cost of a kernel that reads rows again: more than any other, whose cost is the elements that a row has room for.
+// The cost of a kernel that reads rows again: more than that of any other, which is the number of elements that a row can have.
 constexpr double kReadAgain = 1e9;
 
 uint32_t groups_of(int64_t length, uint32_t lanes) { return u32(ceil_div<int64_t>(length, int64_t{4} * lanes)); }
 
-// Adds a kernel for rows of up to `most` elements. `lanes` work on each of the `rows` of a workgroup.
+// Adds a kernel for rows of up to `most` elements. `lanes` invocations work on each of the `rows` rows of a workgroup.
 Candidate& add_shape(Candidates* candidates, KernelId id, uint32_t lanes, uint32_t rows, int64_t most,
                      const char* why) {
   Candidate& one = candidates->add(id, {lanes, rows, 1});
@@ -48,7 +48,7 @@ Candidates gpu_candidates(int64_t longest) {
   return candidates;
 }
 
-// Reproducible plans sum a row by 32 lanes, however long it is.
+// Reproducible plans sum a row with 32 lanes, whatever its length.
 Candidates canon_candidates(int64_t longest) {
   constexpr uint32_t kLanes = 32, kRows = HEED_ROW_INVOCATIONS / kLanes;
   Candidates candidates;
@@ -98,7 +98,7 @@ void select_rows(const Select& select, const ByStorage& ids, SizeId length, uint
   Vec4 known = Vec4::Always;
   for (const Tensor tensor : operands) known = worse(known, vec4_of(select, tensor));
   add_kept(select, candidates, keep_rows(select, candidates, length), known, [&](Candidate candidate, bool vec4) {
-    // Only where a row has the whole workgroup are its lanes whole subgroups.
+    // Lanes are whole subgroups only if a row has the whole workgroup.
     const bool reduces = subgroups && candidate.traits.rows == 1;
     candidate.key.id = reduces ? kernel_info(plain).subgroup : plain;
     candidate.set(kFlags, flags).set(RowGroupConstants::VEC4, vec4);

@@ -8,12 +8,12 @@
 namespace heed::kernels {
 namespace {
 
-// The most walks over a row: for the largest key, then, for each of top-k, top-p and the draw, for each digit of a key and of
-// an index.
+// The most loops over a row: one for the largest key, then, for each of top-k, top-p and the draw, one for each digit of a key and of an
+// index.
 uint32_t most_walks(uint32_t index_bits) {
   return 1 + 3 * (ceil_div(32u, HEED_SAMPLE_DIGIT) + ceil_div(index_bits, HEED_SAMPLE_DIGIT));
 }
-// Long rows get more invocations where the device has them: one workgroup alone reads a row.
+// Long rows get more invocations if the device supports them, since a single workgroup reads a row.
 constexpr uint32_t kManyInvocations = 512;
 constexpr int64_t kLongRow = 4096;
 
@@ -29,7 +29,7 @@ uint32_t invocations_of(const Select& select, int64_t longest) {
   return many ? kManyInvocations : kFloorInvocations;
 }
 
-// The elements from one row of an operand to the next; 0 if all rows of x share one, or there is none.
+// The distance between rows of an operand, in elements; 0 if all rows of x share one, or there is none.
 uint32_t row_step(const View& view, int64_t length) { return view.elements() > length ? u32(length) : 0; }
 
 }  // namespace
@@ -82,7 +82,7 @@ void emit_sample(const Emit& emit) {
 
   Dispatch& dispatch = emit.dispatches->add();
   dispatch.groups = fold_groups(p.rows);
-  constexpr double kOperations = 30.0;  // about, of an element in a walk over its row
+  constexpr double kOperations = 30.0;  // estimate per element and loop
   dispatch.work = static_cast<double>(walk.elements()) * most_walks(p.index_bits) * kOperations;
   dispatch.set_push(p);
 }

@@ -23,7 +23,7 @@ void emit_slice_backward(const Emit& emit) {
   p.offset[1] = u32(out.offset);
   p.elements = u32(out.elements());
   p.place = value(attrs.offset);
-  // Axes that are not there have one index, at a stride that no place reaches.
+  // Missing axes have size 1 and a stride larger than any offset.
   constexpr int kDims = static_cast<int>(std::size(p.dim));
   for (int i = 0; i < kDims; ++i) {
     const int axis = i - (kDims - x.rank);

@@ -23,7 +23,7 @@ Status check_inputs(const Select& select) {
   return status;
 }
 
-// Key padding [B, S_k] as a view of x's rank: B is x's first dimension, S_k its last.
+// Views key padding [B, S_k] with x's rank: B is x's first dimension, S_k its last.
 View spread_padding(const View& padding, const View& x) {
   View view = x;
   view.offset = padding.offset;
@@ -43,7 +43,7 @@ Status select_softmax(const Select& select) {
   constexpr size_t kInputs[] = {in::kX,           in::kKeyPadding,     in::kMask,
                                 in::kSoftmaxBias, in::kSoftmaxLengths, in::kSoftmaxPositions};
   constexpr ByStorage kIds = {KernelId::SoftmaxF32, KernelId::SoftmaxF16, KernelId::SoftmaxBf16};
-  // Masks are not among them, since they are read byte by byte.
+  // Masks are excluded, since they are read byte by byte.
   const auto& inputs = select.node.inputs;
   const Tensor operands[] = {inputs[in::kX], inputs[in::kSoftmaxBias], select.node.outputs[0]};
   select_rows(select, kIds, x.dims[static_cast<size_t>(x.rank - 1)], softmax_flags(select), operands, kInputs);
@@ -86,7 +86,7 @@ void emit_softmax(const Emit& emit) {
   p.scale = attrs.scale;
 
   Dispatch& dispatch = emit_rows(emit, walk.elements(1), p.dim[3], vec4);
-  constexpr double kOperations = 40.0;  // per logit: three walks, two exponentials
+  constexpr double kOperations = 40.0;  // per logit: three loops, two exponentials
   dispatch.work = static_cast<double>(walk.elements()) * kOperations;
   dispatch.set_push(p);
 }

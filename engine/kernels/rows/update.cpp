@@ -1,4 +1,4 @@
-// A step of an optimizer, which changes states where they lie.
+// A step of an optimizer, which updates states in place.
 #include "base/update.hpp"
 
 #include <cstddef>
@@ -29,7 +29,7 @@ uint32_t update_flags(const Node& node) {
 
 }  // namespace
 
-// A state is bound once, as what the pass writes; the pass reads it there, too.
+// A state is bound once, as an output; the pass also reads it there.
 Status select_update(const Select& select) {
   const Node& node = select.node;
   const bool clears = node.as<UpdateAttrs>().clears;
@@ -37,7 +37,7 @@ Status select_update(const Select& select) {
       add_kernel(select, KernelId::UpdateF32, {kInvocations, 1, 1}, "four elements per invocation, in place");
   use.key.set(UpdateConstants::FLAGS, update_flags(node));
   const auto state = [&](size_t input) {
-    // The kernel might write any of them, as far as drivers know: moments that are absent are bound as the weights.
+    // Drivers assume that every binding may be written, so absent moments are bound to the weights.
     use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true,
                                        node.inputs[select.has(input) ? input : in::kUpdated]};
   };

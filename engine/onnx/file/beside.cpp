@@ -15,15 +15,16 @@ namespace {
 #ifdef _WIN32
 constexpr std::string_view kSeparators = "/\\";
 bool is_absolute(std::string_view path) {
-  return path.starts_with('/') || path.starts_with('\\') || path.find(':') != path.npos;  // a colon: of a drive
+  // A colon follows a drive letter.
+  return path.starts_with('/') || path.starts_with('\\') || path.find(':') != path.npos;
 }
 #else
 constexpr std::string_view kSeparators = "/";
 bool is_absolute(std::string_view path) { return path.starts_with('/'); }
 #endif
 
-// The path without "." and "..", which must lead to something in the folder. Links are followed by whoever opens it: folders of
-// downloaded models are full of them.
+// The path without "." and "..", which must stay inside the folder. Links are followed when it is opened, since folders of downloaded
+// models consist of links.
 std::string path_in_folder(std::string_view path) {
   const auto refuse = [&](const char* why) {
     stop(format("its values lie in '%s', which %s", printable(path).c_str(), why));
@@ -48,7 +49,7 @@ std::string path_in_folder(std::string_view path) {
   return joined;
 }
 
-// Reads a decimal number, since these fields are text. Gives `absent` if the field is not there.
+// Parses a decimal number, since these fields are text. Returns `absent` if the field is missing.
 uint64_t number_of(std::string_view text, const char* what, uint64_t absent) {
   if (text.data() == nullptr) return absent;
   uint64_t number = 0;

@@ -1,4 +1,4 @@
-// The files beside a model that hold values of its tensors.
+// External files of a model, which hold values of its tensors.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace heed::onnx::file {
 
-// Where a tensor says that its values lie. Members that it does not say are null.
+// The location of a tensor's external data. Members that the file does not state are null.
 struct Elsewhere {
   std::string_view location, offset, length;
 };
@@ -22,12 +22,12 @@ class FilesBeside {
  public:
   explicit FilesBeside(std::string_view folder) : folder_(folder) {}
 
-  // The `bytes` bytes that a tensor asks for; *keeps holds on to their file. Throws a Problem.
+  // The external data of a tensor; *keeps keeps their file open. Throws a Problem.
   std::span<const std::byte> find(const Elsewhere& where, uint64_t bytes, std::shared_ptr<const void>* keeps);
 
  private:
   std::string folder_;
-  std::map<std::string, std::shared_ptr<const MappedFile>, std::less<>> files_;  // by their paths in the folder
+  std::map<std::string, std::shared_ptr<const MappedFile>, std::less<>> files_;  // by path in the folder
 };
 
 }  // namespace heed::onnx::file

@@ -12,7 +12,7 @@ namespace heed::onnx::file {
 
 namespace {
 
-// AttributeProto numbers the types from 1 as Kind has them from 0, and their fields from 2.
+// AttributeProto numbers types from 1 in the order of Kind, and their fields from 2.
 FileAttribute::Kind kind_of(int64_t type) {
   constexpr int64_t kKinds = static_cast<int64_t>(FileAttribute::Kind::Other);
   return type >= 1 && type <= kKinds ? static_cast<FileAttribute::Kind>(type - 1) : FileAttribute::Kind::Other;
@@ -67,7 +67,7 @@ void read_attribute(Message message, int level, FilesBeside* beside, FileAttribu
   if (attribute->name.empty()) stop("has no name");
   if (type == 0 && attribute->reference.empty()) stop("has no type");
   attribute->kind = kind_of(type);
-  const uint32_t field = field_of(attribute->kind);  // the only one that is read
+  const uint32_t field = field_of(attribute->kind);  // the only field with the value that is read
   const bool is_message =
       attribute->kind == FileAttribute::Kind::Tensor || attribute->kind == FileAttribute::Kind::Graph;
   size_t given = 0;
@@ -160,7 +160,7 @@ void read_tensor_type(Message message, FileValue* value) {
   }
 }
 
-// Reads TypeProto. The type of sequences, maps, optional and sparse values stays undefined.
+// Reads TypeProto. The type of sequences, maps, optionals and sparse values stays Undefined.
 void read_type(Message message, FileValue* value) {
   while (message.next()) {
     if (message.field() == 1)

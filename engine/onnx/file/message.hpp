@@ -1,5 +1,5 @@
-// Messages of protobuf, as they lie in a file. For files that are compiled with exceptions: protozero throws, and so does what reads
-// with it, up to read_model.
+// Protobuf messages in a file. Files that include this are compiled with exceptions: protozero throws, and code that uses it lets
+// exceptions pass up to read_model.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@
 
 namespace heed::onnx::file {
 
-// Thrown where a file is wrong.
+// Thrown if a file is invalid.
 struct Problem {
   std::string text;
   Status status = Status::InvalidFile;
 };
 [[noreturn]] void stop(std::string text, Status status = Status::InvalidFile);
 
-// Reads what has a name: `place` gives the text that a problem inside gets in front.
+// Reads something that has a name: the text of `place` is put before the message of a problem inside.
 template <class Place, class Read>
 void within(const Place& place, const Read& read) {
   try {
@@ -37,23 +37,22 @@ class Message {
   using Wire = protozero::pbf_wire_type;
   static constexpr size_t kMaxNameBytes = 65535;
 
-  // `file`: where the file begins, for messages.
+  // `file` points to the beginning of the file, for offsets in messages.
   Message(std::string_view bytes, const char* file) : reader_(bytes.data(), bytes.size()), file_(file) {}
 
-  bool next();  // false at the end. What a field holds must be read or skipped before the next one
+  bool next();  // false at the end. The value of a field must be read or skipped before the next call
   uint32_t field() const { return reader_.tag(); }
   void skip();
 
-  int64_t integer();         // of any type that is a varint
-  float number();            // of type float
-  std::string_view bytes();  // of a string, bytes or a message
-  std::string_view name();   // of a string that is a name
+  int64_t integer();         // reads any type that is a varint
+  float number();            // reads a float
+  std::string_view bytes();  // reads a string, bytes or a message
+  std::string_view name();   // reads a string that is a name
   Message message() { return {bytes(), file_}; }
-  // The numbers of a repeated field as they are written, all of them if they are packed, else the next one.
+  // The encoded numbers of a repeated field: all of them if they are packed, else one.
   std::string_view numbers(Wire one);
 
-  // The first field of this number, if it holds bytes: what a message is called, while nothing else is known of it. Stops at
-  // nothing.
+  // The first field of this number, if it holds bytes: used for a message's name before the message is read. Ignores errors.
   std::string_view peek(uint32_t field) const;
 
  private:
@@ -66,10 +65,10 @@ class Message {
   const char* file_;
 };
 
-// How many varints there are. Stops where the last one has no end.
+// The number of varints. Stops at one without an end.
 size_t count_varints(std::string_view numbers);
 
-// Calls each(uint64_t) for every varint of what count_varints has counted.
+// Calls each(uint64_t) for every varint that count_varints counted.
 template <class Each>
 void for_each_varint(std::string_view numbers, const Each& each) {
   const char *at = numbers.data(), *const end = at + numbers.size();

@@ -1,4 +1,4 @@
-// Reads a model; the one place that catches what its parts throw.
+// Reads a model; the only function that catches exceptions.
 #include <algorithm>
 #include <exception>
 #include <new>
@@ -14,7 +14,7 @@ namespace heed::onnx::file {
 
 namespace {
 
-constexpr size_t kMaxBytes = (size_t{1} << 31) - 1;  // of a message of protobuf
+constexpr size_t kMaxBytes = (size_t{1} << 31) - 1;  // largest protobuf message
 
 void check_functions(const std::vector<FileFunction>& functions) {
   std::vector<const FileFunction*> sorted;

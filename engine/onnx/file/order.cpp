@@ -12,7 +12,7 @@ namespace heed::onnx::file {
 
 namespace {
 
-// What makes a value: `maker` counts nodes from 1; 0 is what is there before all of them.
+// The definition of a value: `maker` is the node, counted from 1; 0 for inputs and initializers.
 struct Made {
   enum class By : uint8_t { Input, Initializer, Node };
   std::string_view name;
@@ -22,9 +22,9 @@ struct Made {
 
 // The values of a graph or function, by name.
 struct Values {
-  const Values* outside = nullptr;  // of the graph that has the node whose attribute this graph is
+  const Values* outside = nullptr;  // values of the enclosing graph, if this graph is an attribute
   std::vector<Made> made;
-  size_t now = 0;  // the node that is looked at, from 1
+  size_t now = 0;  // the current node, from 1
 
   const Made* find(std::string_view name) const {
     const auto found = std::lower_bound(made.begin(), made.end(), name,
@@ -69,7 +69,7 @@ void add_outputs(const std::vector<FileNode>& nodes, std::vector<Made>* made) {
       if (!output.empty()) made->push_back({output, i + 1, Made::By::Node});
 }
 
-// The graph that has a value is the innermost one in which something makes it.
+// A name refers to the innermost graph that defines it.
 void check_input(std::string_view name, const std::vector<FileNode>& nodes, const Values& values) {
   for (const Values* level = &values; level != nullptr; level = level->outside) {
     const Made* made = level->find(name);
@@ -110,7 +110,7 @@ void check_nodes(const std::vector<FileNode>& nodes, const FileFunction* functio
   values->now = nodes.size() + 1;
 }
 
-// Values of a graph around may be what it gives, too.
+// Outputs may also be values of enclosing graphs.
 void check_outputs(std::string_view name, const Values& values) {
   for (const Values* level = &values; level != nullptr; level = level->outside) {
     const Made* made = level->find(name);

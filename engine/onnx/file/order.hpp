@@ -1,11 +1,11 @@
-// What nodes read must be there before them, and each name is made once.
+// Checks that nodes read only what was defined before, and that each name is defined once.
 #pragma once
 
 #include "onnx/model_file.hpp"
 
 namespace heed::onnx::file {
 
-// These throw a Problem that names the node.
+// Throw a Problem that names the node.
 void check_order(const FileGraph& graph);
 void check_order(const FileFunction& function);
 

@@ -1,5 +1,5 @@
-// Memory for the objects of a message, which is taken once they are counted. An object of 300 bytes must not come from a field of
-// two: messages that become large objects have a least size.
+// Memory for the objects of a message, reserved once they are counted. To keep a field of two bytes from becoming an object of 300 bytes,
+// messages that become large objects must have a minimum size.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,15 @@ constexpr size_t kLeastNode = 3;       // a type
 constexpr size_t kLeastAttribute = 6;  // a name and a type
 constexpr size_t kLeastFunction = 3;   // a name
 
-// Bytes of memory for one of the file, of objects whose message has no more than it must have. It comes behind two bytes, its number
-// and length. What order.cpp keeps of an output while it checks is less than the rest up to 64.
+// Bytes of memory per byte of the file, for objects whose message has the minimum size. Two further bytes of the file, number and length,
+// precede it. The memory of order.cpp for an output is less than the remainder up to 64.
 constexpr size_t kMost = 56;
 static_assert(sizeof(FileNode) <= kMost * (2 + kLeastNode) && sizeof(FileFunction) <= kMost * (2 + kLeastFunction));
 static_assert(sizeof(FileAttribute) + sizeof(FileGraph) + 2 * sizeof(void*) <= kMost * (2 + kLeastAttribute));
 static_assert(sizeof(FileTensor) <= kMost * 2 && sizeof(FileValue) <= kMost * 2 && sizeof(FileDim) <= kMost * 2);
 static_assert(sizeof(std::string) <= kMost * 2 && sizeof(FileOpset) <= kMost * 2);
 
-// Room for as many objects as the message has fields of these numbers. Stops where one has fewer than `least` bytes.
+// Reserves room for as many objects as the message has fields of these numbers. Stops at one with fewer than `least` bytes.
 template <class T>
 void make_room(Message message, std::initializer_list<uint32_t> fields, const char* what, size_t least,
                std::vector<T>* objects) {

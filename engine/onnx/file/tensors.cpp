@@ -46,7 +46,7 @@ const char* to_string(Field field) {
   }
 }
 
-// Which field has the values of a tensor that are not raw.
+// The field with the values of a tensor that are not raw.
 Field field_of(ElementType type) {
   switch (type) {
     case ElementType::F32: return kFloats;
@@ -63,12 +63,12 @@ Message::Wire wire_of(Field field) {
   return field == kFloats ? Message::Wire::fixed32 : field == kDoubles ? Message::Wire::fixed64 : Message::Wire::varint;
 }
 
-// Where the values lie: the one field that has some.
+// The only field that has values.
 struct Source {
   Field field = kDims;     // none yet
-  std::string_view first;  // of a repeated field: the first of its pieces that has numbers
+  std::string_view first;  // for a repeated field, the first piece with numbers
   size_t pieces = 0;
-  uint64_t count = 0;  // of a repeated field: its numbers
+  uint64_t count = 0;  // for a repeated field, the number of its elements
   std::string_view raw;
   Elsewhere elsewhere;
 
@@ -145,7 +145,7 @@ void read_fields(Message message, FileTensor* tensor, Source* source) {
   if (is_external) source->take(kExternal);
 }
 
-// How many elements the dims ask for, which is less than 2^63.
+// The number of elements of these dims, which is less than 2^63.
 int64_t count_elements(std::span<const int64_t> dims) {
   const auto negative = std::find_if(dims.begin(), dims.end(), [](int64_t size) { return size < 0; });
   if (negative != dims.end()) stop(format("has a dim of %lld", static_cast<long long>(*negative)));
@@ -158,7 +158,7 @@ int64_t count_elements(std::span<const int64_t> dims) {
 
 std::string asked_text(const FileTensor& tensor) { return shape_text(tensor.dims) + " of " + to_string(tensor.type); }
 
-// The smallest and the largest number that an element may be, of those that int32_data and uint64_data hold.
+// The range of an element, for types stored in int32_data and uint64_data.
 struct Range {
   int64_t least;
   uint64_t most;
@@ -173,7 +173,7 @@ Range range_of(ElementType type) {
     case ElementType::U32: return {0, UINT32_MAX};
     case ElementType::I64: return {INT64_MIN, INT64_MAX};
     case ElementType::U64: return {0, UINT64_MAX};
-    default: return {0, UINT16_MAX};  // and the bits of f16 and bf16
+    default: return {0, UINT16_MAX};  // including the bits of f16 and bf16
   }
 }
 
@@ -184,7 +184,7 @@ class Elements {
       : type_(tensor.type), range_(range_of(type_)), width_(bytes_of_element(type_)), to_(to) {}
 
   void store(uint64_t written) {
-    // As protobuf reads an int32: the bits behind the lowest 32 repeat the sign, or are lost.
+    // As protobuf reads an int32: bits above the lowest 32 repeat the sign, or are dropped.
     if (field_of(type_) == kInt32s) written = static_cast<uint64_t>(int64_t{static_cast<int32_t>(written)});
     const bool fits = range_.least < 0 ? static_cast<int64_t>(written) >= range_.least &&
                                              static_cast<int64_t>(written) <= static_cast<int64_t>(range_.most)
@@ -208,7 +208,7 @@ class Elements {
 
 std::span<const std::byte> as_bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-// Values of a repeated field, of which there are as many as the dims ask for. Floats that lie together stay where they are.
+// Stores the values of a repeated field, whose number matches the dims. Contiguous floats are not copied.
 void store_numbers(Message message, const Source& source, uint64_t bytes, FileTensor* tensor) {
   const Message::Wire wire = wire_of(source.field);
   const bool are_as_stored = wire != Message::Wire::varint;

@@ -1,4 +1,4 @@
-// Tensors of an ONNX file, in any of the encodings that the standard has for their values.
+// Tensors of an ONNX file, in all encodings of values that the standard has.
 #pragma once
 
 #include "onnx/file/beside.hpp"
@@ -8,10 +8,10 @@
 namespace heed::onnx::file {
 
 void read_tensor(Message message, FilesBeside* beside, FileTensor* tensor);
-// Name and dims of a sparse tensor, whose values stay unread.
+// Reads name and dims of a sparse tensor, whose values are ignored.
 void read_sparse_tensor(Message message, FileTensor* tensor);
 
-// How messages call a tensor of this name.
+// How messages name a tensor.
 std::string tensor_place(std::string_view name);
 
 }  // namespace heed::onnx::file

@@ -1,4 +1,4 @@
-"""heed for Conan 2, from the sources that this file lies in."""
+"""Conan 2 recipe of heed, which builds the sources around this file."""
 import os
 import re
 
@@ -15,7 +15,7 @@ class Heed(ConanFile):
     license = "MIT"
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    # system: the libraries that heed is built with are the system's, and none is asked of a Conan remote.
+    # system: use the libraries installed on the system instead of Conan packages.
     options = {"shared": [True, False], "fPIC": [True, False], "cpu": [True, False], "vulkan": [True, False],
                "text": [True, False], "onnx": [True, False], "system": [True, False]}
     default_options = {"shared": False, "fPIC": True, "cpu": True, "vulkan": True, "text": True, "onnx": True,
@@ -67,7 +67,7 @@ class Heed(ConanFile):
         CMake(self).install()
 
     def package_info(self):
-        # CMakeDeps makes find_package(heed) of this, with the recipes of what heed links.
+        # find_package(heed) uses the files that CMakeDeps generates from this and from the recipes of the libraries that heed links.
         self.cpp_info.set_property("cmake_file_name", "heed")
         self.cpp_info.set_property("cmake_target_name", "heed::heed")
         self.cpp_info.libs = ["heed"]

@@ -7,12 +7,12 @@
     plan = device.compile(g, device.upload(module.state_dict()))
     y = plan.run({"x": array})["y"]
 
-heed.onnx.load reads networks from ONNX files, as PyTorch exports them, and calls them with arrays.
-heed.nn has layers: self_attention, cross_attention, encoder_layer, encoder_stack, decoder_stack, transformer and others;
-heed.train gradients and optimizers. help(heed.nn) and help(heed.train) tell of them.
+heed.onnx.load reads networks from ONNX files, as PyTorch exports them, and calls them with arrays. heed.nn has layers: self_attention,
+cross_attention, encoder_layer, encoder_stack, decoder_stack, transformer and others; heed.train has gradients and optimizers. See
+help(heed.nn) and help(heed.train).
 
-Failures are an heed.Error with a status; wrong types and words are a TypeError or ValueError. After a fork the child must make
-devices, graphs and plans of its own.
+Failures raise heed.Error with a status; wrong types and words raise TypeError or ValueError. After a fork the child must create its own
+devices, graphs and plans.
 """
 
 from . import nn, onnx, train

@@ -1,4 +1,4 @@
-"""What calls that add to a graph have in common: they turn tensors, sizes and options into what C takes, and back."""
+"""Helpers of calls that add to a graph: convert tensors, sizes and options to C, and results back."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .tensor import Dim, Mask, Port, Size, Tensor, masked, no_tensor
 
 
 class Building(_c.Handle):
-    """A graph of C."""
+    """A graph behind a C handle."""
 
     _kind = "graph"
-    _names: Dict[int, str]  # of extents and positions, by their numbers in C
+    _names: Dict[int, str]  # names of extents and positions, by their numbers in C
 
     def _own_id(self, value: Any, what: str) -> int:
         if value._graph is not self:
@@ -24,13 +24,13 @@ class Building(_c.Handle):
         return int(value._id)
 
     def _id_of(self, value: Any, what: str) -> int:
-        """The number that C has for a tensor."""
+        """The C number of a tensor."""
         if not isinstance(value, Tensor):
             raise no_tensor(value, what)
         return self._own_id(value, what)
 
     def _size_id(self, value: Any, what: str) -> int:
-        """The number that C has for a size. Negative numbers mean something to some operations, and C refuses the others."""
+        """The C number of a size. Negative numbers have a meaning for some operations; C refuses them for others."""
         if isinstance(value, Dim):
             return self._own_id(value, what)
         if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
@@ -40,14 +40,14 @@ class Building(_c.Handle):
         return int(value)
 
     def _operands(self, **values: Any) -> List[int]:
-        """The numbers that C has for operands of a function of elements. One of Python's numbers takes the type of the tensors."""
+        """The C numbers of operands of an elementwise function. A Python number gets the type of the tensors."""
         types = [value.dtype for value in values.values() if isinstance(value, Tensor)]
         return [self._number_id(value, types[0], what) if types and isinstance(value, numbers.Real) else self._id_of(value, what)
                 for what, value in values.items()]
 
     def _number_id(self, value: Any, dtype: str, what: str) -> int:
         if dtype not in ("i32", "u8"):
-            dtype = "f32"  # which serves all floats
+            dtype = "f32"  # valid for all floating-point types
         elif not isinstance(value, numbers.Integral):
             raise TypeError(f"{what} is {value!r} beside a tensor of {dtype}, must be a whole number; Graph.cast makes floats")
         return self._new(lib.heed_graph_number(self._c, float(value), _words.DTYPE[dtype]))._id
@@ -60,7 +60,7 @@ class Building(_c.Handle):
         return ids, len(ids)
 
     def _mask(self, value: Optional[Mask], what: str) -> Tuple[int, int]:
-        """The numbers of a mask's tensor and of what it means."""
+        """The C numbers of a mask's tensor and of its meaning."""
         if value is None:
             return 0, -1
         tensor, meaning = masked(value, what)
@@ -84,13 +84,13 @@ class Building(_c.Handle):
         return tuple(self._size(dims[i]) for i in range(rank[0]))
 
     def _value_of(self, size: Size, extents: Any, count: int) -> int:
-        """A size in a run with these extents."""
+        """The value of a size in a run with these extents."""
         return size if isinstance(size, int) else _c.number(lib.heed_graph_dim_value, self._c, size._id, extents, count)
 
-    # --- What calls return ----------------------------------------------------------------------------------------------
+    # --- Results of calls -----------------------------------------------------------------------------------------------
 
     def _new(self, tensor: int) -> Tensor:
-        """The tensor that a call returned, or the graph's mistake."""
+        """The tensor that a call returned; raises the graph's mistake."""
         if tensor == 0:
             self._raise_mistake()
         return Tensor(self, tensor)  # type: ignore[arg-type]
@@ -106,7 +106,7 @@ class Building(_c.Handle):
         return Dim(self, number)  # type: ignore[arg-type]
 
     def _check(self, status: int) -> None:
-        """Raises the mistake that a call has made, and takes away what it had added, so that a notebook can go on."""
+        """Raises the mistake of a failed call, and removes what the call had added, so that a notebook can go on."""
         if status != 0:
             error = _c.last_error(status)
             lib.heed_graph_roll_back(self._c)
@@ -117,11 +117,11 @@ class Building(_c.Handle):
         raise _c.last_error(_c.Status.INVALID_ARGUMENT)
 
     def _all_of(self, result: Any) -> Iterator[Any]:
-        """The tensors of a struct of results, None for those that it has not."""
+        """The tensors of a struct of results; None for missing ones."""
         return (self._tensor_if(getattr(result, name)) for name, _ in ffi.typeof(result).item.fields)
 
     def _given(self, keep: Keep) -> Iterator[Optional[Tensor]]:
-        """The weights of each attention, None where they were not asked for."""
+        """The weights of each attention; None if they were not requested."""
         return (self._tensor_if(w[0]) if w else None for w in keep.weights)
 
     def _with_weights(self, output: Tensor, keep: Keep) -> Any:

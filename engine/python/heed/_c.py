@@ -32,14 +32,14 @@ lib = _load()
 
 
 class Error(Exception):
-    """A call failed. `status` says how, and the text which operation, tensor and values were concerned."""
+    """A call failed. `status` is the kind of failure; the text has the operation, tensor and values."""
 
-    __module__ = "heed"  # as tracebacks show it
+    __module__ = "heed"  # the module that tracebacks show
 
     def __init__(self, status: int, message: str) -> None:
         try:
             self.status: int = Status(status)
-        except ValueError:  # of a later version
+        except ValueError:  # a status of a later version
             self.status = status
         self.message = message
         super().__init__(f"{text(lib.heed_status_text(status))}: {message}" if message else text(lib.heed_status_text(status)))
@@ -53,7 +53,7 @@ def text(pointer: Any) -> str:
 
 
 def last_error(status: int) -> Error:
-    """The last failure. Python leaves out the name of the C function with which a message may begin."""
+    """The last failure. The name of the C function at the beginning of a message is removed."""
     return Error(status, re.sub(r"^heed_\w+: ", "", text(lib.heed_last_message())))
 
 
@@ -63,7 +63,7 @@ def check(status: int) -> None:
 
 
 def encoded(value: str, what: str = "text") -> bytes:
-    """UTF-8 for a `const char*`, which ends at its first zero."""
+    """UTF-8 for a `const char*`; zeros are refused, since they would end the text."""
     if not isinstance(value, str):
         raise TypeError(f"{what} must be str, not {type(value).__name__}")
     data = value.encode("utf-8")
@@ -74,8 +74,7 @@ def encoded(value: str, what: str = "text") -> bytes:
 
 # --- Handles -------------------------------------------------------------------------------------------------------------
 
-# Threads, locks and devices of the library do not survive a fork, so that the child must neither use nor destroy what its
-# parent made.
+# Threads, locks and devices of the library do not survive a fork, so the child must neither use nor destroy its parent's objects.
 _generation = 0
 
 
@@ -89,18 +88,18 @@ if hasattr(os, "register_at_fork"):
 
 
 class Typed:
-    """Base of what stands for a handle of the C interface, `_c`."""
+    """Base of classes that wrap a handle of the C interface, `_c`."""
 
     @classmethod
     def _c_of(cls, value: Any, what: str) -> Any:
-        """The handle of an argument, which must be of this class."""
+        """The handle of an argument, which must be an instance of this class."""
         if not isinstance(value, cls):
             raise TypeError(f"{what} must be {cls.__name__}, not {type(value).__name__}")
         return value._c
 
 
 class Handle(Typed):
-    """Owns one handle of the C interface, and destroys it when Python lets go of it."""
+    """Owns one handle of the C interface, and destroys it when the object is garbage-collected."""
 
     _kind = ""  # "device", as in heed_device_destroy
 
@@ -156,7 +155,7 @@ DTYPE_NAMES: Dict[int, str] = {number: name for name, number in _words.DTYPE.ite
 
 
 def word(words: Dict[str, int], value: Any, what: str) -> int:
-    """C's number for a word of an enum."""
+    """The C number for a word of an enum."""
     try:
         return words[value]
     except (KeyError, TypeError):
@@ -164,7 +163,7 @@ def word(words: Dict[str, int], value: Any, what: str) -> int:
 
 
 def word_if(words: Dict[str, int], value: Any, what: str) -> int:
-    """The same, or what C has for none."""
+    """The same, or the C number for none."""
     return -1 if value is None else word(words, value, what)
 
 
@@ -173,7 +172,7 @@ def word_of(words: Dict[str, int], number: int) -> str:
 
 
 def whole(value: Any, what: str) -> int:
-    """A whole number or a truth. Others are not rounded."""
+    """An integer or bool. Other numbers are not rounded."""
     try:
         return int(value) if isinstance(value, np.bool_) else operator.index(value)
     except TypeError:
@@ -181,19 +180,19 @@ def whole(value: Any, what: str) -> int:
 
 
 def truth(value: Any, what: str) -> int:
-    """C's 1 or 0 for True, False or a whole number."""
+    """1 or 0 for True, False or an integer."""
     return int(whole(value, what) != 0)
 
 
 def number_if(value: Optional[int], what: str) -> int:
-    """A number from 0 on, or what C has for none."""
+    """A number >= 0, or the C number for none."""
     if value is not None and whole(value, what) < 0:
         raise ValueError(f"{what} is {value}, must not be negative")
     return -1 if value is None else whole(value, what)
 
 
 def int32(value: Any, what: str) -> int:
-    """A whole number of 32 bits, such as an axis."""
+    """An integer of 32 bits, such as an axis."""
     value = whole(value, what)
     if not -(1 << 31) <= value < 1 << 31:
         raise ValueError(f"{what} is {value}, must be at least -2**31 and below 2**31")
@@ -201,7 +200,7 @@ def int32(value: Any, what: str) -> int:
 
 
 def real(value: Any, what: str) -> float:
-    """A number, also one of numpy. Texts are none."""
+    """A number, also one of numpy; no text."""
     if isinstance(value, (str, bytes)):
         raise TypeError(f"{what} is {value!r}, must be a number")
     try:
@@ -223,14 +222,14 @@ def ints(values: Sequence[int], what: str) -> Tuple[Any, int]:
 
 
 def mapped(values: Any, what: str) -> Dict[str, Any]:
-    """A dict, or an empty one for None."""
+    """A dict; empty for None."""
     if values is not None and not isinstance(values, Mapping):
         raise TypeError(f"{what} must be a dict, not {type(values).__name__}")
     return dict(values or {})
 
 
 def path(value: Any, what: str) -> bytes:
-    """The name of a file as C has it."""
+    """The name of a file as C needs it."""
     try:
         return encoded(os.fspath(value), what)
     except TypeError:
@@ -238,7 +237,7 @@ def path(value: Any, what: str) -> bytes:
 
 
 def blob(value: Any, what: str) -> Any:
-    """The memory of bytes."""
+    """The memory of a bytes object."""
     try:
         return ffi.from_buffer(value)
     except TypeError:
@@ -246,15 +245,15 @@ def blob(value: Any, what: str) -> Any:
 
 
 class Keep(List[Any]):
-    """What C reads and writes through pointers, kept until the call is over."""
+    """Memory that C reads and writes through pointers, kept until the call is over."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.weights: List[Any] = []  # for each multi-head attention, where its weights go, or None
+        self.weights: List[Any] = []  # for each multi-head attention, where its weights are written, or None
 
 
 def checked(value: Any, kind: Any, what: str) -> Any:
-    """An argument, which must be of this class."""
+    """An argument, which must be an instance of this class."""
     if not isinstance(value, kind):
         raise TypeError(f"{what} must be {kind.__name__}, not {type(value).__name__}")
     return value
@@ -262,12 +261,12 @@ def checked(value: Any, kind: Any, what: str) -> Any:
 
 @functools.lru_cache(maxsize=None)
 def _inner(kind: Any) -> Dict[str, Any]:
-    """The classes of options that these options hold, by the names of their fields."""
+    """The classes of nested options, by the names of their fields."""
     return {f.name: type(f.default_factory()) for f in dataclasses.fields(kind) if f.default_factory is not dataclasses.MISSING}
 
 
 def _instead(name: str, kinds: Sequence[Any]) -> str:
-    """For the message about a field that none of these options has: which options within them have it, or a name that is like it."""
+    """A hint for the message about an unknown field: which nested options have it, or a similar name."""
     within = [f"{field}={kind.__name__}({name}=...)" for outer in kinds for field, kind in _inner(outer).items()
               if name in {f.name for f in dataclasses.fields(kind)}]
     like = within or difflib.get_close_matches(name, [f.name for kind in kinds for f in dataclasses.fields(kind)], 1)
@@ -275,8 +274,7 @@ def _instead(name: str, kinds: Sequence[Any]) -> str:
 
 
 def options_of(fields: Dict[str, Any], **given: Tuple[Any, Any]) -> List[Any]:
-    """The options of a call by the names of its arguments, as pairs of their class and of them or None, with the fields that it was called
-    with."""
+    """The options of a call by argument name, each given as (class, options or None), updated with the call's keyword fields."""
     names = [{f.name for f in dataclasses.fields(kind)} for kind, _ in given.values()]
     own: List[Dict[str, Any]] = [{} for _ in given]
     for name, value in fields.items():
@@ -291,7 +289,7 @@ def options_of(fields: Dict[str, Any], **given: Tuple[Any, Any]) -> List[Any]:
 
 
 def pack(options: Any, keep: Keep, graph: Any = None, what: str = "options") -> Any:
-    """C's struct for a dataclass of _options. A field that is None has C's default. Texts and structs live as long as `keep`."""
+    """The C struct for a dataclass of _options. A field that is None gets C's default. Texts and structs live as long as `keep`."""
     if not hasattr(options, "_ctype"):
         raise TypeError(f"{what} must be options of heed, not {type(options).__name__}")
     struct = ffi.new(options._ctype + " *")
@@ -311,7 +309,7 @@ def pack(options: Any, keep: Keep, graph: Any = None, what: str = "options") -> 
 
 
 def _named(value: str, what: str) -> Any:
-    from ._options import NAMED  # which needs this module
+    from ._options import NAMED  # imported here, since it imports this module
 
     if value not in NAMED:
         raise ValueError(f"{what} is {value!r}, must be one of {', '.join(map(repr, NAMED))}, or names of your own")
@@ -350,7 +348,7 @@ def _set(struct: Any, name: str, how: Any, value: Any, keep: Keep, graph: Any) -
 
 
 def unpack(kind: Any, struct: Any) -> Any:
-    """The dataclass of _options for a struct of C that holds numbers, words and texts."""
+    """The dataclass of _options for a C struct of numbers, words and texts."""
     found = {}
     for name, how in kind._kinds.items():
         value = getattr(struct, name)
@@ -372,7 +370,7 @@ logger = logging.getLogger("heed")
 
 
 def raise_later(kind: Any, value: Any, traceback: Any) -> None:
-    """What a callback of C raised cannot go through C. An interrupt is raised when Python is back in its own code."""
+    """Exceptions of a callback cannot pass through C. An interrupt is raised once Python code runs again."""
     if issubclass(kind, KeyboardInterrupt):
         _thread.interrupt_main()
     else:
@@ -385,8 +383,8 @@ def _to_logger(_user: Any, level: int, message: Any) -> None:
 
 
 def log(keep: Keep) -> Any:
-    """heed_log that brings warnings, and what the logger "heed" asks for below that, to Python's logging. Errors are exceptions, and
-    only told again for debugging."""
+    """A heed_log that forwards warnings, and lower levels that the logger "heed" enables, to Python's logging. Errors become exceptions,
+    and are only logged for debugging."""
     least = logger.getEffectiveLevel()
     minimum = 0 if least <= logging.DEBUG else 1 if least <= logging.INFO else 2
     struct = ffi.new("heed_log *", {"callback": _to_logger, "minimum": minimum})

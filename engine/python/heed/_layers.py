@@ -17,7 +17,7 @@ Layer = Any
 
 
 def linear(x: Tensor, prefix: str, out: int, bias: bool = True, weight_dtype: Optional[str] = None) -> Tensor:
-    """x [..., in] -> [..., out] with the linear layer `prefix`, which has a bias or none."""
+    """x [..., in] -> [..., out] with the linear layer `prefix`, which has a bias if `bias` is set."""
     g = graph_of(x, "x")
     return g._new(lib.heed_nn_linear(g._c, g._id_of(x, "x"), encoded(prefix, "prefix"), whole(out, "out"), truth(bias, "bias"),
         word_if(_words.DTYPE, weight_dtype, "weight_dtype")))
@@ -88,8 +88,8 @@ def single_head(query: Tensor, key: Tensor, value: Tensor, options: Optional[Att
 
 def attention_block(query: Tensor, key: Tensor, value: Tensor, prefix: str, names: Optional[AttentionBlockNames] = None,
         options: Optional[MultiHeadOptions] = None, norm: Optional[NormOptions] = None, **fields: Any) -> Layer:
-    """`attention` with its residual connection and norm: query [B, S_q, C] -> [B, S_q, C]. Keys and values that are the query are
-    normalized with it.
+    """`attention` with its residual connection and norm: query [B, S_q, C] -> [B, S_q, C]. Keys and values are normalized if they are
+    the query's tensor.
 
     Keywords are the fields of AttentionBlockNames and MultiHeadOptions and NormOptions."""
     g = graph_of(query, "query")
@@ -148,8 +148,8 @@ def decoder_layer(x: Tensor, memory: Tensor, prefix: str, options: Optional[Deco
 
 def encoder_stack(x: Tensor, prefix: str, layer: Optional[EncoderLayerOptions] = None, stack: Optional[StackOptions] = None,
         **fields: Any) -> Layer:
-    """x [B, S, C] -> [B, S, C]. Layers prefix.0, prefix.1, ..., each of which gets the output of the one before. stack.final_norm is a
-    full name: the prefix is not put before it.
+    """x [B, S, C] -> [B, S, C]. Layers prefix.0, prefix.1, ... run one after the other. stack.final_norm is a full name: the prefix is
+    not put before it.
 
     Keywords are the fields of EncoderLayerOptions and StackOptions."""
     g = graph_of(x, "x")
@@ -173,8 +173,8 @@ def decoder_stack(x: Tensor, memory: Tensor, prefix: str, layer: Optional[Decode
 
 def cross_entropy(logits: Tensor, labels: Tensor, options: Optional[CrossEntropyOptions] = None,
         **fields: Any) -> CrossEntropyResult:
-    """The cross entropy of logits [..., V] and labels, i32 [...], as torch.nn.functional.cross_entropy; see Graph.cross_entropy, which
-    is that without weights and reduction. V is a constant. Its gradients reach class_weights, too.
+    """The cross entropy of logits [..., V] and labels, i32 [...], as torch.nn.functional.cross_entropy: Graph.cross_entropy with
+    weights and a reduction. V is a constant. Gradients reach class_weights, too.
 
     Keywords are the fields of CrossEntropyOptions."""
     g = graph_of(logits, "logits")
@@ -187,7 +187,7 @@ def cross_entropy(logits: Tensor, labels: Tensor, options: Optional[CrossEntropy
 
 def transformer(source: Tensor, target: Tensor, prefix: str, options: Optional[TransformerOptions] = None,
         **fields: Any) -> TransformerResult:
-    """source [B, S, C] and target [B, T, C] are embedded tokens. Every decoder layer gets the output of the last encoder layer.
+    """source [B, S, C] and target [B, T, C] are embedded tokens. Every decoder layer attends to the output of the last encoder layer.
 
     Keywords are the fields of TransformerOptions."""
     g = graph_of(source, "source")

@@ -11,12 +11,12 @@ from .tensor import Mask, Size, Tensor
 
 @dataclass
 class WindowOptions:
-    """Windows along an axis, as those of a convolution. Element i of window w is element w * stride + i * dilation of the axis, behind
-    `before` elements of padding.
+    """Windows along an axis, as in a convolution. Element i of window w is element w * stride + i * dilation of the padded axis, which
+    begins with `before` elements of padding.
 
-    - stride: from one window to the next.
-    - before, behind: elements of padding.
-    - dilation: from one element to the next."""
+    - stride: distance from one window to the next, in elements.
+    - before, behind: elements of padding at each end.
+    - dilation: distance from one element of a window to the next."""
 
     stride: int = 1
     before: int = 0
@@ -47,7 +47,7 @@ class MatmulOptions:
 
     - transpose_a: a is [..., K, M].
     - transpose_b: b is [..., N, K].
-    - scale: multiplies the product."""
+    - scale: multiplies the result."""
 
     transpose_a: bool = False
     transpose_b: bool = False
@@ -66,7 +66,7 @@ class SoftmaxOptions:
     - mask: broadcast to x, e.g. [B, 1 or H, S_q, S_k].
     - bias: broadcast to x; element type of x; added after the scale.
     - masked_fill: If set, masked and causally hidden keys are not left out: their logit becomes this finite value, as in code that
-    fills with -1e9. A row without a visible key then becomes uniform."""
+    fills with -1e9. A row without a visible key then has uniform weights."""
 
     scale: float = 1.0
     causal: str = "none"
@@ -82,29 +82,32 @@ class SoftmaxOptions:
 
 @dataclass
 class AttentionOptions:
-    """A query without a visible key gives zeros, as a row of softmax does. Keys and values that a query does not see may be anything,
-    also infinite or NaN: they do not count. Some options make an exception of values, which must then be finite: masked_fill, by
-    which every key has a weight; and return_weights, return_scores and softcap, by which scores and weights are stored, and the
-    output is a matrix product of all weights and values, where 0 times infinity is NaN. On Vulkan that product is also made where
-    no fused kernel serves: for d_k or d_v that is above 256 or an extent, for operands whose innermost dim is not contiguous, and
-    on drivers whose fused kernels fail the self-test. It reads keys and values behind `lengths`, too.
+    """A query without a visible key gives zeros, as a row of softmax does. Hidden keys and values do not count, even if they are
+    infinite or NaN. Exceptions, where all values must be finite:
+    - masked_fill gives every key a weight.
+    - return_weights, return_scores and softcap store scores and weights, and the output is a matmul of all weights and values, in
+    which 0
+      times infinity is NaN. That matmul also reads keys and values beyond `lengths`.
+    - On Vulkan the same matmul runs where no fused kernel does: if d_k or d_v is above 256 or an extent, if the innermost dim of an
+    operand
+      is not contiguous, and on drivers whose fused kernels fail the self-test.
 
-    The softmax is computed in f32 for every type. What is stored has the queries' type: for scores and weights of f32 beside keys
-    and values of f16 or bf16, cast the queries to f32.
+    The softmax is computed in f32 for every type. Output, scores and weights have the queries' type: cast the queries to f32 to get
+    f32 scores and weights of f16 or bf16 keys and values.
 
     - scale: default 1/sqrt(d_k)
-    - softcap: c > 0 makes c tanh(s / c) of each scaled score s, before bias and masks, so that none is beyond -c .. c (Gemma Team
+    - softcap: If c > 0, each scaled score s becomes c tanh(s / c), which lies within -c .. c, before bias and masks (Gemma Team
     2024, arXiv:2408.00118). 0: none.
     - causal: one of "none", "top_left", "bottom_right".
-    - window: A sliding window (Beltagy et al. 2020, arXiv:2004.05150). A query at place p among the keys sees key j only if j +
-    window > p and j < p + window_ahead. 0: no bound on that side. Causal is a window_ahead of 1, whatever is given; tiles of keys
-    that no query of a workgroup sees are then not visited. Without it places are those of "bottom_right", or `positions`, and each
+    - window: A sliding window (Beltagy et al. 2020, arXiv:2004.05150). A query at position p among the keys sees key j only if j +
+    window > p and j < p + window_ahead. 0: no bound on that side. With `causal`, window_ahead is 1 whatever is given, and tiles of
+    keys that no query of a workgroup sees are skipped. Without it, positions are those of "bottom_right", or `positions`, and each
     run writes a mask, u8 [1 or B, 1, S_q, S_kv].
-    - lengths: For batches whose rows differ, such as conversations of different lengths: i32 [B]. Row b has the first lengths[b]
-    keys only (0 to S_kv; other numbers count as the nearest of these). Nothing is read behind them, masked_fill does not reach
-    them, and "bottom_right" means j <= i + (lengths[b] - S_q).
-    - positions: The places of queries, i32 [B], which need causal, whose alignment then does not count, or a window. Query i of row
-    b sits at positions[b] + i among the keys, and if causal sees key j if j <= positions[b] + i.
+    - lengths: For batches whose rows differ, such as conversations of different lengths: i32 [B]. Row b uses its first lengths[b]
+    keys only; numbers outside 0 .. S_kv are clamped. Keys and values beyond them are not read, masked_fill does not apply to them,
+    and "bottom_right" means j <= i + (lengths[b] - S_q).
+    - positions: The positions of queries, i32 [B]. Needs `causal` or a window. Query i of row b is at positions[b] + i among the
+    keys. With causal, whose alignment then has no effect, it sees key j if j <= positions[b] + i.
     - key_padding: [B, S_kv].
     - mask: broadcast to [B, H, S_q, S_kv].
     - bias: broadcast to [B, H, S_q, S_kv].
@@ -138,10 +141,10 @@ class AttentionOptions:
 
 @dataclass
 class PadOptions:
-    """What Graph.pad adds.
+    """Options of Graph.pad.
 
-    - mode: one of "constant", "reflect", "edge", "wrap". What the further elements are.
-    - value: for Constant; rounded to x's type if that is a float, else a whole number that the type has."""
+    - mode: one of "constant", "reflect", "edge", "wrap". Which elements are added.
+    - value: for Constant; rounded to x's type if that is a float, else an integer within its range."""
 
     mode: str = "constant"
     value: float = 0.0
@@ -153,8 +156,8 @@ class PadOptions:
 @dataclass
 class RotaryScaling:
     """Makes pairs turn more slowly than in training, for positions beyond those of the training. Linear slows all pairs down by
-    `factor`. Llama3 slows down by `factor` the pairs that turn less than `low` times in `trained_length` positions, leaves those
-    that turn more than `high` times as they are, and blends both for pairs between, linearly in the number of turns.
+    `factor`. Llama3 slows a pair down by `factor` if it turns less than `low` times in `trained_length` positions, leaves it if it
+    turns more than `high` times, and interpolates linearly in the number of turns in between.
 
     - kind: one of "none", "linear", "llama3"."""
 
@@ -174,10 +177,10 @@ class RotaryOptions:
     """How Graph.rotary turns the pairs of a row.
 
     - pairs: one of "adjacent", "halves".
-    - width: even; the first elements of a row turn, the others stay. 0: all of them.
-    - base: of the angles: the larger, the more slowly the last pairs turn.
+    - width: number of leading elements of a row that turn, even; the others stay. 0: all of them.
+    - base: base of the angles; a larger one makes the last pairs turn more slowly.
     - scaling: RotaryScaling.
-    - first: position of index 0 along x's axis -2: a constant, or made by Graph.position.
+    - first: position of index 0 along axis -2 of x: a constant, or from Graph.position.
     - positions: instead: i32, broadcast to x's shape without its last axis."""
 
     pairs: str = "halves"
@@ -194,28 +197,28 @@ class RotaryOptions:
 
 @dataclass
 class SampleOptions:
-    """How Graph.sample draws a token. The steps are taken in the order of the members; each but the draw costs nothing at its default.
-    "For each row, or for all": the shape of the logits without their last axis, or all ones.
+    """How Graph.sample draws a token. The steps happen in the order of the members; all except the draw cost nothing at their
+    defaults. "For each row, or for all" means: the shape of the logits without their last axis, or all ones.
 
-    - previous: Tokens that were there before: i32 [..., P], for each row, or for all. Of a row's P the first `previous_count`
-    count, or `previous_counts` (i32, for each row, or for all); the default is all. A token that is no index of the vocabulary does
-    not count. Logits of these tokens are divided by the penalty if they are positive, and multiplied by it otherwise, however often
-    they were there (Keskar et al. 2019, arXiv:1909.05858).
-    - previous_count: a constant, or made by Graph.position or sum.
+    - previous: Earlier tokens, for the repetition penalty: i32 [..., P], for each row, or for all. Of a row's P the first
+    `previous_count`, or `previous_counts` (i32, for each row, or for all), count; the default is all. Tokens outside the vocabulary
+    are ignored. The logit of such a token is divided by the penalty if it is positive and multiplied by it otherwise, once however
+    often the token occurs (Keskar et al. 2019, arXiv:1909.05858).
+    - previous_count: a constant, or from Graph.position or sum.
     - bias: Added to the logits: [..., V] of their type, for each row, or for all. Minus infinity forbids a token.
     - temperature: divides the logits; 0: the largest is taken, with no draw.
-    - top_k: leaves the k largest; 0: all (Fan et al. 2018, arXiv:1805.04833)
-    - top_p: Leaves the fewest of the largest whose probabilities sum to at least this share of what top_k left (Holtzman et al.
+    - top_k: keeps the k largest; 0: all (Fan et al. 2018, arXiv:1805.04833)
+    - top_p: Keeps the fewest largest tokens whose probabilities sum to at least this share of what top_k kept (Holtzman et al.
     2019, arXiv:1904.09751).
-    - min_p: Leaves those of at least this share of the largest probability (Nguyen et al. 2024, arXiv:2407.01082).
+    - min_p: Keeps tokens whose probability is at least this share of the largest one (Nguyen et al. 2024, arXiv:2407.01082).
     - step: Random bits come from Philox4x32-10 with the key (seed of the run, stream) and the counter (step, row, 0, 1). The row is
-    the number of the row in the logits. With `seeds` (i32, for each row, or for all) a row has a seed of its own instead and is row
-    0, so that a conversation reads the same alone and in any batch. A constant, or made by Graph.position or sum: which token of a
-    text it is.
+    its index in the logits. With `seeds` (i32, for each row, or for all) a row uses its own seed and counts as row 0, so that a
+    conversation draws the same tokens alone and in any batch. Index of the token in its text: a constant, or from Graph.position or
+    sum.
     - steps: instead: i32, for each row, or for all.
     - stream: default: the number of earlier calls of sample in this graph.
-    - settings: i32 [..., kSampleWords] from sample_words, for each row, or for all: takes the place of repetition_penalty,
-    temperature, top_k, top_p and min_p, which may then differ from row to row and from run to run."""
+    - settings: i32 [..., kSampleWords] from sample_words, for each row, or for all: replaces repetition_penalty, temperature,
+    top_k, top_p and min_p, which may then differ from row to row and from run to run."""
 
     previous: Optional[Tensor] = None
     previous_count: Optional[Size] = None
@@ -242,12 +245,12 @@ class SampleOptions:
 class AttentionNames:
     """The names of the projections of one attention layer in a checkpoint, and how they are fused. If `qkv` is set, one weight holds
     the rows of queries, then keys, then values. Else `q` holds the queries, and keys and values are together in `kv` if that is
-    set, else in `k` and `v`. Fused projections run as one product if their inputs are the same tensor, and heads are views of its
+    set, else in `k` and `v`. Fused projections run as one matmul if their inputs are the same tensor; heads are views of its
     result.
 
     - out: empty: no output projection.
     - in_out: Projections other than `out` are [in, out] matrices without bias, whose names have no ".weight": y = x W.
-    - transposed: All projections are named and biased as linear layers, but their matrices are [in, out], as those of GPT-2 are.
+    - transposed: Projections have names and biases as linear layers do, but their matrices are [in, out], as in GPT-2.
     - q_norm, k_norm: If set, an RMSNorm of this name scales each head's queries or keys after the projection, with one weight [d_k]
     for all heads (Qwen 3)."""
 
@@ -269,7 +272,7 @@ class AttentionNames:
 
 @dataclass
 class CacheTokens:
-    """Which rows of a cache have a token in a run of S tokens, as the host tells it in three ways.
+    """Which rows of a cache have a token in a run of S tokens, told by the host in three ways.
 
     - rows: i32 [1, S]: the row of each token.
     - of_rows: i32 [rows, 1]: which of the run's tokens a row has; -1: none.
@@ -286,25 +289,24 @@ class CacheTokens:
 @dataclass
 class Cache:
     """Keys and values that stay from run to run, so that a run computes those of new tokens only. They lie in two states
-    (Graph.state), prefix + ".keys" [B, kv_heads, capacity, d_k] and prefix + ".values" [B, kv_heads, capacity, d_v], so that the
-    rows of a head are one stretch of memory. If the batch is an extent, B is its maximum.
+    (Graph.state), prefix + ".keys" [B, kv_heads, capacity, d_k] and prefix + ".values" [B, kv_heads, capacity, d_v], in which the
+    rows of a head are contiguous. If the batch is an extent, B is its maximum.
 
-    - capacity: tokens that each row of the batch may have; 0: no cache.
-    - past: tokens that are there before the run; usually made by Graph.position.
+    - capacity: maximum number of tokens of each row of the batch; 0: no cache.
+    - past: number of tokens in the cache before the run; usually made by Graph.position.
     - dtype: Type of both states: f16 or bf16 beside activations of f32, for half the bytes; default: that of the activations. Rows
-    are rounded when they are written. The CPU's passes write them so; on Vulkan that takes a pass more for each state, and a device
-    with 16-bit storage (compile returns Unsupported on others).
-    - positions: For rows of the batch that are conversations of different lengths: the positions of this run's tokens, i32 [B, S].
-    Those of a row follow each other from its first. Behind them may be -1, for tokens that are none: nothing is stored for these,
-    and their results mean nothing. A row of -1 alone stays as it is. `past` is then that of the longest conversation, since it says
-    how many keys there are. Needs `causal`, and takes the place of MultiHeadOptions.positions. A token at a position behind the
-    capacity is not stored, and the run answers IndexOutOfRange.
-    - rows: For conversations that share a State without all being in a run: B of both states is `rows` then, of which a run has
-    those from `row` on, as many as its batch. A run of rows that are not there answers ExtentOutOfRange. 0: as many as the batch
-    has.
+    are rounded when they are written. On the CPU this takes no extra pass; on Vulkan it takes one for each state, and needs a
+    device with 16-bit storage (compile returns Unsupported on others).
+    - positions: For batches whose rows are conversations of different lengths: the positions of this run's tokens, i32 [B, S].
+    Positions of a row are consecutive from its first token. A row may end with -1 for missing tokens: nothing is stored for these,
+    and their results are undefined. A row of -1 alone stays unchanged. `past` must then be that of the longest conversation, since
+    it determines the number of keys. Needs `causal`, and replaces MultiHeadOptions.positions. A token whose position is beyond the
+    capacity is not stored, and the run returns IndexOutOfRange.
+    - rows: For conversations that share a State, of which a run has only some: B of both states is then `rows`, and a run uses as
+    many as its batch from `row` on. A run with rows beyond the end returns ExtentOutOfRange. 0: as many as the batch has.
     - row: usually made by Graph.position.
-    - tokens: Instead of `row`, for any of the rows, wherever they lie: a run has one token of each, in a batch of 1, and only
-    attention goes by rows. `positions` is then [1, S]."""
+    - tokens: Replaces `row` for arbitrary rows. A run has one token of each of them in a batch of 1, so that only attention works
+    by rows. `positions` is then [1, S]."""
 
     capacity: int = 0
     past: Size = 0
@@ -340,16 +342,16 @@ class MultiHeadOptions:
     - mask: broadcast to [B, heads, S_q, S_kv].
     - score_bias: broadcast to [B, heads, S_q, S_kv]; added to the scaled scores.
     - masked_fill: see AttentionOptions.
-    - rotary: Turns queries and keys by their positions (Graph.rotary), after their norms. With a cache, a `first` that is 0 becomes
+    - rotary: Turns queries and keys by their positions (Graph.rotary), after their norms. With a cache, a `first` of 0 becomes
     cache.past.
-    - head_norm_eps: of names.q_norm and names.k_norm.
-    - cache: Keys and values of `key` and `value` are appended to the cache, and queries attend to all that it then holds. `causal`
-    must be None or "bottom_right"; masks and key_padding have past + S_kv keys. A run for which these are more than the capacity
-    answers ExtentOutOfRange.
+    - head_norm_eps: eps of names.q_norm and names.k_norm.
+    - cache: Keys and values of `key` and `value` are appended to the cache, and queries attend to everything in it. `causal` must
+    be None or "bottom_right"; masks and key_padding have past + S_kv keys. A run in which that exceeds the capacity returns
+    ExtentOutOfRange.
     - attention_dropout: on the weights, after softmax.
     - output_dropout: after the output projection.
     - return_weights: If set, receives the weights before dropout, [B, heads, S_q, S_kv] or, without a batch, [heads, S_q, S_kv]. A
-    stack gives those of its last layer."""
+    stack returns those of its last layer."""
 
     heads: int = 1
     kv_heads: int = 0
@@ -418,7 +420,7 @@ class AttentionBlockNames:
 
 @dataclass
 class FeedForwardOptions:
-    """The two linear layers of a feed-forward block, and what is between them.
+    """The two linear layers of a feed-forward block, and the activation between them.
 
     - hidden: 0: four times the width of x.
     - activation: one of "none", "relu", "gelu_erf", "gelu_tanh", "silu", "tanh".
@@ -509,7 +511,7 @@ class DecoderLayerOptions:
 
 @dataclass
 class StackOptions:
-    """How many layers a stack has, and what comes behind the last one.
+    """How many layers a stack has, and the norm after the last one.
 
     - layers: at most kMaxLayers.
     - final_norm: If set, a norm of this name, of the layers' kind, follows the last layer, as is usual with pre-norm layers."""
@@ -523,12 +525,12 @@ class StackOptions:
 
 @dataclass
 class CrossEntropyOptions:
-    """Which labels count how much in nn.cross_entropy.
+    """Weights of labels in nn.cross_entropy.
 
     - class_weights: [V]: multiply the loss of each label; f32, f16 or bf16, computed in f32.
-    - ignored: A label that is left out, as all are that are no index of the vocabulary: its loss and its weight are 0.
-    - label_smoothing: That share of each loss is the mean over all classes, weighted by class_weights (Szegedy et al. 2016,
-    arXiv:1512.00567). 0 to 1.
+    - ignored: A label that is left out: its loss and weight are 0, as for all labels outside the vocabulary.
+    - label_smoothing: This share (0 to 1) of each loss is the mean over all classes, weighted by class_weights (Szegedy et al.
+    2016, arXiv:1512.00567).
     - reduction: one of "none", "sum", "mean".
     - of_log_probabilities: `logits` are log-probabilities, used as they are (torch.nn.functional.nll_loss)"""
 
@@ -551,9 +553,9 @@ class TransformerOptions:
     - decoder: DecoderLayerOptions.
     - encoder_stack: StackOptions.
     - decoder_stack: StackOptions.
-    - encoder_prefix: of the encoder's layers.
-    - decoder_prefix: of the decoder's layers.
-    - positional_encoding: add the sinusoidal one to both inputs.
+    - encoder_prefix: prefix of the encoder's layers.
+    - decoder_prefix: prefix of the decoder's layers.
+    - positional_encoding: add the sinusoidal encoding to both inputs.
     - input_dropout: after the positional encoding.
     - vocabulary: width of the final linear layer.
     - out: its name.
@@ -579,14 +581,14 @@ class TransformerOptions:
 
 @dataclass
 class DeviceOptions:
-    """Which device Device.open takes, and how it works.
+    """Which device Device.open opens, and how it works.
 
     - select: "" is the best device: GPUs come first, then the CPU device, then software drivers. "cpu" is the CPU device, a number
-    is an index into Device.list, and any other text is a part of DeviceInfo.word or name, in upper or lower case; the first device
-    that matches is taken.
-    - threads: CPU device: how many, the caller's included; 0: one per hardware thread.
-    - cpu_instructions: CPU device: one of its instruction sets ("avx2", "neon", "scalar", ...; DeviceInfo.limits lists them)
-    instead of the best. A set that the processor or this build lacks changes nothing and is a warning in the log.
+    is an index into Device.list, and any other text is a part of DeviceInfo.word or name, in upper or lower case; the first match
+    is opened.
+    - threads: CPU device: number of threads with the caller's; 0: one per hardware thread.
+    - cpu_instructions: CPU device: the instruction set to use instead of the best one ("avx2", "neon", "scalar", ...;
+    DeviceInfo.limits lists them). A set that the processor or this build lacks is ignored, with a warning in the log.
     - vulkan_loader: Vulkan: a library file instead of the system's Vulkan loader. If it cannot be loaded, there is no GPU.
     - validation: Vulkan: enable the Khronos validation layer with synchronization validation.
     - debug_labels: Vulkan: label passes and name objects if VK_EXT_debug_utils is there.
@@ -607,7 +609,7 @@ class DeviceOptions:
 
 @dataclass
 class UploadOptions:
-    """In which types Device.upload stores tensors.
+    """The types in which Device.upload stores tensors.
 
     - only_matrices: Only tensors of rank 2 and more are converted to `dtype`; others (biases, factors of norms) become f32. Needs
     keep_dtype to be false."""
@@ -621,55 +623,53 @@ class UploadOptions:
 
 @dataclass
 class CompileOptions:
-    """What Device.compile makes of a graph. The defaults suit a program that runs a trained network.
+    """How Device.compile compiles a graph. The defaults suit a program that runs a trained network.
 
     - training: dropout acts; without it, dropout leaves no dispatch in the plan.
     - timestamps: measure GPU time per pass (Plan.timings, vulkan.record_some)
-    - strict: An uploaded weight that neither this graph nor one that was compiled before with the same Weights declares is an error
-    (InvalidArgument), not a warning at the plan's first run.
-    - memory_limit: A plan that needs more device memory than this is refused before anything is allocated: OutOfDeviceMemory, on
-    the CPU OutOfMemory, with both numbers in the log. Weights and States are not counted.
-    - host_scratch: Vulkan: heed allocates no scratch. The host gives it (vulkan.bind_scratch) before the plan is recorded or run,
-    the same to several plans if it likes. The CPU device ignores this: its plans share scratch by themselves.
+    - strict: Makes it an error (InvalidArgument) that an uploaded weight is declared neither by this graph nor by one that was
+    compiled before with the same Weights. Otherwise it is a warning at the plan's first run.
+    - memory_limit: A plan that needs more device memory than this many bytes is refused before anything is allocated:
+    OutOfDeviceMemory, on the CPU OutOfMemory, with both numbers in the log. Weights and States are not counted.
+    - host_scratch: Vulkan: heed allocates no scratch. The host gives it (vulkan.bind_scratch) before the plan is recorded or run;
+    several plans may share one. The CPU device ignores this: its plans share scratch by themselves.
     - record_slots: How many recordings of this plan may be in flight at once, 1 to 16. They share one scratch, so they must not
-    overlap in time: on one queue record orders them, on several queues the host does, or compiles one plan for each.
+    overlap in time. On one queue record orders them; on several queues the host must, or it compiles one plan for each.
     - pipelines: one of "now", "deferred", "background".
-    - round_rows: Lets products with quantized weights round their rows (a of the product) to 8 bits: each 32 neighbours get a
-    scale, the largest magnitude / 127, and sums inside a block of the weight are whole numbers. That is what llama.cpp does. The
-    error of a result is at most the sum over k of |weight| * scale / 2, beside that of f32 sums; a row with an infinite value or
-    NaN gives NaN. Without it weights enter the sums exactly as they are dequantized. The CPU device does it where its instructions
-    make it faster (x86 with AVX2 or AVX-512; tests/bench/README.md has both ways beside each other). Vulkan devices do it with many
-    rows of f32 where their drivers have matrix units for bytes that are deeper than those for f16 (VK_KHR_cooperative_matrix with
-    shaderInt8; those of Q6_K must be 16 deep at most), or no matrix units and fast dot products of bytes (Vulkan 1.3 with
-    shaderIntegerDotProduct, integerDotProduct4x8BitPackedSignedAccelerated); DeviceInfo.reason tells. With other matrix units
-    Vulkan devices round many rows of f32 and the weights to f16 instead, for one product of f16 with sums in f32. With A and B the
-    largest magnitudes of finite elements of rows and weights, but at least 2^-113, the error of a result is at most   2^-9 * (1 +
-    2^-11) * (sum over k of |a| |b|) + 2^-28 * k * A * B, beside that of f32 sums: the first term is below half of the CPU's bound.
-    What emulate_f32 says of infinities and NaN, of results below 2^-126 and of their last bits is true here, too; a product that
-    both options allow is rounded. All else computes as without it. PassInfo.why tells what a pass does.
-    - emulate_f32: Lets Vulkan devices with matrix units (VK_KHR_cooperative_matrix, f16 with sums in f32) multiply matrices of many
-    rows on them whose a [.., m, k] is f32 and whose b [.., k, n] is f32 or quantized: each element is split into two terms of f16,
-    and three products of terms are added up in f32. With A and B the largest magnitudes of finite elements of a and b, but at least
-    2^-113, an element of the product is off by at most   2^-21 * (sum over k of |a| |b|) + 2^-38 * k * A * B, beside the error of
-    sums in f32; below 2^-126 it may be 0. So elements of any magnitude count, fully down to 2^-16 of their operand's largest; one
-    below 2^-39 of it may be taken for 0. If an infinity or NaN is among the rows of a and columns of b that a tile of 32x64 to
-    128x128 results is made of, f32 arithmetic makes the tile, as IEEE 754 has it and without the bound's terms, in many times the
-    time. The last bits of a result may depend on rows and columns beside its own. It pays where matrix units have more than three
-    times the rate of f32 (tests/gpu/profile/README.md), which no driver tells and heed.tune measures: sizes for which f32
-    arithmetic was clearly faster keep it. All else computes as without it: other types, few rows, devices without matrix units, the
-    CPU device. PassInfo.why tells what a pass does.
-    - reproducible: Results are the same bits on every device that can promise it, on every instruction set of the CPU, for any
-    number of threads, any batch and any split of the work: each operation sums in one order and rounds in one sequence, which
-    tests/reproducible/README.md writes down, gradients and optimizers among them. Two roundings take the place of a fused
-    multiply-add, attention is a product, a softmax and a product, its gradient likewise, and exp, tanh and division are made of
-    additions and multiplications; bounds of errors stay. Tensors of f16 and bf16 are rounded to nearest even where the host sees
-    them and by casts; what lies between passes is f32, and takes its memory. Values of keys with a weight below 2^-51, hidden ones
-    among them, add nothing, even if they are infinite or NaN. Unsupported, with what is missing: a Vulkan device that does not
-    report shaderRoundingModeRTEFloat32 and shaderSignedZeroInfNanPreserveFloat32; a pass of the host's own. round_rows and
-    emulate_f32 do nothing.
-    - progress: Vulkan: note each finished pass in host-visible memory, so that the last one can be named when the device is lost:
-    run names it in the log, vulkan.last_completed tells it to the host. Each pass then also fills 4 bytes; the fill waits for the
-    passes before it and delays none after it. Meant for finding faults, not for a shipped game."""
+    - round_rows: Lets matmuls with quantized weights round the rows of a to 8 bits, as llama.cpp does. Each 32 neighbours get a
+    scale, the largest magnitude / 127, and sums inside a block of the weight are integers. The error of a result is at most the sum
+    over k of |weight| * scale / 2, beside that of f32 sums; a row with an infinite value or NaN gives NaN. Without this option the
+    dequantized weights and the unrounded rows enter the sums.  Where it acts (PassInfo.why says so for each pass, DeviceInfo.reason
+    for the device): - The CPU device, where its instructions make it faster: x86 with AVX2 or AVX-512 (tests/bench/README.md
+    compares both). - Vulkan devices, for many rows of f32, whose drivers have integer matrix units that are deeper than those for
+    f16   (Vulkan 1.3 with shaderIntegerDotProduct, integerDotProduct4x8BitPackedSignedAccelerated). - Other Vulkan devices with
+    matrix units round many rows of f32 and the weights to f16 instead, for one f16 matmul with sums in f32.   Let A and B be the
+    largest magnitudes of finite elements of rows and weights, but at least 2^-113. The error of a result is then at   the CPU's
+    bound. For infinities and NaN, results below 2^-126 and their last bits see emulate_f32.  A matmul that both options allow is
+    rounded. All other operations are unchanged.
+    - emulate_f32: Lets Vulkan devices with matrix units (VK_KHR_cooperative_matrix, f16 with sums in f32) use them for matmuls of
+    many rows whose a [.., m, k] is f32 and whose b [.., k, n] is f32 or quantized. Each element is split into two summands of f16,
+    and three f16 matmuls are added up in f32. Let A and B be the largest magnitudes of finite elements of a and b, but at least
+    2^-113. The error of an element is at most   2^-21 * (sum over k of |a| |b|) + 2^-38 * k * A * B, beside that of sums in f32;
+    results below 2^-126 may be 0. So elements count fully down to 2^-16 of their operand's largest one; an element below 2^-39 of
+    it may count as 0.  If the rows of a or columns of b of a tile (32x64 to 128x128 results) hold an infinity or NaN, f32
+    arithmetic computes the tile, as IEEE 754 defines it, which takes many times as long. The last bits of a result may depend on
+    rows and columns beside its own.  It pays where matrix units have more than three times the rate of f32
+    (tests/gpu/profile/README.md). No driver reports that, but heed.tune measures it: sizes for which f32 arithmetic was clearly
+    faster keep it. All else is unchanged: other types, few rows, devices without matrix units, the CPU device. PassInfo.why says
+    what a pass uses.
+    - reproducible: Results have the same bits on every device that can promise it, on every instruction set of the CPU, for any
+    number of threads, any batch and any split of the work. Each operation, gradients and optimizers included, sums in one order and
+    rounds in one sequence; tests/reproducible/README.md defines both. What changes: - Two roundings replace a fused multiply-add.
+    exp, tanh and division are made of additions and multiplications. Error bounds stay. - Attention is computed as matmul, softmax
+    and matmul, its gradient likewise. - Tensors of f16 and bf16 are rounded to nearest even by casts and where the host sees them.
+    Between passes they are f32, and take its   memory. - Values of keys with a weight below 2^-51, hidden ones among them, add
+    nothing, even if they are infinite or NaN. - round_rows and emulate_f32 have no effect.  Unsupported, with the missing feature:
+    a Vulkan device that does not report shaderRoundingModeRTEFloat32 and shaderSignedZeroInfNanPreserveFloat32; a pass of the
+    host's own.
+    - progress: Vulkan: notes each finished pass in host-visible memory, so that the last one is known when the device is lost: run
+    names it in the log, and vulkan.last_completed returns it. Each pass then also fills 4 bytes; the fill waits for the passes
+    before it and delays none after it. For finding faults, not for a shipped game."""
 
     training: bool = False
     timestamps: bool = False
@@ -691,14 +691,15 @@ class CompileOptions:
 
 @dataclass
 class GradientOptions:
-    """What gradients keeps in memory.
+    """Memory options of gradients.
 
-    - remat: Layers whose activations are computed again on the way back instead of kept (Chen et al. 2016, arXiv:1604.06174). A
-    layer is all that the graph has from the first to the last operation whose label is NAME.i or begins with "NAME.i.", for one
-    number i; heed.nn's stacks label theirs by the names of their weights, "model.layers". What the backward passes of a layer read
-    of its forward ones is computed again from what came into the layer, right before them, with the same bits and the same dropout.
-    What others read of a layer stays, such as what it gave. A layer is kept that writes a state or reads one as it no longer is,
-    draws a sample or has passes of the host's; so are layers that lie within each other. Empty: all is kept."""
+    - remat: Layers whose activations are recomputed in the backward pass instead of kept (Chen et al. 2016, arXiv:1604.06174).
+    `remat` is a NAME of labels: a layer is everything in the graph from the first to the last operation whose label is NAME.i or
+    begins with "NAME.i.", for one number i. The stacks of heed.nn label their layers by the names of their weights, "model.layers".
+    Results of a layer's forward passes that its backward passes read are recomputed from the layer's inputs, right before they are
+    read, with the same bits and the same dropout. Results that others read, such as the layer's output, are kept. A layer is kept
+    as a whole if it writes a state or reads one that is written later, draws a sample, or has passes of the host's; so are layers
+    within each other. Empty: everything is kept."""
 
     remat: Optional[str] = None
 
@@ -708,13 +709,13 @@ class GradientOptions:
 
 @dataclass
 class OptimizerOptions:
-    """How an Optimizer changes weights.
+    """How an Optimizer updates weights.
 
     - rule: one of "adamw", "sgd".
-    - momentum: of Sgd; without it there are no moments.
-    - nesterov: of Sgd with momentum.
-    - accumulate: Gradients of several runs are added up, until a run with StepNumbers.apply takes the step and makes them zero.
-    - prefix: of the names of states and of the input."""
+    - momentum: for Sgd; without it there are no moments.
+    - nesterov: Nesterov's momentum, for Sgd with momentum.
+    - accumulate: Adds up the gradients of several runs until a run with StepNumbers.apply takes the step and sets them to zero.
+    - prefix: prefix of the names of states and of the input."""
 
     rule: str = "adamw"
     momentum: bool = True
@@ -729,17 +730,17 @@ class OptimizerOptions:
 
 @dataclass
 class StepNumbers:
-    """What a run does with a group of weights. The last five count for all groups as group 0 gives them.
+    """The numbers of one step, for a group of weights. The last five apply to all groups and are read from group 0.
 
-    - rate: how far a step goes.
-    - weight_decay: times the rate: by which share a step makes weights smaller.
+    - rate: the learning rate.
+    - weight_decay: a step subtracts rate * weight_decay * weight.
     - beta1: Sgd: the momentum.
-    - beta2: of "adamw"'s second moment.
-    - eps: of "adamw": added to the root of the second moment.
+    - beta2: "adamw"'s decay of the second moment.
+    - eps: "adamw" adds it to the root of the second moment.
     - apply: false: the run only adds to the gradients.
-    - runs: whose gradients were added up: their mean counts.
-    - loss_scale: what the loss was multiplied by (Optimizer.loss_scale); gradients are divided by it.
-    - max_norm: gradients of a larger norm are scaled down, as torch.nn.utils.clip_grad_norm_ does; 0: none are."""
+    - runs: number of runs whose gradients were added up; the step uses their mean.
+    - loss_scale: the factor of the loss (Optimizer.loss_scale); gradients are divided by it.
+    - max_norm: gradients of a larger norm are scaled to it, as by torch.nn.utils.clip_grad_norm_; 0: off."""
 
     rate: float = 1e-3
     weight_decay: float = 0.0
@@ -758,9 +759,8 @@ class StepNumbers:
 
 @dataclass
 class LossScale:
-    """The scale of a loss whose gradients pass through f16 (Micikevicius et al. 2018, arXiv:1710.03740): it falls to half at a step
-    that was left out, and doubles after `grow_after` steps in a row that were not; `good` counts these. It stays within `least` and
-    `most`."""
+    """Dynamic loss scale for gradients that pass through f16 (Micikevicius et al. 2018, arXiv:1710.03740). It is halved at a skipped
+    step and doubled after `grow_after` consecutive steps that were taken, which `good` counts. It stays within `least` and `most`."""
 
     scale: float = 65536.0
     least: float = 1.0
@@ -777,11 +777,11 @@ class InitialOptions:
     """How initial_values draws a weight.
 
     - kind: one of "zeros", "ones", "normal", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal".
-    - mean: of Normal.
-    - deviation: of Normal.
-    - gain: of Xavier and Kaiming.
-    - seed: of the random bits.
-    - stream: of the random bits: another one for each weight of a model."""
+    - mean: for Normal.
+    - deviation: for Normal.
+    - gain: for Xavier and Kaiming.
+    - seed: key of the random bits.
+    - stream: number of the random stream: use a different one for each weight of a model."""
 
     kind: str = "normal"
     mean: float = 0.0
@@ -853,26 +853,27 @@ class BertOptions:
 @dataclass
 class DecoderConfig:
     """The numbers of a checkpoint's config.json, or of a GGUF file's metadata (<heed/decoder_model.hpp> reads both). Weights have
-    Hugging Face's names; factors of norms are whole, also those of Gemma, whose checkpoints leave out 1.
+    Hugging Face's names. Factors of norms are complete: Gemma's checkpoints store them minus 1, and loading adds it.
 
     - family: one of decoder_families(); only read during calls.
-    - width: of a token's row.
-    - heads: query heads.
-    - kv_heads: 0: heads.
+    - width: width of a token's embedding.
+    - heads: number of query heads.
+    - kv_heads: number of key and value heads; 0: heads.
     - head_width: 0: width / heads.
     - hidden: width of the feed-forward; 0: four times the width.
     - vocabulary: rows of the table of tokens.
-    - positions: The longest text of the training. Where a table tells positions (gpt2), its rows, and the most tokens of a
+    - positions: The longest text of the training, in tokens. With a table of positions (gpt2): its rows, and the most tokens of a
     conversation.
-    - window: The sliding window of attention, in tokens ("sliding_window"; AttentionOptions.window). 0: none. Layers have it from
-    `window_from` on (Qwen's "max_window_layers"), but for each `full_every`th, which sees all: layer full_every - 1, 2 full_every -
-    1, ... (2 where layers alternate; Gemma's "sliding_window_pattern"). 0: no such layer, as Mistral has none.
-    - eps: of the norms.
+    - window: The sliding window of attention, in tokens ("sliding_window"; AttentionOptions.window). 0: none. It applies to layers
+    from `window_from` on (Qwen's "max_window_layers"), except every `full_every`th layer, which attends to all tokens: layers
+    full_every - 1, 2 full_every - 1, ... (2 where layers alternate; Gemma's "sliding_window_pattern"). full_every 0: no such
+    layers, as in Mistral.
+    - eps: added under the root of the norms.
     - rotary: base and scaling; not of gpt2.
-    - window_base: The rotary base of layers that do not see all, which then have no scaling (Gemma's "rope_local_base_freq"). 0: as
-    the others.
-    - score_width: Scores of attention are divided by the root of this (Gemma's "query_pre_attn_scalar"). 0: head_width.
-    - tied: logits are products with the table of tokens; false: with the matrix "lm_head.weight".
+    - window_base: The rotary base of layers with a sliding window, which then have no scaling (Gemma's "rope_local_base_freq"). 0:
+    as in the other layers.
+    - score_width: Attention scores are divided by the square root of this (Gemma's "query_pre_attn_scalar"). 0: head_width.
+    - tied: true: logits are matmuls with the token table; false: with the matrix "lm_head.weight".
     - in_out: gpt2: matrices are stored as [in, out]; false: as [out, in], as in GGUF files."""
 
     family: str = "llama"
@@ -906,13 +907,13 @@ class DecoderOptions:
     """What nn.decoder computes, and in which types.
 
     - cache: capacity 0: every run has all tokens.
-    - all_logits: of each token, not only of the last one of a run.
-    - attention: gives what tokens looked at; attentions then store their weights (AttentionOptions.return_weights)
-    - last: Which token of each row gives logits, i32 [B, 1], where rows of a batch have different numbers of tokens: 0 is a run's
-    first, and -1 gives those of a row of zeros. Default: the last one of a run.
+    - all_logits: logits of every token, not only of a run's last one.
+    - attention: gives the attention weights; attentions then store them (AttentionOptions.return_weights)
+    - last: Which token of each row gives logits, i32 [B, 1], where rows of a batch have different numbers of tokens. 0 is the run's
+    first token; -1 gives logits of a row of zeros. Default: the last token of a run.
     - weight_dtype: Storage of matrices and tables: f16 or bf16 if `dtype` is f32. Default: `dtype`. Upload the weights with
-    {.keep_dtype = false, .dtype = weight_dtype, .only_matrices = true}. A weight that the graph has already keeps its type.
-    - prefix: Comes before all names; states are named as the attentions, "model.layers.0.self_attn.keys", with it."""
+    {.keep_dtype = false, .dtype = weight_dtype, .only_matrices = true}. A weight that the graph already has keeps its type.
+    - prefix: Precedes all names. States are named after the attentions: "model.layers.0.self_attn.keys" behind the prefix."""
 
     cache: Cache = field(default_factory=Cache)
     all_logits: bool = False
@@ -929,11 +930,11 @@ class DecoderOptions:
 
 @dataclass
 class TextEncoderOptions:
-    """In which types and sizes a TextEncoder works.
+    """The types and sizes with which a TextEncoder works.
 
-    - dtype: f32, or f16 or bf16 where the device can.
+    - dtype: f32, or f16 or bf16 if the device supports them.
     - weight_dtype: Storage of matrices and tables; default: dtype. If dtype is f32, this may be f16 or bf16, which takes half the
-    memory and half the reading at each run; products still sum in f32 (see Graph.matmul).
+    memory and half the reads per run; matmuls still sum in f32 (see Graph.matmul).
     - keep_weight_dtype: store them as the checkpoint does (BertWeights.dtype), whatever weight_dtype is.
     - max_batch: texts that run together.
     - max_tokens: The longest input in tokens, with [CLS] and [SEP]. 0: the number in sentence_bert_config.json, or without that
@@ -956,15 +957,15 @@ class TextEncoderOptions:
 
 @dataclass
 class TextSampling:
-    """How tokens are drawn; the members of SampleOptions say what they mean. A conversation's draws depend on its seed and on how many
-    there were, not on other conversations.
+    """How tokens are drawn; SampleOptions explains the members. The draws of a conversation depend on its seed and on how many there
+    were, not on other conversations.
 
-    - temperature: 0: the most likely token.
-    - top_k: the k most likely tokens; 0: all.
-    - top_p: the fewest of the most likely with this share; 1: all.
-    - min_p: those of at least this share of the most likely one.
-    - repetition_penalty: of all tokens of the conversation but control tokens.
-    - seed: of the draws."""
+    - temperature: 0: always the most likely token.
+    - top_k: keeps the k most likely tokens; 0: all.
+    - top_p: keeps the fewest of the most likely tokens with this total probability; 1: all.
+    - min_p: keeps tokens with at least this share of the largest probability.
+    - repetition_penalty: for all tokens of the conversation except control tokens.
+    - seed: seed of the draws."""
 
     temperature: float = 0.7
     top_k: int = 40
@@ -980,22 +981,22 @@ class TextSampling:
 
 @dataclass
 class TextGeneratorOptions:
-    """How much memory a language model and its conversations take, and in which types it computes.
+    """The sizes and types of a language model and its conversations.
 
-    - context: The most tokens of a conversation. 0: as many as the model was trained with, at most 4096. Each conversation takes
-    memory for all of them from its beginning (TextGenerator.conversation_bytes).
-    - read: the most tokens that one step reads.
-    - together: The most conversations, 1 to 64, whose steps share a run, which reads each weight once for all of them.
-    Conversations then lie side by side in States for so many, and the first one in each State takes memory for all: together x
-    conversation_bytes(). More conversations than that take another State, whose runs take turns with those of the first. Products
-    of up to eight rows read weights most quickly on all devices.
+    - context: The most tokens of a conversation. 0: as many as the model was trained with, at most 4096. A conversation allocates
+    memory for all of them when it begins (TextGenerator.conversation_bytes).
+    - read: the most prompt tokens that one step reads.
+    - together: The most conversations, 1 to 64, that decode as one batch, which reads each weight once for all of them. They share
+    a State with one row each; the first conversation in a State allocates memory for all rows: together x conversation_bytes().
+    Further conversations use another State, whose runs alternate with those of the first. Matmuls of up to eight rows read weights
+    fastest on all devices.
     - weight_dtype: Storage of matrices and tables: f32, f16 or bf16. Default: as in the file, also if it is quantized; if the
-    device cannot compute with that, f16, which a warning tells.
+    device cannot compute with that, f16, with a warning in the log.
     - cache_dtype: Storage of keys and values (Cache.dtype): f16 or bf16 beside a dtype of f32, for half the memory of a
-    conversation, where the device can.
-    - round_rows: Lets products with quantized weights round their rows where that is faster (CompileOptions.round_rows). Answers
-    may differ in words.
-    - reproducible: Answers are the same, token for token, on every device (CompileOptions.reproducible)."""
+    conversation, if the device supports it.
+    - round_rows: Lets matmuls with quantized weights round their rows where that is faster (CompileOptions.round_rows). It may
+    change words of answers.
+    - reproducible: Answers have the same tokens on every device (CompileOptions.reproducible)."""
 
     context: int = 0
     read: int = 128
@@ -1015,16 +1016,15 @@ class TextGeneratorOptions:
 class TextConversationOptions:
     """How a conversation begins, draws tokens and ends its answers.
 
-    - system: the first message; "": none, or the one that the template then makes up.
+    - system: the first message; "": none, or the template's default.
     - sampling: TextSampling.
-    - grammar: What an answer may be: rules as <heed/grammar.hpp> describes them, of which "root" is all of it. A token that would
-    break them is never drawn, and the answer may end only where the root may. Settings of the sampling choose among those that are
-    left. "": any. A step needs to know on the host which token the last one drew; poll() and step() see to that, as they do for all
-    answers. An answer that something else ends, such as most_tokens or a stop string, may be incomplete: see TextEnd. The first
-    conversation with a grammar compiles plans for such; others run on their own plans as before.
-    - most_tokens: of an answer; 0: what the context has room for, or without end for "drop_oldest".
+    - grammar: A grammar for answers (<heed/grammar.hpp>), of which "root" is the whole answer. Tokens that would violate it are
+    never drawn, and the answer ends only where the root may. The sampling applies to the remaining tokens. "": no grammar. An
+    answer that ends for another reason, such as most_tokens or a stop string, may be incomplete: see TextEnd. The first
+    conversation with a grammar compiles additional plans; conversations without one keep using theirs.
+    - most_tokens: per answer; 0: as many as fit into the context, or unlimited for "drop_oldest".
     - overflow: one of "drop_oldest", "stop".
-    - keep_tokens: of a raw text; see TextOverflow.
+    - keep_tokens: number of first tokens of a raw text that are kept; see "drop_oldest".
     - think: see ChatOptions.
     - date: see ChatOptions; read by TextGenerator.begin."""
 
@@ -1044,9 +1044,9 @@ class TextConversationOptions:
 
 @dataclass
 class TextSaveOptions:
-    """What is saved of a conversation beside its messages, tokens, settings and the number of its draws, which take a few KB.
+    """What is saved of a conversation beside its messages, tokens, settings and number of draws, which take a few KB.
 
-    - keys: Also the keys and values of the tokens that were read, so that none is read again after loading. A token takes
+    - keys: Also saves keys and values, so that no token is read again after loading. Each token needs
     TextGenerator.conversation_bytes() / context() bytes."""
 
     keys: bool = False
@@ -1057,12 +1057,13 @@ class TextSaveOptions:
 
 @dataclass
 class SpeechRecognizerOptions:
-    """In which types a recognizer keeps its weights and caches.
+    """In which types a recognizer stores weights and caches, and how it computes.
 
-    - weight_dtype: Storage of matrices: f32, f16 or bf16, or Q8_0, to which they are rounded (convolutions and positions stay as
-    they are). Default: as in the file.
-    - cache_dtype: Storage of keys and values: f16 or bf16, for half the memory of a stream, where the device can. Default: f32.
-    - round_rows: see CompileOptions; words may differ.
+    - weight_dtype: Storage of matrices: f32, f16, bf16 or Q8_0; values are rounded to it, except those of convolutions and
+    positions. Default: as in the file.
+    - cache_dtype: Storage of keys and values: f16 or bf16, for half the memory of a stream, if the device supports it. Default:
+    f32.
+    - round_rows: see CompileOptions; may change words.
     - reproducible: see CompileOptions: the same tokens on every device."""
 
     weight_dtype: Optional[str] = None
@@ -1077,25 +1078,25 @@ class SpeechRecognizerOptions:
 
 @dataclass
 class SpeechOptions:
-    """Sound is heard in windows of 30 seconds (SpeechRecognizer.window_samples).
+    """Options of a stream. Sound is processed in windows of 30 seconds (SpeechRecognizer.window_samples).
 
-    - language: What is spoken, for models of several languages: "en", "de", ... Default: the model tells for each window.
+    - language: The spoken language, for models of several languages: "en", "de", ... Default: the model detects it for each window.
     - task: one of "transcribe", "translate".
-    - timestamps: The model tells when segments begin and end, and a window begins where the last whole segment ended, so that no
-    word is cut. Without it windows lie one behind the other, and each is one segment.
-    - most_tokens: of a window; 0: half of what the decoder has room for.
-    - words: gives SpeechSegment.words, for which each window is read once more.
-    - least_log_probability: A window whose tokens have a lower mean of log(probability) than this is doubtful.
-    - least_entropy: So is one whose ids repeat each other so that the entropy of the last 32, in nats, is lower than this.
-    - temperature_step: A doubtful window is read again by draws, each time of a temperature that is higher by so much, up to 1. 0:
-    it is not.
-    - seed: of the draws.
-    - most_no_speech: A window without speech of more than this probability, and a mean below least_log_probability, is silence: it
-    gives no segment.
-    - pause_seconds: Of streams: a window also ends where the sound stays below `pause_level` (root of the mean square, of 1 as full
-    scale) for so many seconds, at most half a window, so that text is final before 30 seconds are full; longer silence is not
-    heard. 0: no such ends.
-    - partial_seconds: Of streams: what is there of a window is read each time that so many seconds more have come, for
+    - timestamps: The model tells when segments begin and end. A window begins where the last complete segment ended, so that no
+    word is cut. Without it windows follow each other without gaps, and each is one segment.
+    - most_tokens: per window; 0: half of the decoder's capacity.
+    - words: fills SpeechSegment.words, for which each window is decoded once more.
+    - least_log_probability: A window is doubtful if the mean of log(probability) of its tokens is lower than this,.
+    - least_entropy: or if its ids repeat so much that the entropy of the last 32, in nats, is lower than this.
+    - temperature_step: A doubtful window is decoded again by sampling; each time the temperature rises by this much, up to 1. 0: no
+    further attempts.
+    - seed: seed of the sampling.
+    - most_no_speech: A window counts as silence, without segments, if the probability of no speech is above this and the mean is
+    below least_log_probability.
+    - pause_seconds: Of streams: a window also ends where the sound stays below `pause_level` (root mean square; full scale is 1)
+    for this many seconds, at most half a window, so that text becomes final before 30 seconds are full. The rest of the pause is
+    skipped. 0: windows do not end at pauses.
+    - partial_seconds: Of streams: the incomplete window is decoded each time this many more seconds have arrived, for
     SpeechPiece.partial. 0: never."""
 
     language: Optional[str] = None
@@ -1119,14 +1120,14 @@ class SpeechOptions:
 
 
 class AttentionResult(NamedTuple):
-    """What Graph.attention gives.
+    """Results of Graph.attention.
 
     - output: [B, H, S_q, d_v].
     - weights: [B, H, S_q, S_kv] before dropout; None unless return_weights.
     - log_sum_exp: [B, H, S_q] in f32; None unless return_log_sum_exp. The natural logarithm of the sum of exp(logit) over the
-    visible keys, where a logit is scale q.k + bias, or masked_fill; -inf for a row without a visible key. The outputs of attentions
-    over parts of the keys, weighted by exp(log_sum_exp), average to the output over all keys. On Vulkan, without softcap, d_k must
-    be a constant up to 256, and not all of key_padding, mask and bias may be given beside lengths or positions.
+    visible keys, where a logit is scale q.k + bias, or masked_fill; -inf for a row without a visible key. The mean of outputs over
+    parts of the keys, weighted by exp(log_sum_exp), is the output over all keys. On Vulkan, without softcap, d_k must be a constant
+    up to 256, and lengths or positions exclude giving all three of key_padding, mask and bias.
     - scores: [B, H, S_q, S_kv] of the queries' type; None unless return_scores."""
 
     output: Tensor
@@ -1136,9 +1137,9 @@ class AttentionResult(NamedTuple):
 
 
 class TopKResult(NamedTuple):
-    """What Graph.top_k gives.
+    """Results of Graph.top_k.
 
-    - values: of x's type; the shape of x, with k along the axis.
+    - values: has x's type and shape, but size k along the axis.
     - indices: i32, of the same shape."""
 
     values: Tensor
@@ -1146,17 +1147,17 @@ class TopKResult(NamedTuple):
 
 
 class CrossEntropyResult(NamedTuple):
-    """What nn.cross_entropy gives.
+    """Results of nn.cross_entropy.
 
     - loss: f32: the labels' shape, or [1] if reduced.
-    - log_probabilities: log_softmax of the logits; costs a pass if it is used."""
+    - log_probabilities: log_softmax of the logits; takes a pass if it is used."""
 
     loss: Tensor
     log_probabilities: Tensor
 
 
 class TransformerResult(NamedTuple):
-    """What nn.transformer gives.
+    """Results of nn.transformer.
 
     - encoded: [B, S, C].
     - decoded: [B, T, C].
@@ -1171,13 +1172,13 @@ class TransformerResult(NamedTuple):
     weights: Tuple[Optional[Tensor], ...]
 
 
-# One weight holds queries, keys and values: the names that self_attention has by default.
+# One weight holds queries, keys and values: the default names of self_attention.
 FUSED_QKV = AttentionNames(qkv="wqkv", out="wo")
 
-# One weight holds keys and values: the names that cross_attention has by default.
+# One weight holds keys and values: the default names of cross_attention.
 FUSED_KV = AttentionNames(q="wq", kv="wkv", out="wo")
 
-# Queries, keys and values have a weight each: the names that attention has by default.
+# Queries, keys and values have a weight each: the default names of attention.
 SEPARATE = AttentionNames(q="w_q", k="w_k", v="w_v", out="w_o")
 
 # torch.nn.MultiheadAttention with equal widths: in_proj_weight [3C, C], in_proj_bias, out_proj.

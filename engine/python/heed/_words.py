@@ -1,4 +1,4 @@
-"""The numbers of C's enums, by the words that Python has for them. Made by engine/c/generate.py of the C++ headers: change those, and run it."""
+"""The numbers of C's enumerators, by their words in Python. Made by engine/c/generate.py of the C++ headers: change those, and run it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Dict
 
 
 class Status(enum.IntEnum):
-    """What went wrong."""
+    """The kind of a failure."""
 
     OK = 0
     INVALID_ARGUMENT = 1  # a parameter is outside its documented range
@@ -18,7 +18,7 @@ class Status(enum.IntEnum):
     MISSING_BUFFER = 6  # an input or output of the plan was not bound
     EXTENT_OUT_OF_RANGE = 7  # an extent is below 1, above the maximum it was declared with, or not given
     BUFFER_TOO_SMALL = 8  # a bound buffer holds fewer bytes than the tensor needs
-    INDEX_OUT_OF_RANGE = 9  # an embedding id lies outside its table, or a place of append or take behind the end
+    INDEX_OUT_OF_RANGE = 9  # an embedding id lies outside its table, or an index of append or take beyond the end
     NOT_FOUND = 10  # no device, file or name matches
     UNSUPPORTED = 11  # valid, but this device or this version cannot do it
     OUT_OF_MEMORY = 12  # host memory

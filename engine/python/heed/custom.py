@@ -1,4 +1,4 @@
-"""A host's own passes: what Graph.custom makes of its arguments, and functions of Python that C calls."""
+"""A host's own passes: conversion of Graph.custom's arguments, and Python functions that C calls."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["CpuFunction", "Gradient"]
 
 # cpu(inputs, outputs, push)
 CpuFunction = Callable[[List[np.ndarray], List[np.ndarray], List[int]], None]
-# gradient(inputs, outputs, upstream, wanted), with tensors; it returns the gradient of each input
+# gradient(inputs, outputs, upstream, wanted) with tensors; returns the gradient of each input
 Gradient = Callable[[List[Any], List[Any], List[Any], List[bool]], Sequence[Any]]
 
 
 class HostFunction:
-    """Stands between C and a function of Python. What that raises is kept, and raised by the run."""
+    """Adapts a Python function for C. Exceptions are stored, and raised by the run."""
 
     def __init__(self, function: CpuFunction) -> None:
         if not callable(function):
@@ -36,21 +36,21 @@ class HostFunction:
             inputs = [_array(call.inputs[i], False) for i in range(call.input_count)]
             outputs = [_array(call.outputs[i], True) for i in range(call.output_count)]
             self._function(inputs, outputs, list(call.push[0:call.push_count]))
-        except BaseException as error:  # also an interrupt: none of them may go through C
+        except BaseException as error:  # interrupts, too, since no exception may pass through C
             self._raised[threading.get_ident()] = error
 
     def take_raised(self, threads: Optional[List[int]]) -> List[BaseException]:
-        """What was raised in these threads; None: in those that no run waits in, which are heed's."""
+        """The exceptions of these threads; None: of heed's own threads, on which no run waits."""
         if threads is None:
             threads = [t for t in self._raised if t not in _waiting]
         return [self._raised.pop(t) for t in threads if t in self._raised]
 
 
-_waiting: List[int] = []  # the threads that are in Plan.run
+_waiting: List[int] = []  # threads that are in Plan.run
 
 
 def call_run(functions: Sequence[HostFunction], run: Callable[[], int]) -> int:
-    """The status of a run that this thread waits for; raises what a function has raised in it."""
+    """The status of a run that this thread waits for; raises the first exception of a function in it."""
     thread = threading.get_ident()
     _waiting.append(thread)
     try:
@@ -64,18 +64,18 @@ def call_run(functions: Sequence[HostFunction], run: Callable[[], int]) -> int:
 
 
 def raised_elsewhere(functions: Sequence[HostFunction]) -> Optional[BaseException]:
-    """What functions have raised in a started run that is over."""
+    """The first exception of functions in a started run that is over."""
     return _first_raised(functions, None)
 
 
 def _first_raised(functions: Sequence[HostFunction], threads: Optional[List[int]]) -> Optional[BaseException]:
-    """Takes all of them, so that none is left for a later run."""
+    """Removes all of them, so that none remains for a later run."""
     found = [error for function in functions for error in function.take_raised(threads)]
     return found[0] if found else None
 
 
 class _Differentiated(threading.local):
-    """The graph that this thread is differentiating, and what a gradient of the host's has raised."""
+    """The graph for which this thread computes gradients, and the exception of a gradient function."""
 
     graph: Any = None
     raised: Optional[BaseException] = None
@@ -85,7 +85,7 @@ _differentiated = _Differentiated()
 
 
 class GradientFunction:
-    """Stands between C and a function of Python that adds the gradients of a pass to its graph."""
+    """Adapts a Python function that adds the gradients of a pass to its graph."""
 
     def __init__(self, function: Gradient) -> None:
         if not callable(function):
@@ -109,7 +109,7 @@ class GradientFunction:
 
 
 def call_gradients(graph: Any, call: Callable[[], int]) -> int:
-    """The status of heed_train_gradients; raises what a gradient of the host's has raised."""
+    """The status of heed_train_gradients; raises the exception of a gradient function."""
     outer, _differentiated.graph = _differentiated.graph, graph
     try:
         status = call()
@@ -122,7 +122,7 @@ def call_gradients(graph: Any, call: Callable[[], int]) -> int:
 
 
 def _array(c: Any, is_output: bool) -> np.ndarray:
-    """An operand, in its place."""
+    """An operand as an array, without a copy."""
     array = np.frombuffer(ffi.buffer(c.data, c.bytes), numpy_dtype(_c.DTYPE_NAMES[c.dtype]))
     array.flags.writeable = is_output
     return array.reshape(tuple(c.shape[0:c.rank]))
@@ -131,7 +131,7 @@ def _array(c: Any, is_output: bool) -> np.ndarray:
 def pack_pass(graph: Any, name: str, outputs: Sequence[Tuple[Any, str]], spirv: Any, entry_point: str, constants: Sequence[int],
               push: Sequence[Any], groups: Sequence[Any], cpu: Optional[HostFunction], gradient: Optional[GradientFunction],
               group_work: float, keep: Keep) -> Any:
-    """heed_custom_pass of these."""
+    """The heed_custom_pass of these arguments."""
     outputs, groups = _pairs(outputs, "outputs"), _pairs(groups, "groups")
     constants, push = _c.listed(constants, "constants"), _c.listed(push, "push")
     if len(groups) > 3:

@@ -1,4 +1,4 @@
-"""Devices, and weights that are resident there."""
+"""Devices, and weights that are stored there."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["Device", "DeviceInfo", "KernelTest", "OperationBits", "SelfTestRepor
 
 
 class DeviceInfo(NamedTuple):
-    """What a device is, and what heed uses of it.
+    """A device, and the features that heed uses.
 
     - kind: one of "cpu", "discrete_gpu", "integrated_gpu", "virtual_gpu", "software_gpu", "other_gpu".
     - word: one word, unique on this machine: "cpu", "vulkan:llvmpipe".
     - name: as the driver or the CPU reports it.
     - driver: name and version; "" for the CPU.
     - api: "Vulkan 1.3.230"; "" for the CPU.
-    - usable: whether it meets what heed needs.
-    - reason: lines: why it is not usable, or what heed uses of it, what not, and why.
-    - limits: what heed looks at, by name."""
+    - usable: whether it meets heed's requirements.
+    - reason: several lines: why it is not usable, or which features heed uses, which not, and why.
+    - limits: the limits that heed uses, by name."""
 
     kind: str
     word: str
@@ -56,13 +56,13 @@ def devices(*, vulkan_loader: Optional[str] = None) -> List[DeviceInfo]:
 
 
 class KernelTest(NamedTuple):
-    """The result of one kernel.
+    """The result for one kernel.
 
     - kernel: its name.
     - verdict: one of "passed", "wrong", "failed" (refused, or the device was lost), "timed_out", "unused" (not run).
     - detail: what went wrong.
     - worst: the largest error of all runs, divided by the error that is allowed.
-    - runs: how many had right results."""
+    - runs: number of runs with right results."""
 
     kernel: str
     verdict: str
@@ -72,7 +72,7 @@ class KernelTest(NamedTuple):
 
 
 class SelfTestReport(NamedTuple):
-    """On the CPU it has no kernels.
+    """The results of Device.self_test. On the CPU there are no kernels.
 
     - passed: whether no kernel failed.
     - kernels: each with its verdict.
@@ -86,15 +86,15 @@ class SelfTestReport(NamedTuple):
 class Tuned(NamedTuple):
     """The result for one size.
 
-    - size: of a product [m, k] x [k, n]: m, n, k; of an attention: queries, keys, heads, head_size.
-    - is_attention: whether it is an attention, or a product.
+    - size: of a matmul [m, k] x [k, n]: m, n, k; of an attention: queries, keys, heads, head_size.
+    - is_attention: True for an attention, False for a matmul.
     - dtype: type of the operands.
-    - transpose_b: of a product: b lies in memory as [n, k].
+    - transpose_b: of a matmul: b lies in memory as [n, k].
     - usual: the kernel that estimates choose.
     - fastest: the same if nothing is clearly faster.
     - usual_ms: milliseconds of the usual kernel.
     - fastest_ms: milliseconds of the fastest one.
-    - variants: how many were timed."""
+    - variants: how many kernels and tilings were timed."""
 
     size: Tuple[int, ...]
     is_attention: bool
@@ -108,9 +108,9 @@ class Tuned(NamedTuple):
 
 
 class TuningReport(NamedTuple):
-    """On the CPU it has no sizes.
+    """The results of Device.tune. On the CPU there are no sizes.
 
-    - tuned: each size.
+    - tuned: the result for each size.
     - results: for Device.use_tuning."""
 
     tuned: List[Tuned]
@@ -127,14 +127,14 @@ class OperationBits(NamedTuple):
     """A fingerprint of an operation's results.
 
     - bits: a fingerprint of the operation's results on this device.
-    - known: what every device must give in this version of heed."""
+    - known: the fingerprint that every device must give in this version of heed."""
 
     bits: int
     known: int
 
 
 class Weights(_c.Handle):
-    """Named tensors on one device. Plans keep those that they use."""
+    """Named tensors on one device. Plans keep alive those that they use."""
 
     _kind = "weights"
 
@@ -143,7 +143,7 @@ class Weights(_c.Handle):
 
     @property
     def bytes(self) -> int:
-        """Memory of the tensors now; on the CPU it changes as plans are compiled, which pack what they read."""
+        """Current memory of the tensors, in bytes; on the CPU it changes as plans are compiled, which pack what they read."""
         return _c.number(lib.heed_weights_bytes, self._c)
 
 
@@ -159,7 +159,7 @@ class Device(_c.Handle):
     _kind = "device"
 
     def __init__(self, select: str = "", *, pipeline_cache: bytes = b"", self_test_results: bytes = b"", **fields: Any) -> None:
-        """Keywords are the fields of DeviceOptions, and what pipeline_cache() and self_test() gave at an earlier start."""
+        """Keywords are the fields of DeviceOptions, and results of pipeline_cache() and self_test() from an earlier start."""
         keep = Keep()
         given, = options_of(fields, options=(DeviceOptions, DeviceOptions(select=select)))
         options = pack(given, keep)
@@ -172,12 +172,12 @@ class Device(_c.Handle):
 
     @property
     def info(self) -> DeviceInfo:
-        """What the device is, and what heed uses of it."""
+        """The device's properties, and the features that heed uses."""
         return _info(lib.heed_device_get_info, self._c)
 
     @property
     def scratch_bytes(self) -> int:
-        """CPU device: the scratch that its plans share now."""
+        """CPU device: bytes of the scratch that its plans share now."""
         return _c.number(lib.heed_device_scratch_bytes, self._c)
 
     def pipeline_cache(self) -> bytes:
@@ -185,8 +185,8 @@ class Device(_c.Handle):
         return _c.take_blob(lib.heed_device_pipeline_cache, self._c)
 
     def self_test(self, time_limit_ms: int = 0) -> "SelfTestReport":
-        """Runs every kernel that heed would use here and compares the results with the CPU's, which takes seconds. Kernels that fail are
-        not used any more. The limit is for one run of one kernel; 0: ten seconds. No other thread may compile on the device meanwhile."""
+        """Runs every kernel that heed would use here and compares the results with the CPU's, which takes seconds. Kernels that fail are no
+        longer used. The limit is for one run of one kernel; 0: ten seconds. No other thread may compile on the device meanwhile."""
         report = _c.make(lib.heed_device_self_test, self._c, time_limit_ms)
         try:
             kernels = [_c.filled("heed_kernel_test", lib.heed_self_test_report_kernel, report, i)
@@ -198,8 +198,8 @@ class Device(_c.Handle):
             lib.heed_self_test_report_destroy(report)
 
     def tune(self, time_limit_ms: int = 0) -> "TuningReport":
-        """Times the kernels that products and attention may use, in at most about so long (0: ten seconds); what is compiled from now on
-        uses the fastest. No other thread may compile on the device meanwhile."""
+        """Times the kernels for matmuls and attention, in at most about this many milliseconds (0: ten seconds). Plans that are compiled
+        later use the fastest ones. No other thread may compile on the device meanwhile."""
         report = _c.make(lib.heed_device_tune, self._c, time_limit_ms)
         try:
             found = [_c.filled("heed_tuned", lib.heed_tuning_report_get, report, i) for i in range(lib.heed_tuning_report_count(report))]
@@ -208,7 +208,7 @@ class Device(_c.Handle):
             lib.heed_tuning_report_destroy(report)
 
     def use_tuning(self, results: bytes) -> None:
-        """Uses TuningReport.results of an earlier start, of the same device, driver and version."""
+        """Uses TuningReport.results of an earlier start with the same device, driver and version."""
         data = _c.blob(results, "results")
         _c.check(lib.heed_device_use_tuning(self._c, data, len(data)))
 
@@ -235,8 +235,8 @@ class Device(_c.Handle):
         return Weights(_c.make(lib.heed_device_upload, self._c, arrays, len(arrays), c_options))
 
     def compile(self, graph: Graph, weights: Optional[Weights] = None, options: Optional[CompileOptions] = None, **fields: Any) -> Plan:
-        """Checks the graph, chooses kernels, lays out memory and makes pipelines. Keywords are the fields of CompileOptions. The graph
-        may be changed afterwards."""
+        """Checks the graph, chooses kernels, lays out memory and makes pipelines. Keywords are the fields of CompileOptions. The graph may
+        be changed afterwards."""
         options, = options_of(fields, options=(CompileOptions, options))
         c_graph, c_weights = Graph._c_of(graph, "graph"), ffi.NULL if weights is None else Weights._c_of(weights, "weights")
         return Plan(_c.make(lib.heed_device_compile, self._c, c_graph, c_weights, pack(options, Keep())), graph)

@@ -19,7 +19,7 @@ _NUMPY = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": np.ui
 
 class _File(_c.Handle):
     _kind = "checkpoint"
-    _memory: Any = None  # the bytes, where they are not a file's
+    _memory: Any = None  # set if the bytes are not a file's
 
     def __init__(self, function: Any, *arguments: Any) -> None:
         self._own(_c.make(function, *arguments, _c.log(Keep())))
@@ -42,15 +42,15 @@ class Checkpoint(_c.Typed, Mapping):  # type: ignore[type-arg]
         checkpoint["embed.weight"]      # numpy, read-only, in the mapped file: no copy
         checkpoint.metadata["general.architecture"]
 
-    A tensor of bf16 is an array of uint16 that holds its bits, one of a quantized type its bytes. The whole file but the tensors'
-    values is checked; nobody may shorten it while it is in use."""
+    A bf16 tensor is a uint16 array of its bits, a quantized tensor an array of its bytes. Everything but the tensors' values is checked.
+    The file must not be shortened while it is in use."""
 
     def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
         self._take(_File(lib.heed_checkpoint_open, _c.path(path, "path")))
 
     @classmethod
     def parse(cls, data: Any, name: str = "the bytes") -> "Checkpoint":
-        """Of the bytes of a .safetensors or GGUF file, which nobody may change meanwhile; `name` is for messages."""
+        """Reads the bytes of a .safetensors or GGUF file, which nobody may change meanwhile; `name` is for messages."""
         checkpoint, memory = cls.__new__(cls), _c.blob(data, "data")
         checkpoint._take(_File(lib.heed_checkpoint_parse, memory, len(memory), encoded(name, "name")))
         checkpoint._file._memory = memory
@@ -84,7 +84,7 @@ class Checkpoint(_c.Typed, Mapping):  # type: ignore[type-arg]
         return np.asarray(_Bytes(self._file, tensor, _NUMPY.get(kind, np.uint8), shape))
 
     def type(self, name: str) -> str:
-        """As the file spells it: "F32", "BOOL", "Q4_K", ..."""
+        """The tensor's type as the file spells it: "F32", "BOOL", "Q4_K", ..."""
         return text(self._find(name).type)
 
     def __iter__(self) -> Iterator[str]:
@@ -95,12 +95,12 @@ class Checkpoint(_c.Typed, Mapping):  # type: ignore[type-arg]
 
     @property
     def bytes(self) -> int:
-        """The size of all tensors."""
+        """The size of all tensors, in bytes."""
         return _c.number(lib.heed_checkpoint_bytes, self._c)
 
     @property
     def metadata(self) -> Dict[str, Any]:
-        """The texts of a safetensors file, or the values of a GGUF file."""
+        """The metadata texts of a safetensors file, or the values of a GGUF file."""
         found = {}
         for i in range(lib.heed_checkpoint_meta_count(self._c)):
             meta = _c.filled("heed_meta", lib.heed_checkpoint_meta, self._c, i)

@@ -33,11 +33,11 @@ class Graph(Operations):
 
     def _begin(self, pointer: Any) -> None:
         self._own(pointer)
-        self._names: Dict[int, str] = {}  # of extents and positions, by their numbers in C
+        self._names: Dict[int, str] = {}  # names of extents and positions, by their numbers in C
         self._inputs: Dict[str, Port] = {}
         self._outputs: Dict[str, Port] = {}
         self._states: Dict[str, Port] = {}
-        self._functions: List[HostFunction] = []  # of custom passes, which C calls
+        self._functions: List[HostFunction] = []  # functions of custom passes, which C calls
         self._gradients: List[GradientFunction] = []
 
     @classmethod
@@ -49,7 +49,7 @@ class Graph(Operations):
         return g
 
     def _read(self) -> None:
-        """Takes in what C has added by name."""
+        """Reads the names that C has added."""
         name, tensor, dim = ffi.new("char **"), ffi.new("heed_tensor *"), ffi.new("heed_dim *")
         for i in range(lib.heed_graph_extent_count(self._c)):
             _c.check(lib.heed_graph_get_extent(self._c, i, name, dim))
@@ -69,14 +69,14 @@ class Graph(Operations):
         other._functions, other._gradients = list(self._functions), list(self._gradients)
         return other
 
-    # --- Sources and results --------------------------------------------------------------------------------------------
+    # --- Inputs and outputs ---------------------------------------------------------------------------------------------
 
     def extent(self, name: str, most: int) -> Dim:
-        """A size of this name from 1 to `most` that may differ at each run. Runs find it out from the shapes of inputs."""
+        """A named size from 1 to `most` that may differ at each run. Runs derive it from the shapes of inputs."""
         return self._dim(lib.heed_graph_extent(self._c, encoded(name, "name"), whole(most, "most")), name)
 
     def position(self, name: str, most: int) -> Dim:
-        """A number of this name from 0 to `most` that each run gives, 0 by default: where a slice begins, or how many rows a cache holds."""
+        """A named number from 0 to `most` that each run gives, 0 by default: where a slice begins, or how many rows a cache holds."""
         return self._dim(lib.heed_graph_position(self._c, encoded(name, "name"), whole(most, "most")), name)
 
     def input(self, name: str, shape: Sequence[Size], dtype: str = "f32") -> Tensor:
@@ -86,17 +86,17 @@ class Graph(Operations):
         return x
 
     def weight(self, name: str, shape: Sequence[int], dtype: str = "f32") -> Tensor:
-        """A tensor of this shape and dtype among the Weights that compile gets, by its name there. The same name gives the same tensor."""
+        """A tensor of this shape and dtype in the Weights for compile, by its name there. The same name returns the same tensor."""
         return self._source(lib.heed_graph_weight, name, shape, dtype)
 
     def weights(self) -> Dict[str, Port]:
-        """The shape and type of each weight that the graph asks for, by name, in the order of their first declaration."""
+        """The shape and type of each weight that the graph declares, by name, in the order of their first declaration."""
         found = [_c.filled("heed_weight_info", lib.heed_graph_get_weight, self._c, i) for i in range(lib.heed_graph_weight_count(self._c))]
         return {_c.text(w.name): Port(tuple(w.shape[0:w.rank]), _c.DTYPE_NAMES[w.dtype]) for w in found}
 
     def split(self, x: Tensor, parts: Union[int, Sequence[int]], axis: int = 0) -> List[Tensor]:
-        """Views of slices of x along an axis of constant size, one behind the other: `parts` of one size, or of the sizes in `parts`, which
-        together are the whole axis."""
+        """Consecutive slices of x along an axis of constant size, as views: `parts` slices of equal size, or slices of the sizes in
+        `parts`, which must cover the axis."""
         self._id_of(x, "x")
         rank, at = len(x.shape), int32(axis, "axis")
         if not -rank <= at < rank:
@@ -115,7 +115,7 @@ class Graph(Operations):
         return [self.slice(x, at, begin, part) for begin, part in zip(begins, sizes)]
 
     def find_weight(self, name: str) -> Optional[Tensor]:
-        """The weight of this name if the graph has it already."""
+        """The weight of this name if the graph already has it."""
         return self._tensor_if(lib.heed_graph_find_weight(self._c, encoded(name, "name")))
 
     def _source(self, function: Any, name: str, shape: Sequence[Size], dtype: str) -> Tensor:
@@ -123,7 +123,7 @@ class Graph(Operations):
 
     def constant(self, name: str, values: Any) -> Tensor:
         """A tensor with the shape and type of these values, f32, i32 or u8, which the graph copies under this name. Lists and numbers
-        become f32, i32 or, of bools, u8. One number is [1]."""
+        become f32, i32 or, for bools, u8. A single number has shape [1]."""
         c_name = encoded(name, "name")
         if isinstance(values, (list, tuple, int, float)):
             array = of_list(values, {"f": "f32", "b": "u8"}.get(np.asarray(values).dtype.kind, "i32"), f"constant '{name}'")
@@ -132,27 +132,27 @@ class Graph(Operations):
         dtype = dtype_of(array)
         if dtype not in ("f32", "i32", "u8"):
             raise Error(_c.Status.DTYPE_MISMATCH, f"constant '{name}' is an array of {array.dtype}, must be float32, int32 or uint8")
-        array = np.ascontiguousarray(array)  # no axes become [1]
+        array = np.ascontiguousarray(array)  # a scalar becomes [1]
         return self._new(lib.heed_graph_constant(self._c, c_name, *self._shape(array.shape), _words.DTYPE[dtype],
                                                  memory(array), array.nbytes))
 
     def output(self, name: str, x: Tensor) -> None:
-        """Gives x, of any shape, to the host at each run, by this name."""
+        """Makes x, of any shape, an output of each run with this name."""
         self._check(lib.heed_graph_output(self._c, encoded(name, "name"), self._id_of(x, "x")))
         self._outputs[name] = self._port(x)
 
     # --- Tensors that stay from run to run ------------------------------------------------------------------------------
 
     def state(self, name: str, shape: Sequence[int], dtype: str = "f32") -> Tensor:
-        """A tensor of this name, shape and dtype in the State that each run is given, as it is at this place of the graph. Once it is
-        written, tensors that showed it before may not be used; use what append or assign return."""
+        """A tensor of this name, shape and dtype in the State that each run is given, with its value at this point of the graph. Once it is
+        written, tensors from before the write may not be used; use the results of append or assign."""
         x = self._source(lib.heed_graph_state, name, shape, dtype)
         self._states[name] = self._port(x)
         return x
 
     def append(self, state: Tensor, rows: Tensor, axis: int, at: Union[Size, Tensor]) -> Tensor:
-        """Writes rows to the elements at, at + 1, ... of an axis of a state, and returns all of it. `at` may be a tensor i32: a place
-        for each index of axis 0, or for each element along the axis; what has a place below 0 is not written."""
+        """Writes rows to the elements at, at + 1, ... of an axis of a state, and returns the whole state. `at` may be an i32 tensor: a
+        position for each index of axis 0, or for each element along the axis; rows with a negative position are not written."""
         function = lib.heed_graph_append_at if isinstance(at, Tensor) else lib.heed_graph_append
         return self._new(function(self._c, self._id_of(state, "state"), self._id_of(rows, "rows"), int32(axis, "axis"),
                                   self._id_of(at, "at") if isinstance(at, Tensor) else self._size_id(at, "at")))
@@ -163,22 +163,22 @@ class Graph(Operations):
                entry_point: str = "main", constants: Sequence[int] = (), push: Sequence[Union[int, float, Dim]] = (),
                groups: Sequence[Tuple[Sequence[Size], int]] = (), cpu: Optional[CpuFunction] = None,
                gradient: Optional[Gradient] = None, group_work: float = 0.0) -> Tuple[Tensor, ...]:
-        """A pass of the host's own: a compute shader, and a function that the CPU device calls instead. It returns its outputs, one or
-        two, which are given as (shape, dtype).
+        """Adds a pass of the host's own: a compute shader, and a function that the CPU device calls instead. Returns its one or two
+        outputs, which are given as (shape, dtype).
 
             doubled, = g.custom("double", [x], [(x.shape, "f32")], spirv=pathlib.Path("double.spv").read_bytes(), push=[n],
                                 groups=[([n], 64)], cpu=lambda inputs, outputs, push: numpy.add(inputs[0], inputs[0], outputs[0]))
 
-        `spirv` are bytes, `constants` the specialization constants 0, 1, ..., `push` the words behind the offsets of the bindings:
-        numbers, or sizes and positions of the graph. `groups` says for x, y and z how many workgroups there are: the product of sizes,
-        divided by a number and rounded up. include/heed/custom.hpp says what a shader sees.
+        `spirv` are bytes, `constants` the specialization constants 0, 1, ..., `push` the push-constant words after the offsets of the
+        bindings: numbers, or sizes and positions of the graph. `groups` gives the number of workgroups along x, y and z: the product of
+        sizes, divided by a number and rounded up. include/heed/custom.hpp describes the shader's interface.
 
-        cpu(inputs, outputs, push) gets arrays in place, which are there during the call only, and the words of push as numbers. It must
-        not call heed. What it raises is raised by the run, of which the outputs then mean nothing.
+        cpu(inputs, outputs, push) gets arrays without copies, which are valid during the call only, and the words of push as numbers. It
+        must not call heed. The run raises its exceptions; outputs are then undefined.
 
-        gradient(inputs, outputs, upstream, wanted) is called by heed.train.gradients: it adds to this graph what gives the gradient of
-        each input, and returns these tensors, None for zeros. `upstream` are the gradients of the outputs, None for zeros, and `wanted`
-        says for which inputs anybody asks."""
+        heed.train.gradients calls gradient(inputs, outputs, upstream, wanted). It adds operations to this graph that compute the
+        gradient of each input, and returns these tensors, None for zeros. `upstream` are the gradients of the outputs, None for zeros,
+        and `wanted` says which inputs need a gradient."""
         keep, function = Keep(), None if cpu is None else HostFunction(cpu)
         differentiate = None if gradient is None else GradientFunction(gradient)
         c = pack_pass(self, name, outputs, spirv, entry_point, constants, push, groups, function, differentiate, group_work, keep)

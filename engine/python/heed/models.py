@@ -1,10 +1,10 @@
-"""Networks of language models and of BERT's family, as parts of graphs.
+"""Networks of language models and BERT-family encoders, as parts of graphs.
 
     model = heed.DecoderModel("model.gguf")
     logits = model.build(g.input("ids", [1, g.extent("tokens", 64)], "i32")).logits
     plan = device.compile(g, model.upload(device))
 
-text.py has them with their tokenizers.
+text.py combines them with their tokenizers.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ class DecoderConfig(_options.DecoderConfig):
 
     @classmethod
     def read(cls, checkpoint: Checkpoint) -> "DecoderConfig":
-        """Of a GGUF file's metadata."""
+        """Reads a GGUF file's metadata."""
         return _c.unpack(cls, _c.filled("heed_decoder_config", lib.heed_decoder_config_read, Checkpoint._c_of(checkpoint, "checkpoint")))
 
     @classmethod
     def parse(cls, json: str, name: str = "config.json") -> "DecoderConfig":
-        """Of the text of a Hugging Face config.json; `name` is for messages."""
+        """Reads the text of a Hugging Face config.json; `name` is for messages."""
         return _c.unpack(cls, _c.filled("heed_decoder_config", lib.heed_decoder_config_parse, encoded(json, "json"), encoded(name, "name"),
                                         _c.log(Keep())))
 
 
 class DecoderResult(NamedTuple):
-    """What heed.nn.decoder gives.
+    """Results of heed.nn.decoder.
 
-    - hidden: [B, S, width], after the last norm.
+    - hidden: [B, S, width], after the final norm.
     - logits: [B, 1, vocabulary], or [B, S, vocabulary] with all_logits.
-    - attention: of each layer [B, heads, S, keys], if asked for."""
+    - attention: of each layer [B, heads, S, keys], if requested."""
 
     hidden: Tensor
     logits: Tensor
@@ -56,7 +56,7 @@ class DecoderResult(NamedTuple):
 
 
 def _add(function: Any, ctype: str, g: Graph, before: Any, options: Any, keep: Keep, layers: int) -> Tuple[Any, Tuple[Tensor, ...]]:
-    """Adds a network: its result, and the attention of its layers if the options ask for it."""
+    """Adds a network; returns its result, and the attention of its layers if the options request it."""
     count = layers if options.attention else 0
     result, attention = ffi.new(ctype + " *"), ffi.new("heed_tensor[]", count)
     g._check(function(*before, pack(options, keep, g), result, attention, count))
@@ -64,7 +64,7 @@ def _add(function: Any, ctype: str, g: Graph, before: Any, options: Any, keep: K
 
 
 def decoder(ids: Tensor, config: DecoderConfig, options: Optional[DecoderOptions] = None, **fields: Any) -> DecoderResult:
-    """Ids i32 [B, S] -> logits, with weights of Hugging Face's names behind the prefix. Without a cache every run has all tokens."""
+    """Ids i32 [B, S] -> logits. Weights have Hugging Face's names behind the prefix. Without a cache every run has all tokens."""
     g, keep = graph_of(ids, "ids"), Keep()
     options, = options_of(fields, options=(DecoderOptions, options))
     before = (g._c, g._id_of(ids, "ids"), pack(_c.checked(config, DecoderConfig, "config"), keep, g))
@@ -82,16 +82,16 @@ class DecoderModel(_c.Handle):
 
     @property
     def config(self) -> DecoderConfig:
-        """The numbers of the network, as the file has them."""
+        """The network's configuration, as the file states it."""
         return _c.unpack(DecoderConfig, _c.filled("heed_decoder_config", lib.heed_decoder_model_get_config, self._c))
 
     @property
     def bytes(self) -> int:
-        """Of its tensors."""
+        """The bytes of its tensors."""
         return _c.number(lib.heed_decoder_model_bytes, self._c)
 
     def upload(self, device: Device, *, dtype: str = "f32", weight_dtype: Optional[str] = None) -> Weights:
-        """If dtype is "f32", matrices stay as they are in the file, or become weight_dtype."""
+        """Uploads the weights. If dtype is "f32", matrices keep the file's type, or are converted to weight_dtype."""
         options = pack(DecoderOptions(dtype=dtype, weight_dtype=weight_dtype), Keep())
         return Weights(_c.make(lib.heed_decoder_model_upload, self._c, Device._c_of(device, "device"), options, ffi.NULL))
 
@@ -112,17 +112,18 @@ class BertConfig(_options.BertConfig):
 
     @classmethod
     def read(cls, path: Path) -> "BertConfig":
-        """Of a config.json."""
+        """Reads a config.json."""
         return _c.unpack(cls, _c.filled("heed_bert_config", lib.heed_bert_config_read, _c.path(path, "path"), _c.log(Keep())))
 
     @classmethod
     def parse(cls, json: str, name: str = "config.json") -> "BertConfig":
-        """Of its text; `name` is for messages."""
+        """Reads the text of a config.json; `name` is for messages."""
         return _c.unpack(cls, _c.filled("heed_bert_config", lib.heed_bert_config_parse, encoded(json, "json"), encoded(name, "name"),
                                         _c.log(Keep())))
 
     def upload(self, device: Device, checkpoint: Checkpoint, options: Optional[UploadOptions] = None, **fields: Any) -> Weights:
-        """The tensors of safetensors in the form that heed.nn.bert asks for, with one weight for queries, keys and values."""
+        """Uploads the tensors of a safetensors checkpoint in the form that heed.nn.bert needs, with one weight for queries, keys and
+        values."""
         options, = options_of(fields, options=(UploadOptions, options))
         keep = Keep()
         return Weights(_c.make(lib.heed_bert_upload, Checkpoint._c_of(checkpoint, "checkpoint"), pack(self, keep),
@@ -130,11 +131,11 @@ class BertConfig(_options.BertConfig):
 
 
 class BertResult(NamedTuple):
-    """What heed.nn.bert gives.
+    """Results of heed.nn.bert.
 
     - tokens: [B, S, width], after the last layer.
-    - pooled: [B, width], if asked for.
-    - attention: of each layer [B, heads, S, S], if asked for."""
+    - pooled: [B, width], if requested.
+    - attention: of each layer [B, heads, S, S], if requested."""
 
     tokens: Tensor
     pooled: Optional[Tensor]

@@ -6,11 +6,11 @@
     policy = heed.onnx.load("policy.onnx", device, largest={"agents": 256})     # one plan for any number of agents up to 256
     g = policy.build(largest={"agents": 256})                                   # or the graph, to compile as one likes
 
-Dims that have a name in the file, such as "agents", may differ from run to run. Without `largest`, a plan is compiled for each choice of
-sizes that comes, and the last ones are kept.
+Dims that have a name in the file, such as "agents", may differ from run to run. Without `largest`, a plan is compiled for each
+combination of sizes that occurs, and the most recent ones are kept.
 
-heed has neither int64, bool nor rank 0: int64 arrays of numbers that int32 has are taken, too, results are int32 and uint8, and what
-has rank 0 in the file is [1].
+heed has no int64, bool or rank 0: int64 arrays whose values fit int32 are accepted, results are int32 and uint8, and values of rank 0 in
+the file are [1].
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ __all__ = ["Model", "Port", "load"]
 
 Largest = Union[int, Mapping[str, int]]
 Pairs = Iterable[Tuple[str, str]]
-_KEPT = 16  # plans of a model
+_KEPT = 16  # number of plans kept by a model
 
 
 class Port(NamedTuple):
     """An input or output of a file.
 
-    - dims: outermost first: numbers, or names of sizes that may differ. Of outputs they are what the file says, which may be too little.
+    - dims: outermost first: numbers, or names of sizes that may differ. Those of outputs are as the file states them, which may be
+      incomplete.
     - dtype: that of the graph: "f32", "i32" and so on."""
 
     dims: Tuple[Union[int, str], ...]
@@ -52,15 +53,16 @@ class Model(_c.Handle):
     """An ONNX file. load() makes one.
 
     - inputs, outputs: their dims and types by name, in the order of the file.
-    - operators: how often the file uses each.
-    - caches: pairs of an input and an output that are one cache by their names, such as ("past_key_values.0.key", "present.0.key")."""
+    - operators: how often the file uses each operator.
+    - caches: pairs of an input and an output that form a cache, recognized by their names, such as ("past_key_values.0.key",
+      "present.0.key")."""
 
     _kind = "onnx_model"
 
     def __init__(self, pointer: Any, memory: Any, device: Optional[Device], largest: Optional[Largest], states: Union[bool, Pairs],
                  options: Optional[CompileOptions]) -> None:
         self._own(pointer)
-        self._memory = memory  # which C reads as long as the model is there
+        self._memory = memory  # C reads it as long as the model exists
         self.inputs = self._ports(lib.heed_onnx_model_input_count, lib.heed_onnx_model_input)
         self.outputs = self._ports(lib.heed_onnx_model_output_count, lib.heed_onnx_model_output)
         self.operators = {text(o.name): o.count for o in (
@@ -74,7 +76,7 @@ class Model(_c.Handle):
 
     def __call__(self, *arrays: Any, extents: Optional[Mapping[str, int]] = None, state: Optional[State] = None,
                  **named: Any) -> Dict[str, np.ndarray]:
-        """The outputs by name, for arrays in the order of the inputs, or by their names. See run()."""
+        """Runs the network. Inputs are given in order, or by name; returns the outputs by name. See run()."""
         names = [name for name in self.inputs if name not in {past for past, _ in self._states}]
         if len(arrays) > len(names):
             raise TypeError(f"there are {len(arrays)} arrays, and {len(names)} inputs: {', '.join(names)}")
@@ -85,31 +87,31 @@ class Model(_c.Handle):
 
     def run(self, inputs: Mapping[str, Any], *, extents: Optional[Mapping[str, int]] = None,
             state: Optional[State] = None) -> Dict[str, np.ndarray]:
-        """The outputs by name, for arrays by name. Sizes follow from the arrays.
+        """Runs the network on arrays by name, and returns the outputs by name. Sizes follow from the arrays.
 
-        Of a model with states, `state` is what make_state() gave, and `extents` says how many rows its caches have, as in {"past": 7},
-        where no array's shape does."""
+        For a model with states, `state` comes from make_state(), and `extents` gives the number of rows in its caches, as in {"past":
+        7}, unless it follows from an array's shape."""
         arrays = self._arrays(inputs)
         plan = self._plan_of(arrays)
         found = {**self._extents(plan._graph, arrays), **_c.mapped(extents, "extents")}
         return plan.run({name: arrays[name] for name in plan._graph._inputs}, extents=found, state=state)
 
     def make_state(self) -> State:
-        """A State for the model's states, all zero: empty caches."""
+        """A State for the model's states, all zero, with empty caches."""
         return self._plan_of({}).make_state()
 
     def build(self, *, largest: Optional[Largest] = None, states: Union[bool, Pairs] = False) -> Graph:
-        """A graph with the file's inputs, outputs and weights, by their names there.
+        """A graph with the file's inputs, outputs and weights under their names.
 
-        `largest` is the largest size of each dim that has a name, or one number for all; 0 says that a dim is empty, as that of a cache
-        before the first token. `states` are as for load()."""
+        `largest` is the maximum of each named dim, or one number for all; 0 means that a dim is empty, like the length of a cache before
+        the first token. `states` are as for load()."""
         keep = Keep()
         return Graph._made_in_c(_c.make(lib.heed_onnx_model_build, self._c, self._c_options(largest, states, keep)))
 
     def add(self, graph: Graph, inputs: Mapping[str, Tensor], *, largest: Optional[Largest] = None,
             states: Union[bool, Pairs] = False) -> Dict[str, Tensor]:
-        """Adds the network to a graph, with these tensors for inputs, and gives its outputs by name. Other inputs become inputs of the
-        graph, and states states. The graph then asks for the file's weights, by their names there; upload() has them.
+        """Adds the network to a graph, with these tensors for inputs, and returns its outputs by name. Other inputs become inputs of the
+        graph, and states become states. The graph then declares the file's weights under their names; upload() uploads them.
 
             g = heed.Graph()
             seen = g.input("seen", [g.extent("agents", 64), 9])
@@ -141,10 +143,10 @@ class Model(_c.Handle):
         return options
 
     def upload(self, device: Device, graph: Graph) -> Weights:
-        """The weights that a graph of build() asks for."""
+        """Uploads the weights that a graph of build() declares."""
         return Weights(_c.make(lib.heed_onnx_model_upload, self._c, Device._c_of(device, "device"), Graph._c_of(graph, "graph")))
 
-    # --- What the file holds ------------------------------------------------------------------------------------------------
+    # --- The file's contents ------------------------------------------------------------------------------------------------
 
     @staticmethod
     def _text(value: str, what: str, keep: Keep) -> Any:
@@ -192,7 +194,7 @@ class Model(_c.Handle):
         return arrays
 
     def _sizes(self, arrays: Mapping[str, np.ndarray]) -> Dict[str, int]:
-        """The size of each dim that has a name, or the largest of several."""
+        """The size of each named dim, or the largest of several."""
         sizes: Dict[str, int] = {}
         for name, array in arrays.items():
             for dim, size in zip(self.inputs[name].dims, array.shape):
@@ -242,7 +244,7 @@ class Model(_c.Handle):
 
 
 def _narrowed(value: Any, dtype: str, what: str) -> Any:
-    """Other whole numbers as int32, if it has them."""
+    """Other integers as int32, if they fit."""
     if dtype != "i32" or isinstance(value, (list, tuple, int, float)):
         return value
     array, _ = as_array(value, what)
@@ -258,10 +260,10 @@ def load(file: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview], dev
          largest: Optional[Largest] = None, states: Union[bool, Pairs] = False, options: Optional[CompileOptions] = None) -> Model:
     """Reads an ONNX file, or its bytes, which nobody may change meanwhile. Nothing is uploaded or compiled before the first run.
 
-    - device: to run on. Without one the model tells what it holds, and builds graphs.
-    - largest: the largest size of each dim that has a name, or one number for all. Without it, plans are made for the sizes that come.
+    - device: to run on. Without one the model can only be inspected, and build graphs.
+    - largest: the maximum of each named dim, or one number for all. Without it, plans are compiled for the sizes that occur.
     - states: pairs of an input and an output that stay on the device from run to run: a cache that grows, or a memory that each run
-      replaces. An input with "" for the output stays as State.write made it. True takes Model.caches.
+      replaces. An input with "" for the output keeps the value from State.write. True selects Model.caches.
     - options: of Device.compile."""
     if device is not None:
         Device._c_of(device, "device")

@@ -21,15 +21,15 @@ __all__ = ["PassInfo", "Plan", "Run"]
 class PassInfo(NamedTuple):
     """One pass of a plan, with the kernel that was chosen for it, and why. Numbers are for the extents' maxima.
 
-    - label: of the part of the graph, as in "encoder.0.attention".
+    - label: the label in the graph, as in "encoder.0.attention".
     - op: the operation.
-    - kernel: its name.
-    - why: how the kernel was chosen, and which precision it has.
+    - kernel: the name of the kernel.
+    - why: the reason for the kernel and its precision.
     - dtype: type of the result.
-    - dispatches: how many there are.
+    - dispatches: number of dispatches.
     - flops: floating-point operations.
-    - bytes: that the pass reads and writes.
-    - fewest_bytes: that it would if each tensor were read or written once."""
+    - bytes: bytes that the pass reads and writes.
+    - fewest_bytes: the part of `bytes` that would remain if all passes were fused."""
 
     label: str
     op: str
@@ -43,15 +43,15 @@ class PassInfo(NamedTuple):
 
 
 class Run:
-    """A run that goes on while Python does something else. It keeps its arrays until it is over, also when Python lets go of it.
-    Until then inputs must not change, and nobody may read or write outputs."""
+    """A run that goes on while Python does something else. It keeps its arrays alive until it is over, even if this object is dropped.
+    Until then inputs must not change, and outputs must not be read or written."""
 
     def __init__(self, plan: Any, info: Any, results: Dict[str, np.ndarray], functions: List[HostFunction], keep: Keep) -> None:
         self._out, self._results, self._born = ffi.new("heed_run **"), results, _c._generation
         self._functions = functions
         self._raised: Optional[BaseException] = None
-        # When Python drops the run or exits, its end is waited for, and the arrays are kept until then. This stands before the run
-        # begins, so that an interrupt just behind that finds it.
+        # When Python drops the run or exits, it waits for the run's end, and keeps the arrays until then. Registered before the run begins,
+        # so that an interrupt right after its start finds it.
         self._finish = weakref.finalize(self, _finish, self._out, results, keep, self._born)
         _c.check(lib.heed_plan_start(plan, info, self._out))
 
@@ -106,11 +106,12 @@ class Plan(_c.Handle):
             timeout_ms: int = 0) -> Dict[str, np.ndarray]:
         """Runs, waits, and returns the outputs by name.
 
-        Inputs are arrays of exactly the graph's type (bool serves u8, and uint16 holds the bits of bf16); those that are not contiguous
-        are copied. Extents follow from the inputs' shapes, other extents and positions are given in `extents` (positions are 0 if they are not). Outputs are new arrays, or those given in
-        `outputs`, whose memory is then written. `state` is for graphs with states, `seed` the key of sample and of dropout.
+        Inputs are arrays of exactly the graph's type (bool serves as u8, and uint16 holds the bits of bf16); those that are not
+        contiguous are copied. Extents follow from the inputs' shapes; other extents and positions are given in `extents` (positions
+        default to 0). Outputs are new arrays, or those in `outputs`, which are then written in place. `state` is for graphs with states,
+        `seed` the key of sample and of dropout.
 
-        Other threads of Python run meanwhile. An interrupt is raised when the run is over, so that nothing is left half-written."""
+        Other Python threads run meanwhile. An interrupt is raised when the run is over, so that nothing is left half-written."""
         info, results, keep = self._prepare(inputs, outputs, extents, state, seed, timeout_ms)
         _c.check(call_run(self._graph._functions, lambda: lib.heed_plan_run(self._c, info)))
         return results
@@ -142,7 +143,7 @@ class Plan(_c.Handle):
         return _c.number(lib.heed_plan_state_bytes, self._c)
 
     def passes(self) -> List[PassInfo]:
-        """The passes in their order, with the kernel of each and why it was chosen."""
+        """The passes in order, each with its kernel and the reason for it."""
         found = []
         for i in range(lib.heed_plan_pass_count(self._c)):
             p = _c.filled("heed_pass_info", lib.heed_plan_pass, self._c, i)
@@ -161,7 +162,7 @@ class Plan(_c.Handle):
 
     def _prepare(self, inputs: Mapping[str, Any], outputs: Optional[Mapping[str, Any]], extents: Optional[Mapping[str, int]],
                  state: Optional[State], seed: int, timeout_ms: int) -> Tuple[Any, Dict[str, np.ndarray], Keep]:
-        """heed_run_info with checked arrays, the outputs by name, and what must stay until the run is over."""
+        """A heed_run_info with checked arrays, the outputs by name, and the memory that must be kept until the run is over."""
         keep = Keep()
         g = self._graph
         given = {name: as_input(value, g._inputs[name].dtype, f"input '{name}'")
@@ -196,8 +197,7 @@ class Plan(_c.Handle):
         return self._ports[name], data, array.nbytes, _words.DTYPE[dtype], 0
 
     def _extent_values(self, given: Dict[str, np.ndarray], extents: Dict[str, int]) -> Dict[Any, int]:
-        """The value of each extent and position, by its name as C reads it. Shapes tell extents, and a value that is also given
-        must be the same."""
+        """The value of each extent and position, by its C name. Shapes determine extents; an explicit value must match."""
         g = self._graph
         known = set(g._names.values())
         for name in extents:

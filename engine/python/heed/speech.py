@@ -1,4 +1,4 @@
-"""Speech recognition: what a model (Whisper) hears, with times, in samples that are all there or as they come in."""
+"""Speech recognition with a model (Whisper): text with times, from complete sounds or as samples arrive."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ SPEECH_RATE: int = lib.HEED_SPEECH_RATE  # samples a second
 class SpeechWord(NamedTuple):
     """A word, with the punctuation around it.
 
-    - text: those of a segment, one behind the other, are its text.
+    - text: the concatenated texts of a segment's words are its text.
     - begin, end: seconds since the sound began.
-    - probability: the mean of its tokens'.
-    - attention: float32; how much the heads that align looked at each 0.02 s from the segment's window_begin on. The sum is 1."""
+    - probability: mean over its tokens.
+    - attention: float32; how much the alignment heads attended to each 0.02 s from the segment's window_begin on. The sum is 1."""
 
     text: str
     begin: float
@@ -34,16 +34,16 @@ class SpeechWord(NamedTuple):
 
 
 class SpeechSegment(NamedTuple):
-    """What was said, and when.
+    """A stretch of recognized speech.
 
     - begin, end: seconds since the sound began.
     - text: usually with a space at its front.
-    - ids: of the text and its times, int32.
-    - language: of models of several languages: what was spoken, such as "en"; else None.
+    - ids: tokens of the text and its times, int32.
+    - language: the spoken language, such as "en", from models of several languages; else None.
     - log_probability, no_speech, temperature: of the segment's window: the mean of log(probability) of its tokens, the probability that
-      nobody speaks, and the temperature by which they were drawn.
+      there is no speech, and the temperature of the draws.
     - window_begin: where the sound of the window begins, in seconds since the sound began.
-    - words: SpeechWord, with the option `words`."""
+    - words: list of SpeechWord, with the option `words`."""
 
     begin: float
     end: float
@@ -58,12 +58,12 @@ class SpeechSegment(NamedTuple):
 
 
 class SpeechPiece(NamedTuple):
-    """What a step gave.
+    """The result of a step.
 
     - segments: those that became final.
-    - partial: what the window under way is heard as so far; it may change. Only with `partial_seconds`.
-    - token: which the step drew; None: none.
-    - done: a step is over."""
+    - partial: the text of the incomplete window so far, which may change. Only with `partial_seconds`.
+    - token: the token that the step drew; None: none.
+    - done: a step has ended."""
 
     segments: List[SpeechSegment]
     partial: str
@@ -104,12 +104,12 @@ class SpeechRecognizer(_c.Handle):
         ear.push(microphone)
         print(ear.poll().segments)
 
-    With `reproducible`, tokens are the same on every device that does not refuse. The model and all its streams serve one thread at a time.
+    With `reproducible`, tokens are the same on every device that supports it. The model and all its streams serve one thread at a time.
 
-    - languages: those that it knows, such as "en"; empty: it hears English alone.
-    - window_samples: sound is heard in windows of so many samples.
-    - stream_bytes: what a stream takes on the device.
-    - tokenizer: gives texts of ids; it makes no ids of texts."""
+    - languages: those that it knows, such as "en"; empty: English only.
+    - window_samples: length of the windows in which sound is processed.
+    - stream_bytes: device memory of a stream.
+    - tokenizer: decodes ids to text; it cannot encode."""
 
     _kind = "speech_recognizer"
 
@@ -134,8 +134,8 @@ class SpeechRecognizer(_c.Handle):
         return SpeechStream(_c.make(lib.heed_speech_stream_begin, self._c, pack(chosen, keep)))
 
     def recognize(self, samples: Any, options: Optional[SpeechOptions] = None, **fields: Any) -> Iterator[SpeechSegment]:
-        """What is said in these samples, segment by segment as they become final. Keywords are the fields of SpeechOptions; an interrupt
-        comes between two steps."""
+        """The text of these samples, segment by segment as they become final. Keywords are the fields of SpeechOptions. An interrupt takes
+        effect between two steps."""
         return self._steps(_sound(samples), self.begin(options, **fields))
 
     def _steps(self, sound: np.ndarray, stream: "SpeechStream") -> Iterator[SpeechSegment]:
@@ -147,8 +147,8 @@ class SpeechRecognizer(_c.Handle):
 
 
 class SpeechStream(_c.Handle):
-    """Sound that comes in, and its text. Made by SpeechRecognizer.begin. Final text does not depend on the pieces in which samples come, nor
-    on when they are asked for."""
+    """Incoming sound and its text. Made by SpeechRecognizer.begin. Final text does not depend on how samples are divided among calls, nor
+    on when results are fetched."""
 
     _kind = "speech_stream"
 
@@ -156,26 +156,26 @@ class SpeechStream(_c.Handle):
         self._own(pointer)
 
     def push(self, samples: Any) -> None:
-        """Takes more sound, float32 [n], which it copies; what has become text is let go."""
+        """Adds samples, float32 [n], which it copies; those that have become text are released."""
         sound = _sound(samples)
         _c.check(lib.heed_speech_stream_push(self._c, ffi.from_buffer("float[]", sound), sound.size))
 
     def finish(self) -> None:
-        """No sound follows: what is left of it becomes text, too."""
+        """Tells the end of the sound: the rest of it becomes text, too."""
         _c.check(lib.heed_speech_stream_finish(self._c))
 
     def segments(self) -> Iterator[SpeechSegment]:
-        """Steps as long as there is something to do, and gives the segments that become final."""
+        """Steps as long as there is work, and yields the segments that become final."""
         while self.busy:
             yield from self.step().segments
 
     def step(self) -> SpeechPiece:
-        """Hears a window or reads or draws tokens, and waits for it. `done` is False if there was nothing to do."""
+        """Encodes a window, or decodes one or several tokens, and waits for it. `done` is False if there was nothing to do."""
         return self._piece(lib.heed_speech_stream_step)
 
     def poll(self) -> SpeechPiece:
-        """The same without waiting: begins a step, or gives what the last one gave and begins the next. After a failure of either, the
-        window under way is lost, and the stream goes on behind it."""
+        """The same without waiting: begins a step, or returns the last one's result and begins the next. After a failure of step or poll,
+        the current window is lost, and the stream continues after it."""
         return self._piece(lib.heed_speech_stream_poll)
 
     def _piece(self, function: Any) -> SpeechPiece:
@@ -184,17 +184,17 @@ class SpeechStream(_c.Handle):
                            None if p.token < 0 else p.token, bool(p.done))
 
     def cancel(self) -> None:
-        """Lets go of all sound that has not become text. Time goes on."""
+        """Discards all sound that has not become text. Time goes on."""
         _c.check(lib.heed_speech_stream_cancel(self._c))
 
     @property
     def busy(self) -> bool:
-        """Whether a step has something to do before more sound comes."""
+        """Whether a step has work before more sound arrives."""
         return bool(_c.number(lib.heed_speech_stream_busy, self._c))
 
     @property
     def seconds(self) -> float:
-        """The length of the sound that was pushed."""
+        """The length of all pushed samples."""
         out = ffi.new("double *")
         _c.check(lib.heed_speech_stream_seconds(self._c, out))
         return float(out[0])

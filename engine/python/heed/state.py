@@ -16,7 +16,7 @@ __all__ = ["State"]
 
 
 class State(_c.Handle):
-    """Made by Plan.make_state. One run or call at a time may use it; a second one beside it raises an Error."""
+    """Made by Plan.make_state. One run or call may use it at a time; a second one at the same time raises an Error."""
 
     _kind = "state"
 
@@ -26,34 +26,34 @@ class State(_c.Handle):
 
     @property
     def bytes(self) -> int:
-        """Memory of the tensors."""
+        """Memory of the tensors, in bytes."""
         return _c.number(lib.heed_state_bytes, self._c)
 
     def clear(self) -> None:
-        """Makes all zero."""
+        """Sets all elements to zero."""
         _c.check(lib.heed_state_clear(self._c))
 
     def copy(self, other: "State") -> None:
-        """Takes the contents of another State of the same device and tensors: a conversation forks."""
+        """Copies the contents of another State of the same device with the same tensors, as when a conversation forks."""
         _c.check(lib.heed_state_copy(self._c, State._c_of(other, "other")))
 
     def copy_row(self, other: "State", from_row: int, to_row: int) -> None:
-        """Takes one row, an index of all tensors' first axis, of another State or of this one."""
+        """Copies one row (index of the first axis) of all tensors of another State, or of this one."""
         _c.check(lib.heed_state_copy_row(self._c, State._c_of(other, "other"), _c.whole(from_row, "from_row"),
                                           _c.whole(to_row, "to_row")))
 
     def save(self) -> builtins.bytes:
-        """All tensors with names, shapes, types and a checksum, for any device."""
+        """Saves all tensors with names, shapes, types and a checksum; any device can load them."""
         return _c.take_blob(lib.heed_state_save, self._c)
 
     def load(self, saved: builtins.bytes) -> None:
-        """What save() gave. If the tensors are others, or the bytes damaged, nothing is written."""
+        """Loads the result of save(). If tensors differ, or the bytes are damaged, nothing is written."""
         data = _c.blob(saved, "saved")
         _c.check(lib.heed_state_load(self._c, data, len(data)))
 
     def read(self, name: str, out: Optional[Any] = None, *, axis: int = 0, begin: int = 0, size: int = 0) -> np.ndarray:
-        """A tensor, or `size` elements of an axis from `begin` on; all of the axis if size is 0. Of states that Graph.state named the
-        shape is known; for others, such as the caches of heed.nn, give an array `out` of the right size."""
+        """Reads a tensor, or `size` elements of an axis from `begin` on; the whole axis if size is 0. The shape is known for states made
+        with Graph.state; for others, such as the caches of heed.nn, pass an array `out` of the right size."""
         c_name = encoded(name, "name")
         if out is None:
             port = self._port(name)
@@ -70,7 +70,7 @@ class State(_c.Handle):
         return out
 
     def write(self, name: str, values: Any, *, axis: int = 0, begin: int = 0, size: int = 0) -> None:
-        """The same the other way round."""
+        """Writes a tensor, or a part of it, with the arguments of read."""
         c_name = encoded(name, "name")
         array = as_input(values, self._ports[name].dtype if name in self._ports else "f32", f"values of state '{name}'")
         _c.check(lib.heed_state_write(self._c, c_name, _part(axis, begin, size), memory(array), array.nbytes))

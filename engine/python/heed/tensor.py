@@ -1,4 +1,4 @@
-"""What graphs are made of: tensors, sizes and masks."""
+"""The building blocks of graphs: tensors, sizes and masks."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["Dim", "Mask", "Operand", "Port", "Size", "Tensor", "exclude", "keep"
 
 
 class Dim:
-    """A size, or a position, that each run gives: made by Graph.extent and position, or a size of what has
-    such. `b * s`, `n + 1`, `(n - 1) // 2` and `n / 2`, where a run with a rest is refused, are such numbers too."""
+    """A size or position that each run gives: made by Graph.extent and position, or derived from such numbers. `b * s`, `n + 1`, `(n - 1)
+    // 2` and `n / 2` are such numbers, too; a run in which n / 2 is not an integer is refused."""
 
     def __init__(self, graph: "Graph", id: int) -> None:
         self._graph, self._id = graph, id
 
     @property
     def most(self) -> int:
-        """The largest value that it can take."""
+        """The largest value that it can have."""
         return _c.number(lib.heed_graph_dim_max, self._graph._c, self._id)
 
     def __add__(self, other: "Size") -> "Dim":
@@ -34,7 +34,7 @@ class Dim:
 
     def __sub__(self, other: "Size") -> "Size":
         if other == self:
-            return 0  # which C returns for a mistake, too
+            return 0  # C also returns 0 for a mistake
         return self._graph.dim_difference(self, other)
 
     def __rsub__(self, other: int) -> "Dim":
@@ -68,8 +68,8 @@ Axes = Union[None, int, Sequence[int]]
 class Tensor:
     """One value in one graph.
 
-    Operators are of elements, as numpy has them, with tensors or numbers on either side: + - * / % ** and abs, comparisons, which give
-    u8 masks, and & | ~ of such masks. @ is Graph.matmul. A number takes the tensor's type; what the type has not is refused."""
+    Operators work elementwise, as in numpy, with tensors or numbers on either side: + - * / % ** and abs, comparisons, which give u8
+    masks, and & | ~ of such masks. @ is Graph.matmul. A number gets the tensor's type; numbers that the type cannot hold are refused."""
 
     def __init__(self, graph: "Graph", id: int) -> None:
         self._graph, self._id = graph, id
@@ -85,19 +85,19 @@ class Tensor:
         return _c.DTYPE_NAMES[_c.number(lib.heed_graph_dtype, self._graph._c, self._id)]
 
     def reshape(self, *shape: Union[Size, Sequence[Size]]) -> "Tensor":
-        """The same elements in another shape, given as sizes or as one list; one size may be -1: what the others leave."""
+        """The same elements in another shape, given as sizes or as one list. One size may be -1: it follows from the others."""
         return self._graph.reshape(self, _one_list(shape))
 
     def transpose(self, axis_a: int, axis_b: int) -> "Tensor":
-        """With axis_a and axis_b swapped."""
+        """The tensor with axis_a and axis_b swapped."""
         return self._graph.transpose(self, axis_a, axis_b)
 
     def permute(self, *axes: Union[int, Sequence[int]]) -> "Tensor":
-        """With the axes in this order, given as numbers or as one list."""
+        """The tensor with its axes in this order, given as numbers or as one list."""
         return self._graph.permute(self, _one_list(axes))
 
     def expand(self, *shape: Union[Size, Sequence[Size]]) -> "Tensor":
-        """Broadcast to a shape by numpy's rule, without a copy. A size of -1 is that of the tensor, as in PyTorch."""
+        """The tensor broadcast to a shape by numpy's rule, without a copy. A size of -1 keeps the tensor's size, as in PyTorch."""
         sizes = _c.listed(_one_list(shape), "shape")
         added = len(sizes) - len(self.shape)
         for i, own in enumerate(self.shape if added >= 0 else (), added):
@@ -152,7 +152,7 @@ class Tensor:
         return self._graph.argmin(self, axis, bool(_c.truth(keepdims, "keepdims")))
 
     def cumsum(self, axis: int) -> "Tensor":
-        """Sums of the elements along an axis up to each one: see Graph.cumsum."""
+        """Cumulative sums along an axis: see Graph.cumsum."""
         return self._graph.cumsum(self, axis)
 
     def topk(self, k: int, axis: int = -1, smallest: bool = False) -> "TopKResult":
@@ -160,9 +160,9 @@ class Tensor:
         return self._graph.top_k(self, k, axis, smallest)
 
     def __getitem__(self, index: Any) -> "Tensor":
-        """Elements as in numpy: numbers (also negative, and positions), slices, `...` and None, in a tuple for several axes. A slice is
-        a view, but for a negative step, which is a pass. Bounds may be Dims. Of an axis whose size is an extent, a slice has no step, and
-        its end counts from the same side as its begin, or is negative."""
+        """Indexing as in numpy: numbers (also negative, and positions), slices, `...` and None, in a tuple for several axes. A slice is a
+        view, except with a negative step, which takes a pass. Bounds may be Dims. On an axis whose size is an extent, a slice has no
+        step, and its end must count from the same side as its begin, or be negative."""
         parts = list(index) if isinstance(index, tuple) else [index]
         rank, used = len(self.shape), sum(part is not None and part is not Ellipsis for part in parts)
         if sum(part is Ellipsis for part in parts) > 1:
@@ -183,7 +183,7 @@ class Tensor:
                 x = self._graph.select(self._graph.slice(x, axis, part, 1), axis, 0)
                 continue
             elif isinstance(part, Tensor):
-                raise TypeError("an index is a Tensor; Graph.take and Graph.embedding read at places that tensors tell")
+                raise TypeError("an index is a Tensor; Graph.take and Graph.embedding read at indices in tensors")
             else:
                 x = self._graph.select(x, axis, _c.int32(part, "an index"))
                 continue
@@ -194,11 +194,11 @@ class Tensor:
         raise TypeError("a Tensor cannot be iterated over; Graph.split gives its parts")
 
     def __bool__(self) -> bool:
-        raise TypeError("a Tensor has no truth; its values are known when a plan runs")
+        raise TypeError("a Tensor has no truth value; its values are known when a plan runs")
 
-    # numpy's arrays and numbers leave operators to this class.
+    # Makes numpy's arrays and numbers leave operators to this class.
     __array_ufunc__ = None
-    # Tensors are keys of dicts as the objects they are; == compares their elements.
+    # Tensors are hashed by identity as keys of dicts, since == compares elements.
     __hash__ = object.__hash__
 
     def _with(self, name: str, a: Any, b: Any) -> Any:
@@ -216,7 +216,7 @@ class Tensor:
         return self._graph.abs(self)
 
     def __invert__(self) -> "Tensor":
-        """Not, of a mask of u8."""
+        """Elementwise not, of a u8 mask."""
         return self._graph.logical_not(self)
 
     def __add__(self, other: "Operand") -> "Tensor":
@@ -238,7 +238,7 @@ class Tensor:
         return self._with("mul", other, self)
 
     def __truediv__(self, other: "Operand") -> "Tensor":
-        """Of floats; Graph.div also divides i32, and rounds towards zero."""
+        """Division of floats; Graph.div also divides i32, and rounds towards zero."""
         return self._with("div", self._of_floats(), other)
 
     def __rtruediv__(self, other: float) -> "Tensor":
@@ -262,18 +262,18 @@ class Tensor:
         return self._with("pow", other, self)
 
     def __and__(self, other: "Tensor") -> "Tensor":
-        """And, of masks of u8."""
+        """Elementwise and, of u8 masks."""
         return self._with("logical_and", self, other)
 
     __rand__ = __and__
 
     def __or__(self, other: "Tensor") -> "Tensor":
-        """Or, of masks of u8."""
+        """Elementwise or, of u8 masks."""
         return self._with("logical_or", self, other)
 
     __ror__ = __or__
 
-    # Comparisons are of elements, and give u8.
+    # Comparisons work elementwise, and give u8.
 
     def __eq__(self, other: "Operand") -> "Tensor":  # type: ignore[override]
         return self._with("eq", self, other)
@@ -299,14 +299,14 @@ class Tensor:
     def __repr__(self) -> str:
         return f"Tensor({list(self.shape)}, {self.dtype})"
 
-    if not TYPE_CHECKING:  # tools go on to find attributes that are not there
+    if not TYPE_CHECKING:  # type checkers should still report unknown attributes
 
         def __getattr__(self, name):
             instead = _INSTEAD.get(name) or (f"Graph.{name}" if not name.startswith("_") and hasattr(type(self._graph), name) else None)
             raise AttributeError(f"a Tensor has no '{name}'" + (f"; there is {instead}" if instead else ""))
 
 
-# What PyTorch's users look for.
+# Names that PyTorch's users may try, and what to use instead.
 _INSTEAD = {
     **{name: f"Graph.activation(x, {name!r})" for name in _words.ACTIVATION}, "cat": "Graph.concat", "chunk": "Graph.split", "dim": "len(x.shape)",
     "flatten": "x.reshape", "float": "Graph.cast", "item": "Plan.run", "masked_fill": "Graph.where", "ndim": "len(x.shape)", "numpy": "Plan.run",
@@ -314,7 +314,7 @@ _INSTEAD = {
     "unflatten": "x.reshape", "unsqueeze": "x[:, None]", "view": "x.reshape"}
 
 
-# Of a function of elements: a number stands for a tensor of one element.
+# An operand of an elementwise function: a number stands for a tensor of one element.
 Operand = Union[Tensor, float]
 
 
@@ -323,10 +323,10 @@ def _one_list(values: Tuple[Any, ...]) -> Sequence[Any]:
 
 
 def _sliced(x: Tensor, axis: int, part: slice) -> Tensor:
-    """x[..., begin:end:step, ...] of an axis."""
+    """x[..., begin:end:step, ...] along an axis."""
     g, size = x._graph, x.shape[axis]
     if any(isinstance(bound, Tensor) for bound in (part.start, part.stop, part.step)):
-        raise TypeError("a bound of a slice is a Tensor; Graph.take reads at places that tensors tell")
+        raise TypeError("a bound of a slice is a Tensor; Graph.take reads at indices in tensors")
     if part == slice(None):
         return x
     step = 1 if part.step is None else _c.int32(part.step, "the step of a slice")
@@ -352,13 +352,13 @@ def _sliced(x: Tensor, axis: int, part: slice) -> Tensor:
 
 
 def named_class(value: Any) -> str:
-    """The name of its class, for a message. PyTorch has a Tensor, too."""
+    """The name of a value's class with its module, for messages, since PyTorch has a Tensor, too."""
     kind = type(value)
     return f"{kind.__module__.split('.')[0]}.Tensor" if kind.__name__ == "Tensor" else kind.__name__
 
 
 def no_tensor(value: Any, what: str) -> TypeError:
-    """The error for an argument that is no Tensor."""
+    """The error for an argument that is not a Tensor."""
     arrays = "; Graph.input, weight and constant make tensors of arrays" if hasattr(value, "__array__") else ""
     return TypeError(f"{what} must be a Tensor, not {named_class(value)}{arrays}")
 
@@ -370,7 +370,7 @@ def graph_of(x: Any, what: str = "x") -> "Graph":
 
 
 class Mask:
-    """A tensor of u8 (or of bool, in numpy) that says which keys count. Made by exclude() and keep()."""
+    """A u8 tensor (numpy: bool) that says which keys count. Made by exclude() and keep()."""
 
     def __init__(self, tensor: Tensor, meaning: int) -> None:
         if not isinstance(tensor, Tensor):
@@ -381,7 +381,7 @@ class Mask:
         return self.tensor, self._meaning
 
 
-# A bare tensor has no meaning.
+# A bare tensor as a mask is refused, since its meaning is not stated.
 def _checked_tensor(self: Tensor, name: str) -> Tuple[Tensor, int]:
     raise TypeError(f"{name}: say heed.exclude(tensor) if true leaves a key out, or heed.keep(tensor) if true keeps it")
 
@@ -390,14 +390,14 @@ Tensor._checked = _checked_tensor  # type: ignore[attr-defined]
 
 
 def masked(value: Any, name: str) -> Tuple[Tensor, int]:
-    """The tensor of a Mask, and what its elements mean."""
+    """The tensor of a Mask, and the meaning of its elements."""
     if not hasattr(value, "_checked"):
         raise TypeError(f"{name} must be made by heed.keep or heed.exclude, not {named_class(value)}")
     return value._checked(name)
 
 
 def exclude(tensor: Tensor) -> Mask:
-    """A mask whose nonzero elements leave a key out."""
+    """A mask whose nonzero elements exclude a key."""
     return Mask(tensor, _words.MASK_MEANING["exclude"])
 
 

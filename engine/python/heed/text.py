@@ -25,7 +25,7 @@ def _ids(ids: Any) -> Any:
 
 
 def _read_ids(function: Any, *arguments: Any) -> np.ndarray:
-    """Fills an array whose size the first call tells."""
+    """Fills an array whose size the first call returns."""
     count = ffi.new("size_t *")
     function(*arguments, ffi.NULL, 0, count)
     ids = np.empty(count[0], np.int32)
@@ -34,10 +34,10 @@ def _read_ids(function: Any, *arguments: Any) -> np.ndarray:
 
 
 class AttentionMap(NamedTuple):
-    """What tokens looked at.
+    """Attention weights.
 
     - weights: [layers, heads, queries, tokens].
-    - tokens: their texts, of a text encoder."""
+    - tokens: the texts of the tokens, from a text encoder."""
 
     weights: np.ndarray
     tokens: List[str]
@@ -66,7 +66,7 @@ class Tokenizer(_c.Handle):
         return int(lib.heed_tokenizer_size(self._c))
 
     def id(self, token: str) -> int:
-        """That of a token as in the file."""
+        """The id of a token, spelled as in the file."""
         return _c.number(lib.heed_tokenizer_id, self._c, encoded(token, "token"))
 
     def token(self, id: int) -> str:
@@ -74,26 +74,26 @@ class Tokenizer(_c.Handle):
         return text(_c.make(lib.heed_tokenizer_token, self._c, id))
 
     def encode(self, value: str, *, read_special: bool = False, add_special: bool = False) -> np.ndarray:
-        """The ids of a text, int32. read_special: control tokens that are written in it become these tokens. add_special: adds what
-        the model wants in front and behind."""
+        """The ids of a text, int32. read_special: control tokens that are spelled out in the text become these tokens. add_special: adds
+        the special tokens that the model wants before and after the text."""
         if not isinstance(value, str):
             raise TypeError(f"a text must be str, not {type(value).__name__}")
         data = value.encode("utf-8")
         return _read_ids(lib.heed_tokenizer_encode, self._c, data, len(data), int(read_special), int(add_special))
 
     def decode(self, ids: Any, *, show_special: bool = False) -> str:
-        """The text of ids; special tokens are left out unless they are to be shown."""
+        """The text of ids; special tokens are omitted unless show_special."""
         ids = _ids(ids)
         return _c.take_blob(lib.heed_tokenizer_decode, self._c, ids, len(ids), int(show_special)).decode("utf-8", "replace")
 
 
 class TextEncoder(_c.Handle):
-    """A sentence-transformers model on a device: texts become vectors of length 1, whose dot product is their cosine.
+    """A sentence-transformers model on a device: turns texts into vectors of length 1, whose dot products are cosine similarities.
 
         encoder = heed.TextEncoder(device, "all-MiniLM-L6-v2")
         a, b = encoder.encode(["where can I buy a sword", "visit the weapon shop"])
 
-    With `reproducible`, vectors have the same bits on every device that does not refuse. One thread at a time."""
+    With `reproducible`, vectors have the same bits on every device that supports it. One thread at a time."""
 
     _kind = "text_encoder"
 
@@ -112,7 +112,8 @@ class TextEncoder(_c.Handle):
         self.weight_dtype: str = _c.DTYPE_NAMES[info.weight_dtype]
 
     def encode(self, texts: Union[str, Sequence[str]]) -> np.ndarray:
-        """[texts, width] f32; of a single text [width]. Tokens beyond max_tokens are left out. An interrupt stops it between batches."""
+        """Encodes texts to vectors [texts, width] f32, or a single text to [width]. Tokens beyond max_tokens are left out. An interrupt
+        takes effect between batches."""
         if isinstance(texts, str):
             return self.encode([texts])[0]
         keep = Keep()
@@ -132,7 +133,7 @@ class TextEncoder(_c.Handle):
         return vectors
 
     def tokens(self, value: str) -> np.ndarray:
-        """The ids of a text as encode reads it."""
+        """The ids of a text as encode reads them."""
         return _read_ids(lib.heed_text_encoder_tokens, self._c, encoded(value))
 
     def attention(self, value: str) -> AttentionMap:
@@ -145,13 +146,14 @@ def _end(number: int) -> Optional[str]:
 
 
 class TextPiece(NamedTuple):
-    """A part of an answer, and how far it is.
+    """The result of a step.
 
     - text: whole characters, perhaps none.
-    - token: which the step drew; None: it only read, or none is over.
-    - read: how many tokens the step read.
-    - done: a step is over.
-    - end: why the answer is over: "end_of_turn", "stop_string", "most_tokens", "context_full", "cancelled", "complete", "no_token"; None: it goes on."""
+    - token: the token that the step drew; None: none.
+    - read: how many prompt tokens the step read.
+    - done: a step has ended.
+    - end: why the answer ended: "end_of_turn", "stop_string", "most_tokens", "context_full", "cancelled", "complete", "no_token"; None:
+      it goes on."""
 
     text: str
     token: Optional[int]
@@ -168,8 +170,8 @@ class TextGenerator(_c.Handle):
         for piece in smith.say("Where can I buy a sword?"):
             print(piece, end="", flush=True)
 
-    With `reproducible`, answers are the same, token for token, on every device that does not refuse. `chat_template`, a text in
-    Jinja of a family that heed knows, takes the place of the file's. The model and all its conversations serve one thread at a time."""
+    With `reproducible`, answers have the same tokens on every device that supports it. `chat_template`, a Jinja template of a family
+    that heed knows, replaces the file's. The model and all its conversations serve one thread at a time."""
 
     _kind = "text_generator"
 
@@ -211,13 +213,13 @@ class TextGenerator(_c.Handle):
         return Conversation(_c.make(lib.heed_conversation_load, self._c, data, len(data)))
 
     def loss(self, ids: Any) -> float:
-        """The mean over the tokens behind the first of -log(probability), in nats; its exponential is the perplexity."""
+        """The mean of -log(probability) over all tokens but the first, in nats; its exponential is the perplexity."""
         ids, mean = _ids(ids), ffi.new("double *")
         _c.check(lib.heed_text_generator_loss(self._c, ids, len(ids), mean, ffi.NULL))
         return float(mean[0])
 
     def attention(self, ids: Any) -> AttentionMap:
-        """What the last of these tokens looks at: weights [layers, heads, 1, tokens]."""
+        """The attention of the last of these tokens: weights [layers, heads, 1, tokens]."""
         ids = _ids(ids)
         return _attention_map(lib.heed_text_generator_attention, self._c, ids, len(ids))
 
@@ -231,8 +233,8 @@ class Conversation(_c.Handle):
         self._own(pointer)
 
     def say(self, message: str) -> Iterator[str]:
-        """Adds a message of the user. Iterating over what it returns gives the answer's pieces; an interrupt, or to stop iterating
-        and cancel(), leaves the conversation ready to go on."""
+        """Adds a message of the user. Iterating over the result yields the answer's pieces. After an interrupt, or after stopping the
+        iteration and calling cancel(), the conversation can go on."""
         _c.check(lib.heed_conversation_say(self._c, encoded(message, "message")))
         return self.pieces()
 
@@ -250,27 +252,27 @@ class Conversation(_c.Handle):
         return self.pieces()
 
     def answer_now(self) -> Iterator[str]:
-        """Asks for an answer to what is there, or for more of a raw text."""
+        """Asks for an answer to the messages so far, or for more of a raw text."""
         _c.check(lib.heed_conversation_answer_now(self._c))
         return self.pieces()
 
     def read_ahead(self) -> None:
-        """Lets steps read what is there already, so that an answer can begin sooner."""
+        """Lets steps read the existing messages already, so that an answer can begin sooner."""
         _c.check(lib.heed_conversation_read_ahead(self._c))
 
     def pieces(self) -> Iterator[str]:
-        """The texts that are still to come of the answer."""
+        """The remaining texts of the answer."""
         while self.answering:
             piece = self.step()
             if piece.text:
                 yield piece.text
 
     def step(self) -> TextPiece:
-        """Reads some tokens, or draws one, and waits for it."""
+        """Reads some prompt tokens, or draws one, and waits for it."""
         return self._piece(lib.heed_conversation_step)
 
     def poll(self) -> TextPiece:
-        """The same without waiting: begins a step, or gives what the last one gave and begins the next."""
+        """The same without waiting: begins a step, or returns the last one's result and begins the next."""
         return self._piece(lib.heed_conversation_poll)
 
     def _piece(self, function: Any) -> TextPiece:
@@ -279,12 +281,12 @@ class Conversation(_c.Handle):
         return TextPiece(shown, None if p.token < 0 else p.token, p.read, bool(p.done), _end(p.end))
 
     def cancel(self) -> None:
-        """Ends the answer; what was given of it counts as said."""
+        """Ends the answer; the text so far counts as said."""
         _c.check(lib.heed_conversation_cancel(self._c))
 
     @property
     def answering(self) -> bool:
-        """Whether an answer has begun and is not over."""
+        """Whether an answer has begun and has not ended."""
         return bool(_c.number(lib.heed_conversation_answering, self._c))
 
     @property
@@ -305,7 +307,7 @@ class Conversation(_c.Handle):
         return data.decode("utf-8", "replace"), _end(end[0])
 
     def fork(self) -> "Conversation":
-        """Another conversation that goes on from here, also in the middle of an answer."""
+        """An independent conversation that continues from here, also in the middle of an answer."""
         return Conversation(_c.make(lib.heed_conversation_fork, self._c))
 
     def save(self, options: Optional[TextSaveOptions] = None, **fields: Any) -> bytes:
@@ -315,7 +317,7 @@ class Conversation(_c.Handle):
         return _c.take_blob(lib.heed_conversation_save, self._c, pack(chosen, Keep()))
 
     def reset(self) -> None:
-        """Forgets all but the system message, and begins the draws anew."""
+        """Drops everything except the system message, and restarts the draws."""
         _c.check(lib.heed_conversation_reset(self._c))
 
     def set_sampling(self, sampling: TextSampling) -> None:
@@ -324,12 +326,12 @@ class Conversation(_c.Handle):
 
     @property
     def ids(self) -> np.ndarray:
-        """All tokens, as they are or will be read."""
+        """All tokens, read or yet to be read."""
         return _read_ids(lambda c, ids, capacity, count: lib.heed_conversation_ids(c, ids, capacity, count, ffi.NULL), self._c)
 
     @property
     def state(self) -> State:
-        """Its keys and values; other conversations may lie in other rows of the same State."""
+        """Its keys and values; other conversations may use other rows of the same State."""
         row = ffi.new("int64_t *")
         out = ffi.new("heed_state **")
         _c.check(lib.heed_conversation_state(self._c, out, row))
@@ -337,5 +339,5 @@ class Conversation(_c.Handle):
 
 
 def grammar_of_json_schema(schema: str) -> str:
-    """A grammar, for TextGenerator.begin, of JSON that is valid for a schema. include/heed/grammar.hpp says which schemas."""
+    """A grammar, for TextGenerator.begin, of JSON that is valid for a schema. include/heed/grammar.hpp lists the supported keywords."""
     return _c.take_blob(lib.heed_grammar_of_json_schema, encoded(schema, "schema"), _c.log(Keep())).decode("utf-8")

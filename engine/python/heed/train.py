@@ -1,4 +1,4 @@
-"""Gradients, and optimizers whose weights live in a State.
+"""Gradients, and optimizers whose weights are stored in a State.
 
     optimizer = heed.train.Optimizer("adamw")
     optimizer.add_weights(g)                                   # all weights that the model in g has named
@@ -12,7 +12,7 @@
         result = plan.run({"x": x, "labels": labels, "optimizer.settings": optimizer.words(rate=3e-4)}, state=state)
     optimizer.save(state, "model.safetensors")
 
-The same gradients leave the same bits at every run on a device. include/heed/train.hpp, optimizer.hpp and initial.hpp have the formulas
+The same gradients give the same bits at every run on a device. include/heed/train.hpp, optimizer.hpp and initial.hpp have the formulas
 and papers.
 """
 
@@ -41,12 +41,12 @@ Upstream = Tuple[Tensor, Optional[Tensor]]
 
 
 def gradients(outputs: Union[Tensor, Sequence[Upstream]], of: Sequence[Tensor], *, remat: Optional[str] = None) -> List[Tensor]:
-    """The gradient of a loss, which is one number, with respect to each tensor of `of`: a tensor of its shape and type. Or the gradient
-    of the sum of output * gradient over pairs of these; None for a gradient is 1.
+    """The gradient of a loss, which is one number, with respect to each tensor of `of`: a tensor of its shape and type. For several
+    outputs, give (output, gradient) pairs: the result is the gradient of the sum of output * gradient; None for a gradient means 1.
 
-    `of` may be any floating-point tensors of the graph: weights, inputs, constants, states, and what lies between. Those on which no
-    output depends get zeros. A dropout draws the same bits as before. A pass of Graph.custom needs its `gradient`.
-    Activations of layers whose labels begin with "REMAT.i", for a number i, are computed again instead of kept."""
+    `of` may be any floating-point tensors of the graph: weights, inputs, constants, states, and intermediate results. Those on which no
+    output depends get zeros. The gradient of a dropout uses the same random bits. A pass of Graph.custom needs its `gradient`.
+    Activations of layers whose labels begin with "REMAT.i", for a number i, are recomputed instead of kept."""
     pairs = [(outputs, None)] if isinstance(outputs, Tensor) else _c.listed(outputs, "outputs")
     of = _c.listed(of, "of")
     if not pairs or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs):
@@ -65,12 +65,12 @@ def gradients(outputs: Union[Tensor, Sequence[Upstream]], of: Sequence[Tensor], 
 
 
 class StepReport(NamedTuple):
-    """What the output of Optimizer.step holds: StepReport(*result["step"]).
+    """The output of Optimizer.step: StepReport(*result["step"]).
 
-    - factor: what the gradients were multiplied by.
-    - taken: 1: the step was taken; 0: none was asked for; -1: it was left out, since the norm is infinite or NaN.
-    - norm: of the gradients, before they were scaled down.
-    - steps: taken so far, this one included."""
+    - factor: the factor that was applied to the gradients.
+    - taken: 1: the step was taken; 0: `apply` was False; -1: it was skipped, since the norm is infinite or NaN.
+    - norm: of the gradients, before clipping.
+    - steps: steps taken so far, including this one."""
 
     factor: float
     taken: float
@@ -79,8 +79,8 @@ class StepReport(NamedTuple):
 
 
 class LossScale:
-    """The scale of a loss whose gradients pass through f16: it falls to half at a step that was left out, and doubles after
-    `grow_after` steps in a row that were not."""
+    """Dynamic loss scale for gradients that pass through f16: it is halved at a skipped step, and doubled after `grow_after` consecutive
+    steps that were taken."""
 
     def __init__(self, scale: float = 65536.0, *, least: float = 1.0, most: float = 16777216.0, grow_after: int = 2000) -> None:
         if not (0 < least <= scale <= most) or grow_after < 1:
@@ -89,20 +89,20 @@ class LossScale:
 
     @property
     def scale(self) -> float:
-        """For StepNumbers.loss_scale."""
+        """The value for StepNumbers.loss_scale."""
         return float(self._struct.scale)
 
     def update(self, report: Sequence[float]) -> None:
-        """Takes what the step's output holds."""
+        """Adjusts the scale to the step's output."""
         _c.check(lib.heed_loss_scale_update(self._struct, ffi.new("heed_step_report *", [float(x) for x in report])))
 
 
-# --- First values --------------------------------------------------------------------------------------------------------
+# --- Initial values ------------------------------------------------------------------------------------------------------
 
 
 def initial_values(shape: Sequence[int], kind: str = "normal", **fields: Any) -> np.ndarray:
-    """First values of a weight of this shape, f32, the same bits on every machine. `kind` is "zeros", "ones", "normal", or of a weight
-    [out, in, ...] "xavier_uniform", "xavier_normal", "kaiming_uniform" or "kaiming_normal". Keywords are the other fields of
+    """Initial values of a weight of this shape, f32, with the same bits on every machine. `kind` is "zeros", "ones", "normal", or, for a
+    weight [out, in, ...], "xavier_uniform", "xavier_normal", "kaiming_uniform" or "kaiming_normal". Keywords are the other fields of
     InitialOptions."""
     sizes = [_c.whole(size, f"shape[{i}]") for i, size in enumerate(_c.listed(shape, "shape"))]
     options, = options_of({"kind": kind, **fields}, options=(InitialOptions, None))
@@ -113,11 +113,11 @@ def initial_values(shape: Sequence[int], kind: str = "normal", **fields: Any) ->
 
 
 def initial_weights(graph: Graph, matrices: str = "xavier_uniform", *, gain: float = 1.0, seed: int = 0) -> Dict[str, np.ndarray]:
-    """First values of all weights of f32 that a graph asks for, by name: those of two axes and more are `matrices`, a kind of
-    initial_values, with this gain, of which each has a stream of its own beside the seed; others are ones if their name ends in
-    "weight", as the factors of norms do, and else zeros."""
+    """Initial values of all f32 weights that a graph declares, by name. Weights of two axes and more get `matrices`, a kind of
+    initial_values, with this gain and a separate random stream each. Others are ones if their name ends in "weight", like norm factors,
+    and else zeros."""
     _c.word(_words.INITIAL, matrices, "matrices")
-    pack(InitialOptions(gain=gain, seed=seed), Keep())  # finds mistakes, also where no weight needs these
+    pack(InitialOptions(gain=gain, seed=seed), Keep())  # reports mistakes even if no weight needs these
     weights = [(name, port.shape) for name, port in _c.checked(graph, Graph, "graph").weights().items() if port.dtype == "f32"]
     kinds = [matrices if len(shape) > 1 else "ones" if name.endswith("weight") else "zeros" for name, shape in weights]
     return {name: initial_values(shape, kind, gain=gain, seed=seed, stream=i) for i, ((name, shape), kind) in enumerate(zip(weights, kinds))}
@@ -131,7 +131,7 @@ class Parameter(NamedTuple):
 
     - name: as in the graph.
     - shape: its sizes.
-    - group: whose settings it has."""
+    - group: the group whose settings apply to it."""
 
     name: str
     shape: Tuple[int, ...]
@@ -139,9 +139,9 @@ class Parameter(NamedTuple):
 
 
 class Optimizer(_c.Handle):
-    """Changes weights that live in a State, which other graphs read, too (keep). `rule` is "adamw", as torch.optim.AdamW, or "sgd",
-    as torch.optim.SGD. With `accumulate`, gradients of several runs are added up, until a run with StepNumbers.apply takes the step.
-    One thread at a time may use it."""
+    """Updates weights that are stored in a State, which other graphs can read, too (keep). `rule` is "adamw", as torch.optim.AdamW, or
+    "sgd", as torch.optim.SGD. With `accumulate`, gradients of several runs are added up, until a run with StepNumbers.apply takes the
+    step. One thread at a time may use it."""
 
     _kind = "optimizer"
 
@@ -160,13 +160,13 @@ class Optimizer(_c.Handle):
         _c.check(lib.heed_optimizer_add(self._c, encoded(name, "name"), ffi.new("int64_t[]", sizes), len(sizes), _c.int32(group, "group")))
 
     def add_weights(self, g: Graph) -> None:
-        """Declares all weights of f32 that the graph has so far: those of rank 2 and more in group 0, others, which are commonly not
-        decayed, in group 1."""
+        """Declares all f32 weights that the graph has so far: those of rank 2 and more in group 0, others, which are commonly not decayed,
+        in group 1."""
         _c.check(lib.heed_optimizer_add_weights(self._c, Graph._c_of(g, "g")))
 
     @property
     def parameters(self) -> List[Parameter]:
-        """In the order in which they were declared."""
+        """The declared weights, in order."""
         found = []
         for i in range(lib.heed_optimizer_count(self._c)):
             p = _c.filled("heed_parameter", lib.heed_optimizer_parameter, self._c, i)
@@ -175,18 +175,19 @@ class Optimizer(_c.Handle):
 
     @property
     def groups(self) -> int:
-        """1 more than the largest group: rows of the settings."""
+        """The largest group plus 1: the number of rows of the settings."""
         return int(lib.heed_optimizer_group_count(self._c))
 
-    # Calls on graphs.
+    # Calls that add to a graph.
 
     def keep(self, g: Graph) -> None:
-        """Makes the declared weights that the graph has views of states, also for all that was built with them. step() does so, too."""
+        """Rebinds each declared weight in the graph to a view of its state, for operations that were already built, too. step() also does
+        this."""
         c_graph = Graph._c_of(g, "g")
         g._check(lib.heed_optimizer_keep(self._c, c_graph))
 
     def weights(self, g: Graph) -> List[Tensor]:
-        """The declared weights, all of which the graph must have."""
+        """The declared weights in the graph, which must have all of them."""
         found, count = ffi.new("heed_tensor[]", int(lib.heed_optimizer_count(self._c))), ffi.new("size_t *")
         c_graph = Graph._c_of(g, "g")
         g._check(lib.heed_optimizer_weights(self._c, c_graph, found, len(found), count))
@@ -205,8 +206,8 @@ class Optimizer(_c.Handle):
         return g._new(lib.heed_optimizer_loss_scale(self._c, g._c, settings._id))
 
     def step(self, gradients: Sequence[Tensor], settings: Tensor) -> Tensor:
-        """Adds the step: `gradients` are those of parameters, each of its weight's shape. It comes behind all that reads the weights.
-        Gives a StepReport, f32 [4]."""
+        """Adds the optimizer step: `gradients` are those of parameters, each of its weight's shape. The step runs after everything that
+        reads the weights. Returns a StepReport, f32 [4]."""
         g = graph_of(settings, "settings")
         ids = ffi.new("heed_tensor[]", [g._tensor_id(t, "a gradient") for t in _c.listed(gradients, "gradients")])
         return g._new(lib.heed_optimizer_step(self._c, g._c, ids, len(ids), settings._id))
@@ -214,7 +215,7 @@ class Optimizer(_c.Handle):
     # Runs.
 
     def words(self, numbers: Union[StepNumbers, Sequence[StepNumbers], None] = None, **fields: Any) -> np.ndarray:
-        """The input PREFIX.settings: the numbers of each group, or of all groups."""
+        """The values of the input PREFIX.settings: the numbers of each group, or of all groups."""
         groups = self.groups
         if numbers is None:
             numbers = StepNumbers(**fields)
@@ -229,8 +230,9 @@ class Optimizer(_c.Handle):
         return words
 
     def load(self, state: State, tensors: Union[Mapping[str, Any], Checkpoint]) -> None:
-        """Takes weights from arrays by their names, such as the state dict of a module of PyTorch, or from a Checkpoint; moments and
-        the count of steps as save() names them, else they become zero. Others do not matter. Takes all, or raises an Error."""
+        """Loads weights from arrays by their names, such as the state dict of a PyTorch module, or from a Checkpoint, and moments and the
+        count of steps by the names that save() gives; missing ones become zero. Other arrays are ignored. Loads everything, or raises an
+        Error."""
         if isinstance(tensors, Checkpoint):
             _c.check(lib.heed_optimizer_load_checkpoint(self._c, State._c_of(state, "state"), tensors._c))
             return
@@ -240,11 +242,11 @@ class Optimizer(_c.Handle):
 
     def save(self, state: State, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes a file of safetensors: weights by their names, moments as PREFIX.NAME.exp_avg and PREFIX.NAME.exp_avg_sq ("sgd":
-        PREFIX.NAME.momentum_buffer), and the count of steps as PREFIX.step. It is there as a whole or not at all."""
+        PREFIX.NAME.momentum_buffer), and the count of steps as PREFIX.step. The file is written as a whole or not at all."""
         _c.check(lib.heed_optimizer_save(self._c, State._c_of(state, "state"), _c.path(path, "path")))
 
     def read(self, state: State, name: str) -> np.ndarray:
-        """One weight, as the State has it."""
+        """Reads one weight from the State."""
         shape = next((p.shape for p in self.parameters if p.name == name), (0,))
         values = np.empty(shape, np.float32)
         _c.check(lib.heed_optimizer_read(self._c, State._c_of(state, "state"), encoded(name, "name"),

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kWord = sizeof(int32_t);
 
-// Who had no step for the longest time, of those that want one.
+// Of the streams that want a step, the one whose last step is oldest.
 SpeechStream::Impl* next_of(const SpeechRecognizer::Shared& s) {
   SpeechStream::Impl* found = nullptr;
   for (SpeechStream::Impl* one : s.streams)
@@ -29,7 +29,7 @@ SpeechStream::Impl* next_of(const SpeechRecognizer::Shared& s) {
 uint64_t speech_memory_bytes(const SpeechRecognizer& model) {
   const SpeechRecognizer::Shared* s = SpeechAccess::shared_of(model);
   if (s == nullptr) return 0;
-  constexpr uint64_t kNumbers = 6;  // of SpeechRun, at most
+  constexpr uint64_t kNumbers = 6;  // the most numbers in a SpeechRun
   const models::WhisperConfig& config = s->model.config();
   const uint64_t window = place_behind(static_cast<uint64_t>(config.window()) * kWord);
   const uint64_t token = place_behind(static_cast<uint64_t>(config.decoder.positions) * kWord) +

@@ -37,7 +37,7 @@ BpePair BpePairs::find(int32_t left, int32_t right) const {
 
 namespace {
 
-// "<0x0A>", or -1.
+// The byte of a token like "<0x0A>", or -1.
 int byte_of_token(std::string_view token) {
   const auto digit = [](char c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -49,7 +49,7 @@ int byte_of_token(std::string_view token) {
   return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-// A number that is less for a greater score. Scores are finite.
+// A rank that is lower for a higher score. Scores are finite.
 uint32_t rank_of(float score) {
   const float positive_zero = score == 0 ? 0.0f : score;
   uint32_t bits = 0;
@@ -175,7 +175,7 @@ class Builder {
     return Status::Ok;
   }
 
-  // A vocabulary with neither merges nor scores gives bytes, or characters.
+  // A vocabulary with neither merges nor scores encodes single bytes, or characters.
   Status use_scores() {
     if (byte_level()) {
       data_.pairs.set({}, vocabulary_.tokens.size());

@@ -1,4 +1,4 @@
-// A byte pair tokenizer ready for use: the vocabulary, and the tables that follow from it.
+// The data of a byte pair tokenizer: the vocabulary, and tables derived from it.
 #pragma once
 
 #include <array>
@@ -11,40 +11,39 @@
 
 namespace heed {
 
-// Pairs of tokens by the left one, so that a pair is found by a binary search among those of one token, whatever a hostile
-// file holds.
+// Pairs of tokens, grouped by the left one: find does a binary search in one group, so that a hostile file cannot slow it down.
 class BpePairs {
  public:
   struct Entry {
     int32_t left, right;
     BpePair pair;
   };
-  // If a pair comes twice, the first one counts.
+  // If a pair occurs twice, the first entry counts.
   void set(std::vector<Entry> entries, size_t tokens);
   BpePair find(int32_t left, int32_t right) const;
   bool empty() const { return rights_.empty(); }
 
  private:
-  std::vector<uint32_t> begins_;  // by left token, into the others
+  std::vector<uint32_t> begins_;  // by left token: index into the other vectors
   std::vector<int32_t> rights_;   // ascending for each left token
   std::vector<BpePair> pairs_;
 };
 
 struct Bpe::Data {
-  BpeVocabulary vocabulary;  // never changed once `ids` refers to it
+  BpeVocabulary vocabulary;  // must not change once `ids` refers to it
   PreTokenizer pre = PreTokenizer::Gpt2;
   TokenTable ids;                          // all tokens
-  TokenTable merged;                       // those that merging may give, of a vocabulary with scores
+  TokenTable merged;                       // for a vocabulary with scores: the tokens that merging may produce
   size_t longest_merged = 0;               // bytes
   std::array<int32_t, 256> byte_ids = {};  // the token of each byte, or -1
-  BpePairs pairs;                          // of a vocabulary with merges
-  std::vector<uint32_t> ranks;             // by id, from scores
+  BpePairs pairs;                          // for a vocabulary with merges
+  std::vector<uint32_t> ranks;             // by id, derived from scores
 
-  // Tokens that are looked for in texts, sorted by their bytes, and where those with each first byte begin.
+  // Tokens that are searched for in texts, sorted by their bytes, and the index of the first one for each first byte.
   std::vector<int32_t> special;
   std::array<uint32_t, 257> special_begins = {};
 
-  // The bytes that each token writes are a range of `written`, which ends where `written_ends` says.
+  // The bytes that each token decodes to: consecutive ranges of `written`, whose ends are in `written_ends`.
   std::string written;
   std::vector<uint32_t> written_ends;
 

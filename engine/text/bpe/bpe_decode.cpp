@@ -1,4 +1,4 @@
-// Turns ids into text, all at once or as they come.
+// Decodes ids to text, all at once or one by one.
 #include <utility>
 
 #include "base/logging.hpp"
@@ -9,7 +9,7 @@ namespace heed {
 
 namespace {
 
-// Appends what `id`, a token, writes. *at_start: whether the encoder put a space in front of what comes, which is left out.
+// Appends the bytes of token `id`. *at_start: whether the encoder put a space before the next text, which must be removed.
 void append_token(const Bpe::Data& data, int32_t id, bool show_special, bool* at_start, std::string* text) {
   const TokenType type = data.type(id);
   if (is_hidden(type) && show_special) text->append(data.token(id));
@@ -23,7 +23,7 @@ void append_token(const Bpe::Data& data, int32_t id, bool show_special, bool* at
   text->append(bytes);
 }
 
-// Moves whole characters from `pending` to `text`, with U+FFFD for what is none.
+// Moves whole characters from `pending` to `text`, and U+FFFD for bytes that are not part of one.
 void move_characters(size_t count, std::string* pending, std::string* text) {
   std::string_view whole = std::string_view(*pending).substr(0, count);
   for (size_t at = 0; at < whole.size();) append_utf8(next_code_point(whole, &at), text);

@@ -1,4 +1,4 @@
-// Turns text into ids: finds special tokens, and splits and merges what lies between them.
+// Encodes text to ids: finds special tokens, and splits and merges the text between them.
 #include <algorithm>
 
 #include "base/logging.hpp"
@@ -13,7 +13,7 @@ class Encoder {
  public:
   Encoder(const Bpe::Data& data, std::vector<int32_t>* ids) : data_(data), ids_(*ids) {}
 
-  // Text without special tokens.
+  // Adds text without special tokens.
   void add(std::string_view text) {
     if (text.empty()) return;
     if (data_.vocabulary.compose) {
@@ -28,9 +28,9 @@ class Encoder {
     takes_space_ = false;
   }
 
-  // A token that the text does not hold.
+  // Adds a special token that is not spelled out in the text.
   void add_around(int32_t id) { ids_.push_back(id); }
-  // A token that is written in the text.
+  // Adds a special token that is spelled out in the text.
   void add_special(int32_t id) {
     ids_.push_back(id);
     takes_space_ = !data_.vocabulary.space_once;
@@ -71,7 +71,7 @@ class Encoder {
     return true;
   }
 
-  // SentencePiece: all of the text is one word.
+  // SentencePiece: the whole text is one word.
   void add_pieces(std::string_view text) {
     marked_.clear();
     if (data_.vocabulary.space_prefix && takes_space_) marked_ += kSpaceMark;
@@ -115,7 +115,7 @@ class Encoder {
     });
   }
 
-  // SentencePiece has the unknown token where a byte has none; byte-level models leave the byte out, as llama.cpp does.
+  // If a byte has no token, SentencePiece uses the unknown token; byte-level models skip the byte, as llama.cpp does.
   void push(int32_t id, size_t bytes) {
     if (id < 0) {
       lost_ += bytes;
@@ -129,7 +129,7 @@ class Encoder {
   BpeMerger merger_;
   std::vector<uint32_t> ends_;
   std::string composed_, letters_, marked_;
-  bool takes_space_ = true;  // whether the prefix goes in front of what comes
+  bool takes_space_ = true;  // whether a space goes before the next text
   size_t lost_ = 0;
 };
 
@@ -140,7 +140,7 @@ int32_t special_at(const Bpe::Data& data, std::string_view text, bool read_speci
   auto last = data.special.begin() + data.special_begins[lead + 1u];
   int32_t best = -1;
   for (size_t depth = 1; first != last; ++depth) {
-    // All tokens of the range begin with the same `depth` bytes; one that ends there is the first.
+    // All tokens of the range begin with the same `depth` bytes; if one ends there, it is the first.
     if (data.token(*first).size() == depth) {
       if (read_special || !is_hidden(data.type(*first))) best = *first;
       ++first;
@@ -174,7 +174,7 @@ Status Bpe::encode(std::span<const TextPart> parts, bool add_special, std::vecto
   ids->clear();
   Encoder encoder(*data_, ids);
   if (add_special && vocabulary.add_bos && vocabulary.bos >= 0) encoder.add_around(vocabulary.bos);
-  std::string across;  // what earlier parts leave to be read with the next
+  std::string across;  // the rest of earlier parts, to be encoded with the next
   for (const TextPart& part : parts) {
     size_t begin = 0;
     for (size_t i = 0; i < part.text.size();) {

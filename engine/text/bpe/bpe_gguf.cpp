@@ -62,7 +62,7 @@ class GgufVocabulary {
     return status;
   }
 
-  // What files leave out is as llama.cpp has it.
+  // Defaults for missing keys are llama.cpp's.
   Status read_model() const {
     const std::string model = text("model");
     if (model == "llama") {

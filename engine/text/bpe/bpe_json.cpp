@@ -13,7 +13,7 @@ namespace heed {
 
 namespace {
 
-constexpr size_t kMaxHoles = 65536;  // ids that no token has
+constexpr size_t kMaxHoles = 65536;  // ids without a token
 
 constexpr std::string_view kWordsBeforeNumbers = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|)";
 constexpr std::string_view kWordsBehindNumbers = R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
@@ -50,7 +50,7 @@ class BpeJson {
     return read == nullptr ? otherwise : *read;
   }
 
-  // --- the model: tokens and merges
+  // --- The model: tokens and merges
 
   Status model() {
     Fields fields(root_.object("model"), inside("model"), log_);
@@ -97,7 +97,7 @@ class BpeJson {
     return Status::Ok;
   }
 
-  // "left right", or a list of both.
+  // A merge: "left right", or a list of both.
   Status add_merge(Json merge) {
     if (const std::string* text = merge.text()) {
       vocabulary_.merges.push_back(*text);
@@ -111,9 +111,9 @@ class BpeJson {
     return Status::Ok;
   }
 
-  // --- how text is changed and split
+  // --- Normalizers and pre-tokenizers
 
-  // Nothing or NFC, or for SentencePiece what puts U+2581 in place of spaces.
+  // Accepts no normalizer, NFC, or SentencePiece's replacement of spaces by U+2581.
   Status normalizer() {
     const Json all = root_.field("normalizer");
     Status status = Status::Ok;
@@ -169,7 +169,7 @@ class BpeJson {
       vocabulary_.space_once = scheme == "first";
       return Status::Ok;
     }
-    // Gemma's splits at spaces, of which the normalizer has left none.
+    // Gemma's pre-tokenizer splits at spaces, but the normalizer has replaced all of them.
     const bool is_idle = marks_spaces_ && is_type(rule, "Split") && text_of(rule.field("pattern"), "String") == " ";
     if (is_idle) return Status::Ok;
     if (rule) return unsupported("pre_tokenizer", rule, "only none and Metaspace are supported with byte_fallback");
@@ -182,7 +182,7 @@ class BpeJson {
            flag(rule, "use_regex", true) == splits;
   }
 
-  // Whether it splits by the expression of Llama 3 with this rule for numbers, and drops nothing.
+  // Whether the rule splits by the regular expression of Llama 3, with this subexpression for numbers, and drops nothing.
   static bool is_split(Json rule, std::string_view numbers) {
     std::string words(kWordsBeforeNumbers);
     words.append(numbers).append(kWordsBehindNumbers);
@@ -190,7 +190,7 @@ class BpeJson {
            text_of(rule.field("pattern"), "Regex") == words;
   }
 
-  // --- special tokens
+  // --- Special tokens
 
   Status added_tokens() {
     if (!root_.field("added_tokens")) return Status::Ok;
@@ -219,7 +219,7 @@ class BpeJson {
     return status;
   }
 
-  // Accepts a template of special tokens before and behind the text, alone or in a sequence with ByteLevel, which changes no ids.
+  // Accepts a template of special tokens before and after the text, alone or in a sequence with ByteLevel, which changes no ids.
   Status post_processor() {
     const Json all = root_.field("post_processor");
     if (!all) return Status::Ok;
@@ -284,7 +284,7 @@ Status read_vocabulary(std::string_view text, std::string_view name, const Log& 
   return status == Status::Ok ? BpeJson(object.root(), std::string(name), log, vocabulary).read() : status;
 }
 
-// A special token is text, or an object with its text in "content". Unchanged if the file has none.
+// A special token is text, or an object with its text in "content". The id is unchanged if the file has none.
 void read_special_id(const Fields& fields, const char* field, const BpeVocabulary& vocabulary, int32_t* id) {
   const Json value = fields.field(field);
   const std::string* text = value.is_object() ? value.field("content").text() : value.text();
@@ -295,7 +295,7 @@ void read_special_id(const Fields& fields, const char* field, const BpeVocabular
 
 Status read_config(const std::string& path, const Log& log, BpeVocabulary* vocabulary) {
   if (!is_there(path)) return Status::Ok;
-  constexpr uint64_t kMostBytes = 16u << 20;  // it lists all added tokens
+  constexpr uint64_t kMostBytes = 16u << 20;  // the file lists all added tokens
   JsonFile object;
   const Status status = read_object(path, kMostBytes, log, &object);
   if (status != Status::Ok) return status;

@@ -1,5 +1,5 @@
-// The merging of byte pairs: of all neighbours the pair of the least rank becomes one token, and of equal ranks the leftmost,
-// until no neighbours are a pair. A heap of pairs makes that n log n in the length of a word.
+// Byte pair merging: repeatedly merges the neighbouring pair of lowest rank, the leftmost of equal ones, until no neighbours form a pair. A
+// heap of pairs makes this O(n log n) in the length of a word.
 #pragma once
 
 #include <algorithm>
@@ -9,22 +9,22 @@
 
 namespace heed {
 
-// A piece of the text that is merged.
+// A piece of the text during merging.
 struct BpePiece {
-  uint32_t begin = 0, size = 0;  // bytes of the text; of size 0: merged into the one before
+  uint32_t begin = 0, size = 0;  // byte range in the text; size 0: merged into the piece before
   int32_t id = -1;               // its token, or -1
   int32_t before = -1, behind = -1;
 };
 
-// What two neighbours become.
+// The result of merging two neighbours.
 struct BpePair {
-  int32_t id = -1;  // -1: they are no pair
+  int32_t id = -1;  // -1: they do not form a pair
   uint32_t rank = 0;
 };
 
 class BpeMerger {
  public:
-  // The pieces of the next text, in order.
+  // Starts a new text. Pieces are added in order.
   void clear() { pieces_.clear(); }
   void add(uint32_t begin, uint32_t size, int32_t id) {
     const auto at = static_cast<int32_t>(pieces_.size());
@@ -32,7 +32,7 @@ class BpeMerger {
     pieces_.push_back({begin, size, id, at - 1, -1});
   }
 
-  // `find(left, right)` gives the BpePair of two pieces.
+  // `find(left, right)` returns the BpePair of two pieces.
   template <class Find>
   void merge(Find find) {
     heap_.clear();
@@ -59,7 +59,8 @@ class BpeMerger {
   struct Candidate {
     uint32_t rank;
     int32_t left;   // the first piece
-    uint32_t size;  // of both; neighbours only grow, so that another size tells that one has changed
+    uint32_t size;  // of both pieces together; a different size shows that one of them was merged since, as pieces only
+                    // grow
     int32_t id;
   };
   static bool later(const Candidate& a, const Candidate& b) {
@@ -76,7 +77,7 @@ class BpeMerger {
     return true;
   }
 
-  // False if one of the two was merged otherwise since.
+  // Returns false if one of the two pieces was merged with another since.
   bool join(const Candidate& pair) {
     BpePiece& left = pieces_[static_cast<size_t>(pair.left)];
     if (left.size == 0 || left.behind < 0) return false;

@@ -1,5 +1,5 @@
-// GPT-2 writes each byte as one letter, so that tokens are text without spaces and control characters: printable Latin-1
-// characters stand for themselves, the other bytes take the code points from U+100 on, in their order.
+// GPT-2 writes each byte as one letter, so that tokens are text without spaces and control characters. Printable Latin-1 characters stand
+// for themselves; the other bytes become the code points from U+100 on, in order.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ constexpr std::array<char16_t, 256> byte_letters() {
 // The byte that a letter stands for, or -1.
 int byte_of_letter(char32_t letter);
 std::string letter_of_byte(unsigned char byte);
-// Appends the bytes of a token. What is no letter of this alphabet is taken as it is.
+// Appends the bytes of a token. Characters outside this alphabet are copied as they are.
 void append_bytes_of(std::string_view token, std::string* bytes);
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// Lists of pairs of numbers, each kept once: equal lists have the same id.
+// Interned lists of pairs of numbers: equal lists have the same id.
 #pragma once
 
 #include <compare>
@@ -16,7 +16,7 @@ struct NumberPair {
 
 class PairLists {
  public:
-  PairLists() { id_of({}); }  // the empty list is 0
+  PairLists() { id_of({}); }  // the empty list has id 0
 
   uint32_t id_of(std::span<const NumberPair> list) {
     uint64_t hash = 0xCBF29CE484222325u;

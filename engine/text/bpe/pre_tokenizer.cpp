@@ -8,7 +8,7 @@ namespace heed {
 
 namespace {
 
-// What the rules tell apart. A line end is a carriage return or line feed; it is whitespace, too.
+// Character classes of the rules. A LineEnd is a carriage return or line feed; it counts as whitespace, too.
 enum class Char : uint8_t { Letter, Number, Other, Space, LineEnd };
 
 Char kind_of(char32_t c) {
@@ -45,7 +45,7 @@ class Scanner {
     gpt2_words();
   }
 
-  // Each number is a word of its own; what lies between numbers is split as by gpt2, as if it stood alone.
+  // Each number is a separate word; the text between numbers is split as by gpt2, each stretch on its own.
   void smollm() {
     for (size_t i = 0; i < kinds_.size();) {
       end_ = run(i, kinds_.size(), [](Char k) { return k != Char::Number; });
@@ -74,7 +74,7 @@ class Scanner {
  private:
   static bool is_white(Char kind) { return kind == Char::Space || kind == Char::LineEnd; }
 
-  // The first place from `i` on, or `end`, for which `test` does not hold.
+  // The first index from `i` on, or `end`, for which `test` is false.
   template <class Test>
   size_t run(size_t i, size_t end, Test test) const {
     while (i < end && test(kinds_[i])) ++i;
@@ -99,7 +99,7 @@ class Scanner {
     }
   }
 
-  // An apostrophe with one of these endings of English words.
+  // Matches an apostrophe with one of these endings of English words.
   bool take_suffix(bool any_case) {
     if (byte_at(at_) != '\'') return false;
     const auto letter = [&](size_t i) {
@@ -127,7 +127,7 @@ class Scanner {
     return true;
   }
 
-  // Whitespace up to its last line end, if there is one.
+  // Matches whitespace up to its last line end, if it has one.
   void take_space_or_lines() {
     const size_t end = run(at_, end_, is_white);
     size_t last = end;
@@ -138,7 +138,7 @@ class Scanner {
       take_space();
   }
 
-  // Whitespace; its last character is left to a word behind it, unless it is the only one.
+  // Matches whitespace. Its last character is left to the next word, unless it is the only one.
   void take_space() {
     const size_t end = run(at_, end_, is_white);
     take(end == end_ || end - at_ == 1 ? end : end - 1);
@@ -146,7 +146,7 @@ class Scanner {
 
   std::string_view text_;
   std::vector<uint32_t>& ends_;
-  std::vector<uint32_t> begins_;  // of each code point, and the end of the text
+  std::vector<uint32_t> begins_;  // byte offset of each code point, and of the end of the text
   std::vector<Char> kinds_;
   size_t at_ = 0, end_ = 0;
 };

@@ -1,5 +1,4 @@
-// Tokens by their texts: a hash table of ids in a fraction of the memory of one that holds the texts, of which a tokenizer may have
-// hundreds of thousands.
+// A hash table from texts of tokens to ids. It stores only ids, since a tokenizer may have hundreds of thousands of tokens.
 #pragma once
 
 #include <algorithm>
@@ -14,18 +13,18 @@ namespace heed {
 
 class TokenTable {
  public:
-  // Room for `count` tokens of `texts`, which must outlive this.
+  // Reserves room for `count` tokens of `texts`, which must outlive this.
   void reserve(const std::vector<std::string>& texts, size_t count) {
     texts_ = &texts;
     slots_.assign(std::bit_ceil(std::max<size_t>(2 * count, 2)), -1);
   }
-  // Of equal texts the last counts.
+  // Of tokens with equal text the last one counts.
   void add(int32_t id) { slots_[place_of((*texts_)[static_cast<size_t>(id)])] = id; }
   // -1: there is none.
   int32_t find(std::string_view text) const { return slots_.empty() ? -1 : slots_[place_of(text)]; }
 
  private:
-  // Where the text is, or would be.
+  // The slot that holds the text, or the free slot where it would be.
   size_t place_of(std::string_view text) const {
     const size_t last = slots_.size() - 1;
     size_t at = std::hash<std::string_view>()(text) & last;
@@ -34,7 +33,7 @@ class TokenTable {
   }
 
   const std::vector<std::string>* texts_ = nullptr;
-  std::vector<int32_t> slots_;  // at most half of them taken
+  std::vector<int32_t> slots_;  // at most half of them used
 };
 
 }  // namespace heed

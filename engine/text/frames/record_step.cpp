@@ -14,12 +14,12 @@ namespace {
 
 constexpr uint64_t kWord = sizeof(int32_t);
 
-// Who had no step for the longest time, of those that want one.
+// Of the conversations that want a step, the one whose last step is oldest.
 TextConversation::Impl* next_of(const TextGenerator::Shared& s) {
   TextConversation::Impl* found = nullptr;
-  for (const std::weak_ptr<TextRoom>& one : s.rooms)
-    if (const std::shared_ptr<TextRoom> room = one.lock())
-      for (TextConversation::Impl* c : room->rows)
+  for (const std::weak_ptr<BatchState>& one : s.batches)
+    if (const std::shared_ptr<BatchState> batch = one.lock())
+      for (TextConversation::Impl* c : batch->rows)
         if (c != nullptr && c->answering && !c->finished && (found == nullptr || c->begun_at < found->begun_at))
           found = c;
   return found;
@@ -30,11 +30,11 @@ TextConversation::Impl* next_of(const TextGenerator::Shared& s) {
 uint64_t text_memory_bytes(const TextGenerator& model) {
   const TextGenerator::Shared* s = TextAccess::shared_of(model);
   if (s == nullptr) return 0;
-  constexpr uint64_t kLists = 12;  // of TextRun, at most
+  constexpr uint64_t kLists = 12;  // the most lists in a TextRun
   const auto members = static_cast<uint64_t>(s->together), tokens = static_cast<uint64_t>(s->read);
   return place_behind(members * kSampleWords * kWord) + kLists * place_behind(members * kWord) +
          2 * place_behind(tokens * kWord) +
-         place_behind(static_cast<uint64_t>(s->config().vocabulary) * kWord);  // what a grammar allows
+         place_behind(static_cast<uint64_t>(s->config().vocabulary) * kWord);  // the mask of a grammar
 }
 
 Status record_step(const TextGenerator& model, VkCommandBuffer cmd, const TextMemory& memory, double budget_ms,
@@ -46,7 +46,7 @@ Status record_step(const TextGenerator& model, VkCommandBuffer cmd, const TextMe
     return *first != nullptr ? (*first)->prepare() : Status::Ok;
   };
   return record_part<TextConversation::Impl>(*s, s->run.members.empty(), text_memory_bytes(model), cmd, memory,
-                                             budget_ms, part, prepare, [&] { return s->run.room->state; });
+                                             budget_ms, part, prepare, [&] { return s->run.batch->state; });
 }
 
 Status finish_step(const TextGenerator& model) {

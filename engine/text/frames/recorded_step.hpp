@@ -1,4 +1,4 @@
-// Steps that a host records into its frames, a run of a plan each: what language models and speech recognizers share.
+// Steps that a host records into its frames, each one run of a plan; shared by language models and speech recognizers.
 #pragma once
 
 #include <cstring>
@@ -13,19 +13,19 @@
 
 namespace heed::vulkan {
 
-// Bytes that a buffer takes of the host's memory, so that the next one is aligned.
+// The bytes that a buffer takes in the host's memory, rounded up so that the next buffer is aligned.
 inline uint64_t place_behind(uint64_t bytes) {
   constexpr uint64_t kApart = 16;
   return (bytes + kApart - 1) / kApart * kApart;
 }
 
-// A step while it is recorded.
+// A step that is being recorded.
 struct RecordedStep {
   Cursor cursor;
   std::vector<Buffer> buffers;
   const std::byte* mapped = nullptr;
 
-  // Brings what the run is given to the host's memory.
+  // Copies the run's inputs to the host's memory.
   RecordedStep(std::span<const HostBuffer> given, const TextMemory& memory) : mapped(memory.mapped) {
     uint64_t at = 0;
     for (const HostBuffer& buffer : given) {
@@ -35,7 +35,7 @@ struct RecordedStep {
     }
   }
 
-  // Brings results to where the run expects them.
+  // Copies results to the run's output buffers.
   void read_outputs(std::span<const HostBuffer> given) const {
     uint64_t at = 0;
     for (const HostBuffer& buffer : given) {
@@ -45,8 +45,8 @@ struct RecordedStep {
   }
 };
 
-// Records a part of the run of a model's `shared`. If no run is under way, prepare(&first) makes one ready and gives whose it is; null:
-// nobody wants one. state() is that of the run.
+// Records a part of the run in a model's `shared`. If there is no current run, prepare(&first) prepares one and sets the conversation or
+// stream that wants it; null: none does. state() returns the run's State.
 template <class First, class Shared, class Prepare, class StateOf>
 Status record_part(Shared& shared, bool begins, uint64_t bytes, VkCommandBuffer cmd, const TextMemory& memory,
                    double budget_ms, TextPart* part, const Prepare& prepare, const StateOf& state) {

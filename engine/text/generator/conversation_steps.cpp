@@ -1,4 +1,4 @@
-// Steps of an answer: runs of the plans, and what becomes of the tokens that they draw.
+// Steps of an answer: runs of the plans, and the tokens that they draw.
 #include <algorithm>
 
 #include "base/logging.hpp"
@@ -11,12 +11,12 @@ TextConversation::Impl::Impl(std::shared_ptr<TextGenerator::Shared> of, const Te
   options.date = {};
 }
 
-// Becomes a member of a run.
+// Adds this conversation to a run as a member.
 void TextConversation::Impl::join(TextRun* run, bool speaks) {
   run_count = std::min(ids.size() - there, speaks ? 1 : static_cast<size_t>(shared->read));
   run_ids.assign(ids.begin() + static_cast<long>(there), ids.begin() + static_cast<long>(there + run_count));
-  stored.resize(there);              // keys and values behind it are about to change
-  if (!speaks) drawn_at = SIZE_MAX;  // so is what is counted there
+  stored.resize(there);              // keys and values after it are about to change
+  if (!speaks) drawn_at = SIZE_MAX;  // and the counts of repetition, too
   const auto place = static_cast<int32_t>(row * (context() + 1) + there), at = static_cast<int32_t>(there);
   run->members.push_back(this);
   run->rows.push_back(static_cast<int32_t>(row));
@@ -29,17 +29,17 @@ void TextConversation::Impl::join(TextRun* run, bool speaks) {
   run->steps.push_back(draws);
 }
 
-// Makes ready a run on the next tokens that the State lacks. Others that are ready to speak take part.
+// Prepares a run on the next tokens that the State lacks. Other conversations that are ready to decode become members, too.
 Status TextConversation::Impl::prepare() {
   TextGenerator::Shared& s = *shared;
   TextRun& run = s.run;
-  const TextRun& given = run;  // buffers of which are inputs
+  const TextRun& given = run;  // const, so that its buffers are inputs
   run.clear();
   const bool speaks = this->speaks();
   for (Impl* member : company()) member->join(&run, speaks);
   const size_t count = run.members.size();
-  run.room = room;
-  run.plan = !speaks ? s.reader : count > 1 ? s.chorus : s.speaker;
+  run.batch = batch;
+  run.plan = !speaks ? s.prefill : count > 1 ? s.batch_decode : s.decode;
   run.next.assign(count, -1);
   run.buffers = {{"settings", given.settings}, {"seed", given.seeds}, {"step", given.steps}, {"next", run.next}};
   const auto give = [&](std::initializer_list<HostBuffer> more) {
@@ -47,8 +47,8 @@ Status TextConversation::Impl::prepare() {
   };
   run.extents = {{"past", *std::max_element(run.positions.begin(), run.positions.end())}};
   if (count > 1) {
-    run.member_of.assign(room->rows.size(), -1);
-    run.position_of.assign(room->rows.size(), -1);
+    run.member_of.assign(batch->rows.size(), -1);
+    run.position_of.assign(batch->rows.size(), -1);
     for (size_t i = 0; i < count; ++i) {
       run.member_of[run.members[i]->row] = static_cast<int32_t>(i);
       run.position_of[run.members[i]->row] = run.positions[i];
@@ -65,7 +65,7 @@ Status TextConversation::Impl::prepare() {
     give({{"ids", given.ids}, {"counted", given.counted}});
     run.extents.push_back({"tokens", static_cast<int64_t>(run_count)});
   }
-  // A grammar limits only the step that draws a token, which is the one that has read all of the text.
+  // A grammar limits only the step that draws a token, which is the one that reads the last token of the text.
   if (!guide.is_on() || ahead || there + run_count < ids.size()) return Status::Ok;
   std::span<const float> bias;
   const Status status = guide.bias(s, &bias);
@@ -74,20 +74,20 @@ Status TextConversation::Impl::prepare() {
     return status;
   }
   give({{"bias", bias}});
-  run.plan = speaks ? s.guided.speaker : s.guided.reader;
+  run.plan = speaks ? s.guided.decode : s.guided.prefill;
   return Status::Ok;
 }
 
-// Runs that, or begins to.
+// Runs the prepared run, or starts it without waiting.
 Status TextConversation::Impl::launch(bool wait) {
   const Status ready = prepare();
   if (ready != Status::Ok) return ready;
   TextRun& run = shared->run;
   if (wait) {
-    run.finish(run.plan.run(run.buffers, run.extents, {.state = room->state}));
+    run.finish(run.plan.run(run.buffers, run.extents, {.state = batch->state}));
     return Status::Ok;
   }
-  const Status status = run.plan.start(run.buffers, run.extents, {.state = room->state}, &run.started);
+  const Status status = run.plan.start(run.buffers, run.extents, {.state = batch->state}, &run.started);
   if (status != Status::Ok) run.clear();
   return status;
 }
@@ -110,7 +110,8 @@ Status TextConversation::Impl::take(TextPiece* piece) {
 Status TextConversation::Impl::take_token(int32_t id, TextPiece* piece) {
   piece->token = id;
   if (id < 0)
-    return fail(log(), Status::InvalidFile, shared->path + ": the logits are no numbers, so no token was drawn");
+    return fail(log(), Status::InvalidFile,
+                shared->path + ": all logits are NaN or minus infinity, so no token was drawn");
   ++draws;
   if (std::binary_search(shared->ends.begin(), shared->ends.end(), id)) {
     end_answer(TextEnd::EndOfTurn, piece);
@@ -148,7 +149,7 @@ void TextConversation::Impl::end_answer(TextEnd how, TextPiece* piece) {
   keep_answer();
 }
 
-// An empty answer is no message: what was said is then still to be answered.
+// An empty answer does not become a message: the user's message still has no answer.
 void TextConversation::Impl::keep_answer() {
   if (!messages.empty() && !answer.empty()) messages.push_back({"assistant", answer});
 }
@@ -161,7 +162,7 @@ void TextConversation::Impl::give_up() {
   drawn_at = SIZE_MAX;
 }
 
-// What was read stays read.
+// Keys and values of tokens that were read are kept.
 void TextConversation::Impl::stop_reading() {
   if (!ahead) return;
   wait();

@@ -1,4 +1,4 @@
-// What is said in a conversation: messages or a raw text, their tokens, and what is dropped where these are too many.
+// Input of a conversation: messages or a raw text, their tokens, and which are dropped if there are too many.
 #include <algorithm>
 
 #include "base/logging.hpp"
@@ -9,10 +9,10 @@ namespace heed {
 
 namespace {
 
-// An answer begins with at least this share of the context free, if older messages can be dropped for it.
+// An answer begins with at least 1 / kFreeShare of the context free, if older messages can be dropped.
 constexpr size_t kFreeShare = 4;
 
-// Removes the oldest message behind the system message, with its answers, but never the last one.
+// Removes the oldest message after the system message, with its answers, but never the last message.
 bool drop_oldest(std::vector<TextMessage>* messages) {
   const size_t first = !messages->empty() && messages->front().role == "system" ? 1 : 0;
   size_t behind = first + 1;
@@ -116,7 +116,8 @@ bool TextConversation::Impl::make_room() {
   return true;
 }
 
-// What the State holds of the new text need not be read again. One token is always read, since it gives the next.
+// Tokens at the beginning that the State already has are not read again. At least one token is always read, since its logits give the next
+// token.
 void TextConversation::Impl::set_ids(std::vector<int32_t> fresh) {
   ids = std::move(fresh);
   const size_t most = std::min(ids.size(), stored.size());

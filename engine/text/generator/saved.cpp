@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kTextMagic = "heedtalk";
 constexpr uint64_t kTextFormat = 1;
 
-// Tells models apart by their tokens and by samples of all weights; to read all of these would take as long as loading them.
+// Depends on the model's tokens and on samples of all weights; hashing whole weights would take as long as loading them.
 uint64_t fingerprint_of(TextGenerator::Shared& shared) {
   if (shared.fingerprint != 0) return shared.fingerprint;
   Fingerprint print;
@@ -55,8 +55,8 @@ SavedText saved_of(const TextConversation::Impl& c, bool keys) {
   s.stored = c.stored;
   s.there = c.there;
   if (c.drawn_at <= c.context()) s.drawn_at = c.drawn_at, s.drawn = c.drawn;
-  s.layout = layout_of_keys(c.room->state);
-  s.key_bytes = s.stored.size() * key_bytes_of_token(c.room->state);
+  s.layout = layout_of_keys(c.batch->state);
+  s.key_bytes = s.stored.size() * key_bytes_of_token(c.batch->state);
   return s;
 }
 
@@ -65,7 +65,7 @@ bool are_tokens(std::span<const int32_t> ids, const Bpe& bpe) {
                      [&](int32_t id) { return id >= 0 && static_cast<size_t>(id) < bpe.size(); });
 }
 
-// Whether it can be what save_all wrote. begin() looks at the options.
+// Whether save_all could have written this. begin() checks the options.
 bool is_sound(const SavedText& s, const Bpe& bpe) {
   const auto is_message = [](const TextMessage& m) { return is_utf8(m.role) && is_utf8(m.content); };
   if (!std::all_of(s.messages.begin(), s.messages.end(), is_message)) return false;
@@ -79,7 +79,7 @@ bool is_sound(const SavedText& s, const Bpe& bpe) {
   return s.drawn_at == kNowhere || are_tokens({&s.drawn, 1}, bpe);
 }
 
-// Brings a conversation that has just begun to where the saved one was.
+// Sets a new conversation to the state of the saved one.
 Status resume(SavedText s, std::span<const std::byte> keys, TextConversation::Impl* c) {
   const Log& log = c->log();
   if (s.answering && s.ids.size() > c->context())
@@ -102,7 +102,7 @@ Status resume(SavedText s, std::span<const std::byte> keys, TextConversation::Im
   c->answer = std::move(s.answer);
   Status status = c->guide.resume(std::move(s.guided), log);
   if (status != Status::Ok || s.layout == 0) return status;
-  const State& state = c->room->state;
+  const State& state = c->batch->state;
   if (s.layout != layout_of_keys(state) || s.stored.size() > c->context()) {
     heed::log(log, LogLevel::Warning,
               "saved keys and values are of another cache_dtype or a longer context: they are computed again");

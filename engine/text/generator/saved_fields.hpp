@@ -15,7 +15,7 @@ namespace heed {
 
 inline constexpr uint64_t kNowhere = std::numeric_limits<uint64_t>::max();
 
-// All but keys and values, in the order of the format: a change of it is another kTextFormat.
+// All fields but keys and values, in the order of the format. A change of it needs another kTextFormat.
 struct SavedText {
   TextConversationOptions options;
   std::string date;
@@ -25,8 +25,10 @@ struct SavedText {
   uint64_t answer_at = 0;
   TextEnd end = TextEnd::None;
   int32_t draws = 0;
-  std::string answer, held, guided;  // `held` may become a stop string; `guided` is what a grammar was told
-  // The tokens of the keys and values that follow, how many of them begin `ids`, and the token that the State's text has behind some.
+  std::string answer, held,
+      guided;  // `held` may become a stop string; `guided` is the text that the grammar has accepted
+  // The tokens of the keys and values that follow; the length of the common prefix of these and `ids`; and the token that the last run wrote
+  // into the State's text, with its index.
   std::vector<int32_t> stored;
   uint64_t there = 0, drawn_at = kNowhere;
   int32_t drawn = -1;
@@ -80,7 +82,7 @@ class FieldWriter {
   uint64_t bytes_ = 0;
 };
 
-// Reads them. The first failure stays, and what follows it is empty.
+// Reads fields. After the first failure all further fields are empty.
 class FieldReader {
  public:
   explicit FieldReader(BlobReader* blob) : blob_(blob) {}
@@ -105,7 +107,7 @@ class FieldReader {
     if (byte > 1) stop(Status::InvalidFile);
     flag = byte == 1;
   }
-  // How many of T follow, each of so many bytes at least; 0 after a failure.
+  // The number of T that follow, each of at least `least_bytes` bytes; 0 after a failure.
   template <class T>
   size_t count(size_t least_bytes) {
     uint64_t claimed = 0;

@@ -24,8 +24,8 @@ std::vector<CacheTensor> caches_of(const State& state) {
   return all;
 }
 
-// Reads and writes what the State has of a conversation's first `count` tokens: of each tensor [heads, count, width]. Where other
-// conversations lie in the same tensors, a whole row goes through the host, in `row_`.
+// Copies keys and values of a conversation's first `count` tokens: [heads, count, width] of each tensor. If other conversations share the
+// tensors, the conversation's row is copied as a whole through `row_`.
 class KeyMover {
  public:
   KeyMover(const TextConversation::Impl& c, size_t count) : c_(c), count_(count) {}
@@ -34,9 +34,9 @@ class KeyMover {
     return each([&](const CacheTensor& one, size_t bytes) {
       Status status = Status::Ok;
       if (is_alone(one)) {
-        status = c_.room->state.read(one.info.name, {to, bytes}, tokens());
+        status = c_.batch->state.read(one.info.name, {to, bytes}, tokens());
       } else {
-        status = c_.room->state.read(one.info.name, row_, own_row());
+        status = c_.batch->state.read(one.info.name, row_, own_row());
         for (size_t head = 0; head < one.heads(); ++head)
           std::copy_n(row_.data() + head * one.capacity() * one.width(), count_ * one.width(),
                       to + head * count_ * one.width());
@@ -49,12 +49,12 @@ class KeyMover {
     return each([&](const CacheTensor& one, size_t bytes) {
       Status status = Status::Ok;
       if (is_alone(one)) {
-        status = c_.room->state.write(one.info.name, {from, bytes}, tokens());
+        status = c_.batch->state.write(one.info.name, {from, bytes}, tokens());
       } else {
         for (size_t head = 0; head < one.heads(); ++head)
           std::copy_n(from + head * count_ * one.width(), count_ * one.width(),
                       row_.data() + head * one.capacity() * one.width());
-        status = c_.room->state.write(one.info.name, row_, own_row());
+        status = c_.batch->state.write(one.info.name, row_, own_row());
       }
       from += bytes;
       return status;
@@ -69,7 +69,7 @@ class KeyMover {
   template <class Move>
   Status each(const Move& move) {
     if (count_ == 0) return Status::Ok;
-    for (const CacheTensor& one : caches_of(c_.room->state)) {
+    for (const CacheTensor& one : caches_of(c_.batch->state)) {
       const uint64_t row_bytes = is_alone(one) ? 0 : uint64_t{one.heads()} * one.capacity() * one.width();
       row_.clear();
       if (!try_resize(&row_, row_bytes))
@@ -116,8 +116,8 @@ Status write_text(const TextConversation::Impl& c) {
   for (size_t i = 0; i < c.stored.size(); ++i) counted[i] = c.is_control(c.stored[i]) ? -1 : c.stored[i];
   if (c.drawn_at <= c.context()) text[c.drawn_at] = counted[c.drawn_at] = c.drawn;
   const StatePart row = {.axis = 0, .begin = static_cast<int64_t>(c.row), .size = 1};
-  const Status status = c.room->state.write("text", std::as_bytes(std::span(text)), row);
-  return status == Status::Ok ? c.room->state.write("counted", std::as_bytes(std::span(counted)), row) : status;
+  const Status status = c.batch->state.write("text", std::as_bytes(std::span(text)), row);
+  return status == Status::Ok ? c.batch->state.write("counted", std::as_bytes(std::span(counted)), row) : status;
 }
 
 }  // namespace heed

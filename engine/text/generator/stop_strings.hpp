@@ -1,4 +1,4 @@
-// Finds strings that end an answer in text that comes piece by piece, and holds back what may become one.
+// Finds stop strings in text that arrives piece by piece, and holds back text that may be the beginning of one.
 #pragma once
 
 #include <string>
@@ -10,18 +10,18 @@ namespace heed {
 class StopStrings {
  public:
   StopStrings() = default;
-  // None of them is empty.
+  // No string may be empty.
   explicit StopStrings(std::vector<std::string> strings) : strings_(std::move(strings)) {}
 
-  // Takes more text, and appends to *given what cannot be part of a string that ends the answer. True: one of them is there,
-  // and *given ends in front of it; of several, in front of the one that begins first.
+  // Adds text, and appends to *given all text that cannot be part of a stop string. Returns true if a stop string occurs; *given then ends
+  // before it, or before the one that begins first.
   bool add(std::string_view text, std::string* given);
-  // Appends what was held back; the answer ended in another way.
+  // Appends the held text, if the answer ends for another reason.
   void finish(std::string* given);
   const std::string& held() const { return held_; }
 
  private:
-  // The length of the longest end of held_ with which one of the strings begins.
+  // The length of the longest suffix of held_ that is a prefix of one of the strings.
   size_t hopeful() const;
 
   std::vector<std::string> strings_;

@@ -1,4 +1,4 @@
-// What the last token of a text looks at.
+// The attention of a text's last token.
 #include <algorithm>
 
 #include "base/logging.hpp"
@@ -10,8 +10,8 @@ namespace {
 
 std::string layer_name(int layer) { return "layer." + std::to_string(layer); }
 
-// Gives the weights of the last token of a run, by layer.
-Graph looking_graph(const TextGenerator::Shared& shared) {
+// A graph that returns the weights of a run's last token, by layer.
+Graph attention_graph(const TextGenerator::Shared& shared) {
   Graph g;
   const Dim past = g.position("past", shared.context - 1), tokens = g.extent("tokens", shared.read);
   DecoderOptions network = shared.with_cache(past);
@@ -24,10 +24,10 @@ Graph looking_graph(const TextGenerator::Shared& shared) {
   return g;
 }
 
-// Reads the text in runs; what counts are the weights of the last one.
+// Reads the text in several runs; the weights of the last run are the result.
 Status look(TextGenerator::Shared& s, std::span<const int32_t> ids, TokenAttention* result) {
   State state;
-  Status status = s.looker.make_state(&state);
+  Status status = s.attention.make_state(&state);
   const auto read = static_cast<size_t>(s.read), layers = static_cast<size_t>(result->layers);
   const size_t row = static_cast<size_t>(result->heads * result->tokens);
   result->weights.resize(layers * row);
@@ -40,7 +40,7 @@ Status look(TextGenerator::Shared& s, std::span<const int32_t> ids, TokenAttenti
       buffers.emplace_back(names[i], std::span(result->weights).subspan(i * row, row));
     const std::vector<ExtentValue> extents = {{"past", static_cast<int64_t>(at)},
                                               {"tokens", static_cast<int64_t>(size)}};
-    status = s.looker.run(buffers, extents, {.state = state});
+    status = s.attention.run(buffers, extents, {.state = state});
   }
   return status;
 }
@@ -62,7 +62,7 @@ Status TextGenerator::attention(std::span<const int32_t> ids, TokenAttention* at
   fresh.layers = s.config().layers;
   fresh.heads = s.config().heads;
   fresh.tokens = static_cast<int64_t>(ids.size());
-  status = s.compile_later(looking_graph, &s.looker);
+  status = s.compile_later(attention_graph, &s.attention);
   if (status == Status::Ok) status = look(s, ids, &fresh);
   if (status == Status::Ok) *attention = std::move(fresh);
   return status;

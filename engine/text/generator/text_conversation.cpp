@@ -29,11 +29,11 @@ Status settings_of(const TextSampling& sampling, const Log& log, SampleWords* wo
 
 Status check(const TextConversationOptions& options, int64_t context, const Log& log) {
   const auto refuse = [&](const std::string& why) { return fail(log, Status::InvalidArgument, why); };
-  if (options.most_tokens < 0) return refuse("an answer of less than no tokens");
+  if (options.most_tokens < 0) return refuse("most_tokens is negative");
   if (options.keep_tokens < 0 || options.keep_tokens > context / 2)
     return refuse(format("%lld tokens to keep; must be 0 to half of the context, %lld",
                          static_cast<long long>(options.keep_tokens), static_cast<long long>(context / 2)));
-  if (options.overflow > TextOverflow::Stop) return refuse("TextOverflow is none of those there are");
+  if (options.overflow > TextOverflow::Stop) return refuse("overflow is no value of TextOverflow");
   if (!is_utf8(options.system)) return refuse("the system message is not UTF-8");
   for (const std::string& stop : options.stop)
     if (stop.empty() || !is_utf8(stop)) return refuse("a stop string is empty, or is not UTF-8");
@@ -157,7 +157,7 @@ Status TextConversation::step(TextPiece* piece) {
   if (!c.answering) return fail(c.log(), Status::InvalidArgument, "there is no answer to go on with");
   if (c.shared->in_frames)
     return fail(c.log(), Status::InvalidArgument,
-                "steps of this model are recorded into frames; poll() gives what they gave");
+                "steps of this model are recorded into frames; poll() gives their results");
   c.shared->settle();
   Status status = c.finished ? Status::Ok : c.launch(true);
   if (status == Status::Ok) status = c.take(piece);
@@ -195,7 +195,7 @@ void TextConversation::cancel() {
 
 bool TextConversation::answering() const { return valid() && impl_->answering; }
 const std::string& TextConversation::answer() const {
-  // It is never destroyed, so that nothing runs at the end of the program.
+  // Never destroyed, so that no destructor runs at the end of the program.
   static const std::string& kNone = *new std::string;
   return valid() ? impl_->answer : kNone;
 }
@@ -208,12 +208,12 @@ Status TextConversation::fork(TextConversation* other) const {
   if (status != Status::Ok) return status;
   TextConversation fresh;
   fresh.impl_ = std::make_unique<Impl>(*impl_);
-  fresh.impl_->room = nullptr;
+  fresh.impl_->batch = nullptr;
   status = fresh.impl_->take_seat();
   if (status == Status::Ok) status = fresh.impl_->free_room();
   if (status == Status::Ok)
-    status = fresh.impl_->room->state.copy_row(impl_->room->state, static_cast<int64_t>(impl_->row),
-                                               static_cast<int64_t>(fresh.impl_->row));
+    status = fresh.impl_->batch->state.copy_row(impl_->batch->state, static_cast<int64_t>(impl_->row),
+                                                static_cast<int64_t>(fresh.impl_->row));
   if (status == Status::Ok) *other = std::move(fresh);
   return status;
 }
@@ -245,7 +245,7 @@ std::span<const int32_t> TextConversation::ids() const {
 int64_t TextConversation::unread() const {
   return valid() ? static_cast<int64_t>(impl_->ids.size() - impl_->there) : 0;
 }
-const State& TextConversation::state() const { return impl_->room->state; }
+const State& TextConversation::state() const { return impl_->batch->state; }
 int64_t TextConversation::row() const { return static_cast<int64_t>(impl_->row); }
 
 }  // namespace heed

@@ -23,7 +23,7 @@ Status read_bpe(const DecoderModel& model, const std::string& path, const Log& l
   return model.gguf() != nullptr ? Bpe::from_gguf(*model.gguf(), log, bpe) : Bpe::open(path, log, bpe);
 }
 
-// The template's text, or "" if there is none: a key of the GGUF file, or a file of the folder.
+// The template's text, or "" if there is none: from a key of the GGUF file, or a file in the folder.
 Status read_template(const DecoderModel& model, const fs::path& path, const Log& log, std::string* jinja) {
   if (model.gguf() != nullptr) {
     *jinja = model.gguf()->value("tokenizer.chat_template").text().value_or("");
@@ -39,7 +39,7 @@ Status read_template(const DecoderModel& model, const fs::path& path, const Log&
   return status;
 }
 
-// Keeps the messages of a failure that is none yet.
+// A log that stores messages in *text, for failures that may not be reported.
 Log kept_in(std::string* text) {
   return {[](void* user, LogLevel, const char* message) {
             auto& all = *static_cast<std::string*>(user);
@@ -67,7 +67,7 @@ Status find_chat(const DecoderModel& model, const TextGeneratorOptions& options,
   return Status::Ok;
 }
 
-// Files name one token that ends a text. Models end answers also with others, which have these names.
+// Files name one token that ends a text. Models also end answers with others, which have these names.
 void find_ends(const DecoderModel& model, TextGenerator::Shared* shared) {
   const Bpe& bpe = shared->bpe;
   std::vector<int32_t>& ends = shared->ends;
@@ -126,14 +126,14 @@ Status compile(UploadProgress progress, TextGenerator::Shared* shared) {
   shared->weights = {};
   Status status = shared->model.upload(shared->device, shared->network, &shared->weights, progress);
   for (const auto& [what, plan] :
-       {std::pair(Speaking::Reads, &shared->reader), std::pair(Speaking::Goes, &shared->speaker),
-        std::pair(Speaking::Chorus, &shared->chorus)})
-    if (status == Status::Ok && (what != Speaking::Chorus || shared->together > 1))
-      status = shared->device.compile(speaking_graph(*shared, what), shared->weights, plan, shared->compiling);
+       {std::pair(StepKind::Prefill, &shared->prefill), std::pair(StepKind::Decode, &shared->decode),
+        std::pair(StepKind::BatchDecode, &shared->batch_decode)})
+    if (status == Status::Ok && (what != StepKind::BatchDecode || shared->together > 1))
+      status = shared->device.compile(step_graph(*shared, what), shared->weights, plan, shared->compiling);
   return status;
 }
 
-// Uploads the weights as they are in the file, if nothing else is asked for, or widened if the device cannot compute with that.
+// Uploads the weights in the file's types by default, or converted if the device cannot compute with them.
 Status prepare(const TextGeneratorOptions& options, TextGenerator::Shared* shared) {
   const Status status = compile(options.progress, shared);
   const std::span<const HostTensor> tensors = shared->model.tensors();
@@ -202,10 +202,10 @@ const ChatTemplate* TextGenerator::chat() const { return shared_->chat ? &*share
 int64_t TextGenerator::context() const { return shared_->context; }
 DType TextGenerator::weight_dtype() const { return shared_->weight_dtype; }
 uint64_t TextGenerator::conversation_bytes() const {
-  return shared_->reader.state_bytes() / static_cast<uint64_t>(shared_->together);
+  return shared_->prefill.state_bytes() / static_cast<uint64_t>(shared_->together);
 }
 const Weights& TextGenerator::weights() const { return shared_->weights; }
-const Plan& TextGenerator::plan() const { return shared_->speaker; }
+const Plan& TextGenerator::plan() const { return shared_->decode; }
 bool TextGenerator::ends_answer(int32_t id) const {
   return std::binary_search(shared_->ends.begin(), shared_->ends.end(), id);
 }

@@ -1,4 +1,4 @@
-// How likely a model takes a text to be.
+// The loss of a model on a text.
 #include <algorithm>
 
 #include "base/logging.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int32_t kNoLabel = -100;
 
-// Tokens of a run, all of whose logits lie in memory at once.
+// The most tokens of a run; all their logits are in memory at once.
 int64_t most_scored(const TextGenerator::Shared& shared) {
   constexpr int64_t kMostLogits = 16 << 20;
   return std::min(shared.read, std::max<int64_t>(kMostLogits / shared.config().vocabulary, 1));
@@ -26,7 +26,7 @@ Graph scoring_graph(const TextGenerator::Shared& shared) {
   return g;
 }
 
-// Reads a text in windows of the context; each begins in the middle of the one before.
+// Reads a text in windows of the context's length; each begins in the middle of the one before.
 class Scorer {
  public:
   Scorer(Plan plan, State state, std::span<const int32_t> ids, size_t context, size_t read)
@@ -47,7 +47,7 @@ class Scorer {
   size_t count() const { return next_ - 1; }
 
  private:
-  // Reads tokens at .. at + size with `past` tokens of the window before them. Each tells the loss of the one behind it.
+  // Reads tokens at .. at + size with `past` tokens of the window before them. The logits of each give the loss of the next token.
   Status read(size_t past, size_t at, size_t size) {
     labels_.assign(size, kNoLabel);
     size_t behind = next_;
@@ -68,7 +68,7 @@ class Scorer {
   size_t context_;
   std::vector<float> losses_;
   std::vector<int32_t> labels_;
-  size_t next_ = 1;  // the first token that did not count yet
+  size_t next_ = 1;  // the first token that was not counted yet
   double sum_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Who shares a run, and who is waited for before one begins.
+// Which conversations share a run, and for which of them a run waits.
 #include "text/generator/together.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ void TextRun::clear() {
   buffers.clear();
   extents.clear();
   recording = nullptr;
-  room = nullptr;  // which a conversation that has left may have been the last to keep
+  batch = nullptr;  // a conversation that has left may have kept it alive
 }
 
 void TextRun::finish(Status status) {
@@ -34,32 +34,32 @@ void TextGenerator::Shared::settle() {
 }
 
 Status TextConversation::Impl::take_seat() {
-  std::vector<std::weak_ptr<TextRoom>>& rooms = shared->rooms;
-  std::erase_if(rooms, [](const std::weak_ptr<TextRoom>& one) { return one.expired(); });
-  for (const std::weak_ptr<TextRoom>& one : rooms) {
-    room = one.lock();
-    const auto free = std::find(room->rows.begin(), room->rows.end(), nullptr);
-    row = static_cast<size_t>(free - room->rows.begin());
-    if (free == room->rows.end()) continue;
+  std::vector<std::weak_ptr<BatchState>>& batches = shared->batches;
+  std::erase_if(batches, [](const std::weak_ptr<BatchState>& one) { return one.expired(); });
+  for (const std::weak_ptr<BatchState>& one : batches) {
+    batch = one.lock();
+    const auto free = std::find(batch->rows.begin(), batch->rows.end(), nullptr);
+    row = static_cast<size_t>(free - batch->rows.begin());
+    if (free == batch->rows.end()) continue;
     *free = this;
     return Status::Ok;
   }
-  auto fresh = std::make_shared<TextRoom>();
-  room = nullptr;
-  const Status status = shared->reader.make_state(&fresh->state);
+  auto fresh = std::make_shared<BatchState>();
+  batch = nullptr;
+  const Status status = shared->prefill.make_state(&fresh->state);
   if (status != Status::Ok) return status;
   fresh->rows.assign(static_cast<size_t>(shared->together), nullptr);
   fresh->rows[0] = this;
-  rooms.push_back(fresh);
-  room = std::move(fresh);
+  batches.push_back(fresh);
+  batch = std::move(fresh);
   row = 0;
   return Status::Ok;
 }
 
 void TextConversation::Impl::leave() {
   wait();
-  if (room) room->rows[row] = nullptr;
-  room = nullptr;
+  if (batch) batch->rows[row] = nullptr;
+  batch = nullptr;
 }
 
 bool TextConversation::Impl::takes_part() const {
@@ -67,7 +67,7 @@ bool TextConversation::Impl::takes_part() const {
   return std::find(members.begin(), members.end(), this) != members.end();
 }
 
-// Of a run that the host records nobody knows when it is over: the conversation leaves it.
+// A run that the host records may never end, so the conversation leaves it instead of waiting.
 void TextConversation::Impl::wait() {
   if (!takes_part()) return;
   std::vector<Impl*>& members = shared->run.members;
@@ -78,7 +78,7 @@ void TextConversation::Impl::wait() {
 }
 
 Status TextConversation::Impl::free_room() {
-  if (shared->run.members.empty() || shared->run.room != room) return Status::Ok;
+  if (shared->run.members.empty() || shared->run.batch != batch) return Status::Ok;
   if (shared->run.recording != nullptr)
     return fail(log(), Status::InvalidArgument,
                 "keys and values are copied while a step is recorded; finish_step ends that");
@@ -86,17 +86,17 @@ Status TextConversation::Impl::free_room() {
   return Status::Ok;
 }
 
-// The next token is one that the device has drawn, and its text is there.
+// Whether the next token was drawn on the device and is in the State's text.
 bool TextConversation::Impl::speaks() const {
   return there + 1 == ids.size() && there == drawn_at && ids[there] == drawn && !is_control(drawn);
 }
 
-// What a grammar allows is an input of a run for one conversation.
+// The mask of a grammar is an input for one conversation only.
 bool TextConversation::Impl::may_share() const { return !guide.is_on() && speaks(); }
 
 bool TextConversation::Impl::is_ready() const { return answering && !finished && may_share(); }
 
-// Whether a run that is over gave what may come next, if the host asks for it.
+// Whether the result of a finished run, once fetched, lets this conversation decode again.
 bool TextConversation::Impl::is_about_to_speak() const {
   return answering && finished && expected && !guide.is_on() && there + run_count == ids.size();
 }
@@ -104,23 +104,22 @@ bool TextConversation::Impl::is_about_to_speak() const {
 std::vector<TextConversation::Impl*> TextConversation::Impl::company() {
   if (!may_share()) return {this};
   std::vector<Impl*> all;
-  for (Impl* other : room->rows)
+  for (Impl* other : batch->rows)
     if (other == this || (other != nullptr && other->is_ready())) all.push_back(other);
   return all;
 }
 
-// A conversation waits for those that would take part in its run and whose last piece the host has not fetched yet, and for those
-// that had no step for a longer time. It waits for as long as it takes the host to poll all of them; one that is not polled
-// any more holds up each of the others for one call.
+// A conversation waits for those that would join its run and whose last piece the host has not fetched, and for those whose last step is
+// older. The wait ends when the host has polled all of them; one that is no longer polled delays each of the others by one call.
 bool TextConversation::Impl::may_begin() {
   expected = true;
   if (!shared->run.members.empty()) return false;
   std::vector<Impl*> awaited;
-  for (const std::weak_ptr<TextRoom>& one : shared->rooms) {
-    const std::shared_ptr<TextRoom> other_room = one.lock();
-    if (!other_room) continue;
-    const bool shares = other_room == room && may_share();
-    for (Impl* other : other_room->rows) {
+  for (const std::weak_ptr<BatchState>& one : shared->batches) {
+    const std::shared_ptr<BatchState> other_batch = one.lock();
+    if (!other_batch) continue;
+    const bool shares = other_batch == batch && may_share();
+    for (Impl* other : other_batch->rows) {
       if (other == nullptr || other == this || !other->answering || !other->expected) continue;
       const bool is_late = shares && other->is_about_to_speak();
       const bool waits_longer = !other->finished && !(shares && other->is_ready()) && other->begun_at < begun_at;
@@ -139,9 +138,9 @@ void TextConversation::Impl::begins() {
   ++shared->begun;
   for (Impl* one : shared->run.members)
     if (one != nullptr) one->begun_at = shared->begun;
-  for (const std::weak_ptr<TextRoom>& one : shared->rooms)
-    if (const std::shared_ptr<TextRoom> other_room = one.lock())
-      for (Impl* other : other_room->rows)
+  for (const std::weak_ptr<BatchState>& one : shared->batches)
+    if (const std::shared_ptr<BatchState> other_batch = one.lock())
+      for (Impl* other : other_batch->rows)
         if (other != nullptr) other->let_pass = false;
 }
 

@@ -1,4 +1,4 @@
-// Conversations whose steps share a run: they are rows of one State, side by side.
+// Batched decoding: conversations whose steps share a run are rows of one State.
 #pragma once
 
 #include <cstddef>
@@ -9,31 +9,31 @@
 
 namespace heed {
 
-// The rows of a State for which conversations lie there.
-struct TextRoom {
+// A State whose rows belong to conversations.
+struct BatchState {
   State state;
-  std::vector<TextConversation::Impl*> rows;  // null: nobody has this row
+  std::vector<TextConversation::Impl*> rows;  // null: the row is free
 };
 
-// The run under way, which is at most one, as a plan has one scratch. Its buffers stay where they are meanwhile.
+// The current run; there is at most one, as plans share one scratch. Its buffers keep their addresses until it ends.
 struct TextRun {
   StartedRun started;
-  std::shared_ptr<void> recording;  // of a run that the host records into its frames; see frames/record_step.cpp
-  std::shared_ptr<TextRoom> room;
-  std::vector<TextConversation::Impl*> members;  // who takes part; none: no run is under way. Null: one has left
-  std::vector<int32_t> ids, counted;             // of a run that reads
-  // A number for each member, or a row of settings. `places` and `ends` are where a member's last token and what comes behind it lie in
-  // the texts of the whole room.
+  std::shared_ptr<void> recording;  // for a run that the host records into its frames; see frames/record_step.cpp
+  std::shared_ptr<BatchState> batch;
+  std::vector<TextConversation::Impl*> members;  // empty: there is no current run; null: the member has left
+  std::vector<int32_t> ids, counted;             // for a run that reads a prompt
+  // One element for each member, or a row of settings. `places` and `ends` are the indices of a member's last token and of the next one in
+  // the texts of the whole batch.
   std::vector<int32_t> rows, positions, lengths, places, ends, settings, seeds, steps, next;
-  // For each row of the room: which member it is, and at which position; -1: none.
+  // For each row of the batch: its index among the members, and the position of its token; -1: not a member.
   std::vector<int32_t> member_of, position_of;
-  // What the plan is given: buffers of the above.
+  // Arguments of the run: buffers of the vectors above.
   Plan plan;
   std::vector<HostBuffer> buffers;
   std::vector<ExtentValue> extents;
 
   void clear();
-  // Gives each that takes part what the run left for it.
+  // Stores the run's results in its members.
   void finish(Status status);
 };
 

@@ -40,7 +40,7 @@ class AutomatonBuilder {
     return refuse_grammar(text_, refused.place, format("rule '%s'%s", printable(refused.name).c_str(), what), log_);
   }
 
-  // By node: whether its rule can be over behind it, with bytes or without any.
+  // By node: whether its rule can end after it, either with any bytes or without reading one.
   std::vector<bool> lead_to_end(bool with_bytes) const {
     std::vector<bool> leads(a_.nodes.size());
     leads[GrammarAutomaton::kEnd] = true;
@@ -105,7 +105,7 @@ class AutomatonBuilder {
     a_.reaches.push_back(reach);
   }
 
-  // Sorts rules by what they call before they read a byte. A rule that thereby calls itself would call itself for ever.
+  // Sorts rules so that callers come before the rules that they call without reading a byte. A cycle is left recursion.
   Status rank_rules() {
     enum : uint8_t { kNew, kOpen, kDone };
     struct Visit {
@@ -153,8 +153,8 @@ class AutomatonBuilder {
   std::string_view text_;
   const Log& log_;
   GrammarAutomaton& a_;
-  std::vector<bool> empty_;     // by node: whether its rule can be over without a byte
-  std::vector<uint32_t> seen_;  // by node: from where it was reached last
+  std::vector<bool> empty_;     // by node: whether its rule can end without a byte
+  std::vector<uint32_t> seen_;  // by node: the node from which it was last reached
   size_t visits_ = 0;
 };
 

@@ -6,7 +6,7 @@ namespace heed {
 
 namespace {
 
-// Beyond these a new table begins, into which answers move when they go on.
+// Beyond these sizes a new table begins, to which answers move at their next step.
 constexpr size_t kUsualBytes = 32u << 20, kUsualMasks = 1024;
 
 void allow(int32_t id, GrammarMasker::Mask* mask) {
@@ -68,7 +68,7 @@ Status GrammarMasker::mask(Place* place, const Log& log, const Mask** mask) {
   return Status::Ok;
 }
 
-// Walks the tokens' tree and the automaton together, and leaves out what lies below a byte that may not come.
+// Walks the token trie and the automaton together, and skips the subtree of a byte that is not allowed.
 GrammarMasker::Mask GrammarMasker::make_mask(GrammarStates& states, uint32_t state) const {
   Mask mask((tokens_->vocabulary() + 63) / 64);
   if (states.accepts(state))

@@ -1,4 +1,4 @@
-// GrammarMasker finds which tokens may come next, so that a text stays within a grammar.
+// GrammarMasker finds the tokens that may come next under a grammar.
 #pragma once
 
 #include <memory>
@@ -9,35 +9,34 @@
 
 namespace heed {
 
-// All answers under one grammar share a masker, and with it the states and masks that were met. Their calls must not overlap in
-// time.
+// All answers under one grammar share a masker, and with it the cache of states and masks. Calls must not overlap in time.
 class GrammarMasker {
  public:
   using Mask = std::vector<uint64_t>;  // a bit for each token
   struct Table;
-  // Where an answer is; a cheap value.
+  // The position of an answer in its grammar; a small value.
   struct Place {
     std::shared_ptr<Table> table;
     uint32_t state = GrammarStates::kDead;
   };
 
-  // `ends` are the tokens that end an answer. read_grammar and build_automaton say what is refused.
+  // `ends` are the tokens that end an answer. Failures are those of read_grammar and build_automaton.
   static Status make(std::string_view grammar, std::shared_ptr<const TokenTrie> tokens, std::vector<int32_t> ends,
                      const Log& log, std::shared_ptr<GrammarMasker>* masker);
 
   const std::string& grammar() const { return grammar_; }
   Place start() const;
-  // The mask is valid until the next call. Unsupported: the grammar is too ambiguous here.
+  // The mask is valid until the next call. Unsupported: the grammar is too ambiguous at this place.
   Status mask(Place* place, const Log& log, const Mask** mask);
-  // Moves behind bytes that the grammar allows here; behind others to the dead state.
+  // Advances by bytes. Bytes that the grammar does not allow lead to the dead state.
   Status take(std::string_view bytes, const Log& log, Place* place);
 
   static bool accepts(const Place& place);
-  // Whether anything but an end may follow.
+  // Whether more text may follow, not only the end.
   static bool goes_on(const Place& place);
 
  private:
-  void settle(Place* place);  // into the table in use
+  void settle(Place* place);  // moves it to the current table
   Mask make_mask(GrammarStates& states, uint32_t state) const;
   Status exhausted(const Log& log) const;
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMostNodes = 1u << 17, kMostMakings = 1u << 18;
 
-// Each item is made with the node that follows it, from the last one to the first.
+// Converts each item given the node that follows it, from the last item to the first.
 class NodeMaker {
  public:
   NodeMaker(const GrammarRules& rules, std::string_view text, const Log& log, GrammarAutomaton* automaton)
@@ -34,7 +34,7 @@ class NodeMaker {
   }
   uint32_t split(uint32_t a, uint32_t b) { return a == b ? a : add({.kind = Node::Kind::Split, .to = a, .other = b}); }
 
-  // Equal bytes that lead to the same place are one node, so that sets of characters share their last bytes.
+  // Equal byte ranges with the same successor share a node, so that sets of characters share their last bytes.
   uint32_t byte(uint8_t low, uint8_t high, uint32_t to) {
     const uint64_t key = uint64_t{to} << 16 | uint64_t{low} << 8 | high;
     const auto [found, fresh] = bytes_.try_emplace(key, 0);
@@ -66,7 +66,7 @@ class NodeMaker {
     return all;
   }
 
-  // Repetitions that may be left out lead to the end directly, not through those behind them: a place then reaches only one other.
+  // Optional repetitions lead directly to the end, not through the further ones, so that each place reaches only one other.
   uint32_t repeat(const Item& made, uint32_t next) {
     const uint32_t part = made.parts[0];
     uint32_t all = next, least = made.least;
@@ -86,20 +86,20 @@ class NodeMaker {
   uint32_t characters(const std::vector<CodeRange>& set, uint32_t next) {
     uint32_t all = GrammarAutomaton::kNone;
     for (const CodeRange range : set) {
-      constexpr char32_t kBelow = 0xD7FF, kAbove = 0xE000;  // of surrogates
+      constexpr char32_t kBelow = 0xD7FF, kAbove = 0xE000;  // the code points next to the surrogates
       if (range.first <= kBelow) add_range({range.first, std::min(range.last, kBelow)}, next, &all);
       if (range.last >= kAbove) add_range({std::max(range.first, kAbove), range.last}, next, &all);
     }
     return all;
   }
 
-  // Cuts a range until all its characters have as many bytes, and differ in a way that ranges of bytes can say.
+  // Splits a range until all its characters have the same number of bytes and form a product of byte ranges.
   void add_range(CodeRange range, uint32_t next, uint32_t* all) {
     constexpr char32_t kLastOfLength[] = {0x7F, 0x7FF, 0xFFFF};
     for (const char32_t last : kLastOfLength)
       if (range.first <= last && range.last > last) return add_halves(range, last, next, all);
     for (int tail = 1; tail < 4 && range.first > 0x7F; ++tail) {
-      const char32_t below = (char32_t{1} << 6 * tail) - 1;  // the bits of the last `tail` bytes
+      const char32_t below = (char32_t{1} << 6 * tail) - 1;  // mask of the bits of the last `tail` bytes
       if ((range.first & ~below) == (range.last & ~below)) break;
       if ((range.first & below) != 0) return add_halves(range, range.first | below, next, all);
       if ((range.last & below) != below) return add_halves(range, (range.last & ~below) - 1, next, all);

@@ -1,4 +1,4 @@
-// Reads the text of a grammar.
+// Parses the text of a grammar.
 #include <algorithm>
 #include <unordered_map>
 
@@ -21,7 +21,7 @@ bool is_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
-// Ascending, without overlaps.
+// Sorts ranges and merges those that overlap.
 std::vector<CodeRange> in_order(std::vector<CodeRange> set) {
   std::sort(set.begin(), set.end(), [](CodeRange a, CodeRange b) { return a.first < b.first; });
   std::vector<CodeRange> merged;
@@ -33,7 +33,7 @@ std::vector<CodeRange> in_order(std::vector<CodeRange> set) {
   return merged;
 }
 
-// What an ordered set lacks.
+// The complement of a sorted set.
 std::vector<CodeRange> all_but(const std::vector<CodeRange>& set) {
   std::vector<CodeRange> rest;
   char32_t next = 0;
@@ -45,7 +45,7 @@ std::vector<CodeRange> all_but(const std::vector<CodeRange>& set) {
   return rest;
 }
 
-// Half of a pair in UTF-16, and no character.
+// Half of a surrogate pair, which is not a character.
 bool is_surrogate(char32_t c) { return c >= 0xD800 && c <= 0xDFFF; }
 
 class GrammarReader {
@@ -92,7 +92,7 @@ class GrammarReader {
     return text_.substr(at_, end - at_);
   }
 
-  // Whether "name ::=" is here: the rule before it ends.
+  // Whether "name ::=" follows, which ends the rule before it.
   bool is_definition() const {
     size_t behind = at_ + name_here().size();
     if (behind == at_) return false;
@@ -222,7 +222,7 @@ class GrammarReader {
     return value;
   }
 
-  // {m}, {m,} or {m,n}; stays in front of the brace that ends it.
+  // Reads {m}, {m,} or {m,n}, without the closing brace.
   void read_times(Item* times) {
     ++at_;
     skip_space();
@@ -269,14 +269,14 @@ class GrammarReader {
     ++at_;
     set = in_order(std::move(set));
     if (others) set = all_but(set);
-    // Nothing is left where all that is there are halves of pairs.
+    // The set is empty if it contains only halves of surrogate pairs.
     const bool any = std::any_of(set.begin(), set.end(),
                                  [](CodeRange r) { return !is_surrogate(r.first) || !is_surrogate(r.last); });
     if (is_good() && !any) refuse(begin, "no character is one of these");
     return is_good() ? add({.kind = Item::Kind::Characters, .place = begin, .set = std::move(set)}) : 0;
   }
 
-  // A character of a text or a set, which began at `begin`.
+  // Reads a character of a text or a set, which began at `begin`.
   char32_t character(size_t begin, const char* no_end) {
     if (at_ >= text_.size()) {
       refuse(begin, no_end);

@@ -13,11 +13,11 @@ namespace heed {
 
 namespace {
 
-constexpr uint64_t kMostSchemaTimes = 10000;  // of a repetition in a grammar
+constexpr uint64_t kMostSchemaTimes = 10000;  // the most repetitions that a grammar may state
 constexpr size_t kMostProperties = 1000;
 
-// Rules that schemas share; the first is for any value. A space may stand behind a comma or a colon. Halves of surrogate pairs
-// are escaped both or not at all, since readers refuse one without the other.
+// Rules that schemas share; the first one is for any value. A space may follow a comma or colon. Halves of a surrogate pair are either both
+// escaped or both not, since parsers reject mixed pairs.
 struct CommonRule {
   const char *name, *text, *needs;
 };
@@ -42,7 +42,7 @@ constexpr std::string_view kNotes[] = {"title", "description", "default",  "exam
                                        "$id",   "$comment",    "readOnly", "writeOnly", "deprecated"};
 constexpr std::string_view kTypes[] = {"object", "array", "string", "integer", "number", "boolean", "null"};
 
-// A text as a grammar has it, within quotes.
+// A text as a quoted literal of the grammar.
 std::string escaped(std::string_view text) {
   std::string all;
   for (const char c : text) {
@@ -71,7 +71,7 @@ class SchemaWriter {
   }
 
  private:
-  // Keeps the first failure; the result is no grammar then.
+  // Records the first failure; the result is then ignored.
   std::string refuse(Status status, const std::string& place, const std::string& what) {
     if (status_ == Status::Ok)
       status_ =
@@ -82,7 +82,7 @@ class SchemaWriter {
     return refuse(Status::InvalidArgument, place, what);
   }
 
-  // The name of a common rule, which the grammar then has with all that it needs.
+  // The name of a common rule. It is added to the grammar with all rules that it calls.
   std::string common(std::string_view name) {
     if (std::find(needed_.begin(), needed_.end(), name) == needed_.end()) {
       needed_.emplace_back(name);
@@ -104,7 +104,7 @@ class SchemaWriter {
     return name;
   }
 
-  // All keywords must be among these, notes aside.
+  // Checks that all keywords are among these, apart from annotations.
   void check_keywords(const JsonTree& schema, const std::string& place, std::initializer_list<std::string_view> known,
                       const char* beside) {
     for (const std::string& name : schema.names) {
@@ -142,7 +142,7 @@ class SchemaWriter {
     return rule(all);
   }
 
-  // Keywords tell what is meant where no type does.
+  // Without a "type", the other keywords determine the type.
   std::string without_type(const JsonTree& schema, const std::string& place) {
     if (schema.field("properties") != nullptr) return object(schema, place);
     if (schema.field("items") != nullptr) return array(schema, place);
@@ -171,7 +171,7 @@ class SchemaWriter {
     return rule(text);
   }
 
-  // A value as it is written, within quotes of the grammar: these end where a space may stand.
+  // A constant as literals of the grammar, split where an optional space may be.
   std::string constant(const JsonTree& value) {
     const bool is_array = value.is(Kind::Array);
     if (!is_array && !value.is(Kind::Object)) return escaped(value.written());
@@ -261,7 +261,8 @@ class SchemaWriter {
     std::vector<Property> all;
     for (size_t i = 0; i < properties->parts.size(); ++i) {
       const std::string& name = properties->names[i];
-      if (properties->field(name) != &properties->parts[i]) continue;  // another of this name counts
+      // A later property of the same name replaces this one.
+      if (properties->field(name) != &properties->parts[i]) continue;
       const std::string written = value(properties->parts[i], place + "/properties/" + name);
       all.push_back({name, in_quotes(escaped(json_text(name) + ":")) + " " + common("space") + " " + written});
     }
@@ -280,7 +281,7 @@ class SchemaWriter {
     }
   }
 
-  // Two rules for each property: for it and those behind it where none is written yet, and where a comma comes first.
+  // Two rules for each property: one for it and the following ones when none has been written yet, and one that begins with a comma.
   std::string pairs(const std::vector<Property>& all) {
     std::string first = "\"\"", more = "\"\"";
     for (size_t i = all.size(); i > 0; --i) {

@@ -7,17 +7,17 @@ namespace heed {
 
 GrammarStates::GrammarStates(std::shared_ptr<const GrammarAutomaton> automaton)
     : automaton_(std::move(automaton)), classes_(automaton_->class_bytes.size()) {
-  next_.assign(classes_, kDead);  // of the dead state
+  next_.assign(classes_, kDead);  // transitions of the dead state
   flags_.assign(1, 0);
   call(automaton_->root, GrammarAutomaton::kAccept, 0);
-  // Without a byte there is no step to arrive by: what an empty root reaches is said here.
+  // An empty root must be accepted here, since no step leads to it.
   if (automaton_->reach(automaton_->starts[automaton_->root]).ends) places_.push_back({GrammarAutomaton::kAccept, 0});
   finish_calls();
   start_ = state_of(std::move(places_));
 }
 
 size_t GrammarStates::bytes() const {
-  constexpr size_t kBytesOfList = 48;  // with its place in the table
+  constexpr size_t kBytesOfList = 48;  // including its entry in the table
   return (frames_.pairs() + states_.pairs()) * sizeof(NumberPair) + (frames_.size() + states_.size()) * kBytesOfList +
          next_.size() * sizeof(uint32_t);
 }
@@ -61,7 +61,7 @@ uint32_t GrammarStates::make_step(uint32_t state, uint8_t byte) {
   return next;
 }
 
-// What a node leads to without a byte, in a frame from before this step.
+// Follows everything reachable from a node without a byte, in a frame from before this step.
 void GrammarStates::arrive(uint32_t node, uint32_t frame) {
   const GrammarAutomaton::Reach& reach = automaton_->reach(node);
   for (const uint32_t byte : automaton_->bytes_of(reach)) places_.push_back({byte, frame});
@@ -74,7 +74,7 @@ void GrammarStates::arrive(uint32_t node, uint32_t frame) {
   work_ += frames_[frame].size();
 }
 
-// A rule that ends with a call hands its own frame on, so that a list that calls itself for its rest stays one frame deep.
+// Tail call: a rule that ends with a call passes its own frame on, so that a recursive list stays one frame deep.
 void GrammarStates::call(uint32_t rule, uint32_t behind, uint32_t frame) {
   const uint32_t rank = automaton_->ranks[rule];
   const auto [found, fresh] = calls_.try_emplace(rank);
@@ -91,8 +91,8 @@ void GrammarStates::call(uint32_t rule, uint32_t behind, uint32_t frame) {
   }
 }
 
-// Rules are entered in the order of their ranks, so that all calls of one are known when its frame is made. Where a rule may be
-// empty, what called it has gone on behind it already.
+// Rules are entered in the order of their ranks, so that all calls of one are known when its frame is made. If a rule may be empty, its
+// callers have already continued after it.
 void GrammarStates::finish_calls() {
   while (!ranks_.empty()) {
     std::pop_heap(ranks_.begin(), ranks_.end(), std::greater<>());
@@ -130,7 +130,7 @@ uint32_t GrammarStates::copy(const GrammarStates& from, uint32_t state) {
     std::sort(pairs.begin(), pairs.end());
     return pairs;
   };
-  std::sort(needed.begin(), needed.end());  // a frame was made behind those that it names
+  std::sort(needed.begin(), needed.end());  // a frame has a higher number than the frames that it refers to
   for (const uint32_t frame : needed) here[frame] = frames_.id_of(moved(from.frames_[frame]));
   return state_of(moved(from.states_[state]));
 }

@@ -1,9 +1,9 @@
-// Where a text may be in a grammar: states of its automaton, made as they are met.
+// States of a grammar's automaton, computed lazily.
 //
-// A place is a byte node with a frame. A frame says what follows once the node's rule is over: nodes of the rules that called
-// it, each with a frame of its own. All calls of a rule that begin at the same byte share one frame, as in the parsers of Tomita
-// (1985) and Earley (1970), so that an ambiguous grammar takes room that grows with the square of the text, not as 2^n. A state
-// is a set of places. Equal frames and equal states have the same number, which makes a step that was made before a table look-up.
+// A place is a byte node with a frame. A frame is a return address: the nodes that follow in the calling rules when the node's rule ends,
+// each with a frame of its own. All calls of a rule that begin at the same byte share one frame, as in the parsers of Tomita (1985) and
+// Earley (1970), so that the memory of an ambiguous grammar grows with the square of the text, not exponentially. A state is a set of
+// places. Equal frames and equal states have the same number, so that a repeated step is a table look-up.
 #pragma once
 
 #include <memory>
@@ -17,12 +17,12 @@ namespace heed {
 
 class GrammarStates {
  public:
-  static constexpr uint32_t kDead = 0;  // no text goes on from here
+  static constexpr uint32_t kDead = 0;  // no continuation is allowed
 
   explicit GrammarStates(std::shared_ptr<const GrammarAutomaton> automaton);
 
   uint32_t start() const { return start_; }
-  // kDead, too, if the states are too large; is_exhausted() then tells.
+  // The state after a byte. kDead if it is not allowed, or if the states are too large; is_exhausted() distinguishes these.
   uint32_t step(uint32_t state, uint8_t byte) {
     uint32_t& next = next_[state * classes_ + automaton_->classes[byte]];
     return next != kUnknown ? next : make_step(state, byte);
@@ -30,10 +30,10 @@ class GrammarStates {
   bool accepts(uint32_t state) const { return (flags_[state] & kAccepts) != 0; }
   bool goes_on(uint32_t state) const { return (flags_[state] & kGoesOn) != 0; }
   bool is_exhausted() const { return work_ > kMostWork || bytes() > kMostBytes; }
-  void rest() { work_ = 0; }  // before more steps are asked for
+  void rest() { work_ = 0; }  // resets the work limit before further steps
 
   size_t bytes() const;
-  // The number here of a state of another table of the same grammar.
+  // The number in this table of a state of another table of the same grammar.
   uint32_t copy(const GrammarStates& from, uint32_t state);
   const std::shared_ptr<const GrammarAutomaton>& automaton() const { return automaton_; }
 
@@ -56,11 +56,11 @@ class GrammarStates {
   uint32_t start_ = kDead;
   size_t work_ = 0;
 
-  // Of the step that is being made.
+  // Working lists of the current step.
   std::vector<NumberPair> places_, open_;
   std::unordered_set<uint64_t> arrived_;
   std::unordered_map<uint32_t, std::vector<NumberPair>> calls_;  // by rank
-  std::vector<uint32_t> ranks_;                                  // a heap of those with calls
+  std::vector<uint32_t> ranks_;                                  // a heap of the ranks that have calls
 };
 
 }  // namespace heed

@@ -10,15 +10,15 @@ namespace heed {
 
 namespace {
 
-template <Speaking kWhat>
+template <StepKind kWhat>
 Graph guided_graph(const TextGenerator::Shared& shared) {
-  return speaking_graph(shared, kWhat, true);
+  return step_graph(shared, kWhat, true);
 }
 
 Status make_guided_plans(TextGenerator::Shared* shared) {
-  const Status status = shared->compile_later(guided_graph<Speaking::Reads>, &shared->guided.reader);
+  const Status status = shared->compile_later(guided_graph<StepKind::Prefill>, &shared->guided.prefill);
   if (status != Status::Ok) return status;
-  return shared->compile_later(guided_graph<Speaking::Goes>, &shared->guided.speaker);
+  return shared->compile_later(guided_graph<StepKind::Decode>, &shared->guided.decode);
 }
 
 bool is_empty(const GrammarMasker::Mask& mask) {
@@ -86,7 +86,7 @@ Status TextGuide::bias(const TextGenerator::Shared& shared, std::span<const floa
   const Status status = masker_->mask(&place_, shared.log, &mask);
   if (status != Status::Ok) return status;
   constexpr float kForbidden = -std::numeric_limits<float>::infinity();
-  // Rows that pad the model's table have no bit.
+  // Rows that only pad the model's vocabulary have no bit in the mask.
   std::fill(bias_.begin() + static_cast<long>(shared.bpe.size()), bias_.end(), kForbidden);
   for (size_t i = 0; i < shared.bpe.size(); ++i) bias_[i] = ((*mask)[i / 64] >> i % 64 & 1) != 0 ? 0.0f : kForbidden;
   *bias = bias_;

@@ -1,4 +1,4 @@
-// Conversations under a grammar: their plans, and where an answer is in its grammar.
+// Conversations under a grammar: their plans, and the position of an answer in its grammar.
 #pragma once
 
 #include <string>
@@ -10,18 +10,18 @@
 
 namespace heed {
 
-// What a model's conversations under grammars share; made when the first of them begins.
+// Plans shared by a model's conversations with grammars; compiled when the first one begins.
 struct GuidedPlans {
-  // Those of TextGenerator::Shared with one more input, "bias" [1, 1, vocabulary].
-  Plan reader, speaker;
+  // The plans of TextGenerator::Shared with an additional input, "bias" [1, 1, vocabulary].
+  Plan prefill, decode;
   std::shared_ptr<const TokenTrie> tokens;
   std::vector<std::weak_ptr<GrammarMasker>> maskers;
 };
 
-// Of one conversation; without a grammar it does nothing.
+// The grammar of one conversation; does nothing if there is no grammar.
 class TextGuide {
  public:
-  // InvalidArgument: the grammar is none, or no token of the model can begin an answer. Else what compile() gives.
+  // InvalidArgument: the grammar is invalid, or no token of the model can begin an answer. Other failures are those of compile().
   Status open(std::string_view grammar, TextGenerator::Shared* shared);
   bool is_on() const { return masker_ != nullptr; }
 
@@ -29,12 +29,12 @@ class TextGuide {
     if (is_on()) place_ = masker_->start();
     said_.clear();
   }
-  // All bytes that it moved behind since then, and a way back to there. InvalidFile: the grammar does not go on behind them.
+  // All bytes since begin(), with which resume() restores the guide. InvalidFile: the grammar does not accept them.
   const std::string& said() const { return said_; }
   Status resume(std::string said, const Log& log);
-  // Moves behind a token, and says if the answer ends there: None if not.
+  // Advances by a token. *end tells how the answer ends there; None if it does not.
   Status take(int32_t id, const TextGenerator::Shared& shared, TextEnd* end);
-  // For the step that draws the next token: 0 where it may come, else minus infinity. It is valid until the next call.
+  // The bias for the step that draws the next token: 0 for allowed tokens, minus infinity for others. Valid until the next call.
   Status bias(const TextGenerator::Shared& shared, std::span<const float>* bias);
 
  private:

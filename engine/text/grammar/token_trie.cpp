@@ -23,7 +23,7 @@ std::vector<int32_t> written_tokens(const Bpe& bpe) {
 }  // namespace
 
 TokenTrie::TokenTrie(const Bpe& bpe) : ids_(written_tokens(bpe)), vocabulary_(bpe.size()) {
-  std::vector<size_t> path;  // the nodes of the token before
+  std::vector<size_t> path;  // nodes of the previous token
   std::string_view before;
   const auto leave = [&](size_t depth) {
     for (; path.size() > depth; path.pop_back()) nodes_[path.back()].behind = static_cast<uint32_t>(nodes_.size());
@@ -34,7 +34,7 @@ TokenTrie::TokenTrie(const Bpe& bpe) : ids_(written_tokens(bpe)), vocabulary_(bp
     while (path.size() < bytes.size()) {
       const size_t depth = path.size();
       path.push_back(nodes_.size());
-      // A token ends at the node of its last byte; those above it have none, or had theirs before.
+      // A token ends at the node of its last byte. Nodes above have no token, or got theirs before.
       nodes_.push_back(
           {static_cast<uint8_t>(bytes[depth]), static_cast<uint16_t>(depth + 1), 0, static_cast<uint32_t>(i)});
     }

@@ -1,4 +1,4 @@
-// The tokens that an answer may be made of, as a tree by their bytes.
+// A trie of the bytes of all tokens that may be part of an answer.
 #pragma once
 
 #include <span>
@@ -10,16 +10,16 @@ namespace heed {
 
 class TokenTrie {
  public:
-  // Nodes lie as they are visited: a node, then all below it.
+  // Nodes are in preorder: a node is followed by its subtree.
   struct Node {
     uint8_t byte = 0;
-    uint16_t depth = 0;   // 1: the first byte of tokens
-    uint32_t behind = 0;  // the first node that is not below it
-    uint32_t tokens = 0;  // where the tokens that end here begin in `ids`; they end where those of the next node begin
+    uint16_t depth = 0;   // 1 for the first byte of tokens
+    uint32_t behind = 0;  // the first node after the subtree
+    uint32_t tokens = 0;  // index in `ids` of the first token that ends here; the next node's index is the end
   };
 
-  // Leaves out tokens that write nothing, and those behind which the text does not go on as it is written: in vocabularies with
-  // a space in front of words (BpeVocabulary::space_prefix) UserDefined tokens take it away.
+  // Skips tokens that write nothing, and tokens that change how the following text is written: in vocabularies with space_prefix,
+  // UserDefined tokens remove the space after them.
   explicit TokenTrie(const Bpe& bpe);
 
   std::span<const Node> nodes() const { return std::span(nodes_).first(nodes_.size() - 1); }
@@ -30,7 +30,7 @@ class TokenTrie {
   size_t vocabulary() const { return vocabulary_; }
 
  private:
-  std::vector<Node> nodes_;  // and one behind them
+  std::vector<Node> nodes_;  // with an end marker
   std::vector<int32_t> ids_;
   size_t depth_ = 0, vocabulary_ = 0;
 };

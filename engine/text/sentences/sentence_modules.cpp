@@ -12,14 +12,15 @@ namespace {
 
 constexpr const char* kOnlyTheMean = "only the mean of the tokens is supported";
 
-// "Pooling" for sentence_transformers.models.Pooling, and for sentence_transformers.sentence_transformer.modules.pooling.Pooling
-// as later versions write it. Empty for a class of another package, whatever its name.
+// The class name of a module: "Pooling" for sentence_transformers.models.Pooling, and for
+// sentence_transformers.sentence_transformer.modules.pooling.Pooling in later versions. Empty for a class of another package, whatever its
+// name.
 std::string_view class_of(std::string_view type) {
   if (!type.starts_with("sentence_transformers.")) return {};
   return type.substr(type.rfind('.') + 1);
 }
 
-// Later versions write the mode as text, or as a list of modes whose results are joined.
+// Later versions write the mode as text, or as a list of modes whose results are concatenated.
 bool is_mean(Json mode) {
   if (mode.is_array()) return mode.size() == 1 && is_mean(mode.element(0));
   return mode.text() != nullptr && *mode.text() == "mean";
@@ -45,7 +46,7 @@ Status check_pooling(const fs::path& path, const Log& log) {
   return fields.status();
 }
 
-// Takes the modules one after the other, and refuses the first that TextEncoder does not compute at its place.
+// Accepts the modules one by one, and refuses the first that TextEncoder does not compute at its position.
 class ModuleOrder {
  public:
   ModuleOrder(const fs::path& directory, const Log& log) : directory_(directory), log_(log) {}
@@ -55,7 +56,7 @@ class ModuleOrder {
     const std::string type = fields.text("type"), path = fields.text("path", "");
     if (fields.status() != Status::Ok) return fields.status();
     const std::string_view name = class_of(type);
-    if (name == "Dropout") return Status::Ok;  // it changes nothing outside of training
+    if (name == "Dropout") return Status::Ok;  // has no effect outside of training
     if (next_ == Next::Transformer && name == "Transformer") {
       next_ = Next::Pooling;
       if (!path.empty())

@@ -7,9 +7,9 @@
 
 namespace heed {
 
-// Ok if TextEncoder computes what the modules compute: a Transformer whose files lie in `directory`, then Pooling by the mean
-// of the tokens, then Normalize or nothing. Without modules.json, 1_Pooling/config.json is checked if it is there. The
-// message of a refusal names the file and the module's type.
+// Ok if TextEncoder computes what the modules compute: a Transformer whose files lie in `directory`, then Pooling by the mean of the
+// tokens, then Normalize or nothing. Without modules.json, 1_Pooling/config.json is checked if it is there. If not, the message names the
+// file and the module's type.
 Status check_sentence_modules(const std::filesystem::path& directory, const Log& log);
 
 }  // namespace heed

@@ -53,7 +53,7 @@ uint64_t fingerprint_of(const BertConfig& c, const WordPiece& tokenizer, const C
   return print.value();
 }
 
-// Checks the longest input that the caller asks for, or sets it to all positions.
+// Checks the caller's longest input, or sets it to the number of positions.
 Status choose_max_tokens(const BertConfig& config, int64_t asked, const Log& log, int64_t* max_tokens) {
   if (config.positions < 2)  // [CLS] and [SEP]
     return fail(
@@ -67,8 +67,8 @@ Status choose_max_tokens(const BertConfig& config, int64_t asked, const Log& log
   return Status::Ok;
 }
 
-// Reads sentence_bert_config.json, if it is there: the longest input, unless the caller asks for one, and whether
-// texts are made lower case before the tokenizer sees them, which only a tokenizer that does so itself may ask for.
+// Reads sentence_bert_config.json, if it is there: the longest input, unless the caller asks for one, and do_lower_case, which is accepted
+// only if the tokenizer lower-cases texts itself.
 Status read_sentence_config(const fs::path& path, const WordPiece& tokenizer, int64_t asked, const Log& log,
                             int64_t* max_tokens) {
   if (!is_there(path)) return Status::Ok;
@@ -155,7 +155,7 @@ Status TextEncoder::open(Device& device, std::string_view directory, const TextE
   upload.progress = options.progress;
   const Graph graph =
       sentence_graph(fresh.config_, options.dtype, fresh.weight_dtype_, options.max_batch, fresh.max_tokens_);
-  std::vector<HostTensor> read;  // a pooler, for one, is not
+  std::vector<HostTensor> read;  // weights that the graph reads; a pooler, for example, is not among them
   for (const HostTensor& tensor : loaded.tensors())
     if (graph.find_weight(tensor.name).valid()) read.push_back(tensor);
   status = fresh.device_.upload(read, &fresh.weights_, upload);

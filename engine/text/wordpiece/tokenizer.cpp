@@ -1,5 +1,5 @@
-// Turns text into ids: cleans it, splits it into words, and takes the longest pieces first (Wu et al. 2016,
-// arXiv:1609.08144, and BERT's rules).
+// Encodes text to ids: cleans it, splits it into words, and takes the longest matching pieces first (Wu et al. 2016, arXiv:1609.08144, and
+// BERT's rules).
 #include <heed/tokenizer.hpp>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-// The text with every rule applied that changes characters.
+// Applies all rules that change characters.
 std::u32string normalize(std::string_view text, const WordPiece::Data& data) {
   const WordPieceOptions& options = data.options;
   std::u32string decoded, out;
@@ -63,7 +63,7 @@ class Pieces {
     return true;
   }
 
-  // Where the longest piece from `begin` on ends; `begin` if there is none. Appends its id.
+  // The end of the longest piece from `begin` on, whose id is appended; `begin` if there is none.
   size_t longest(size_t begin, size_t length) {
     Range range = {0, data_.sorted.size()};
     size_t depth = 0, best = begin;
@@ -84,7 +84,7 @@ class Pieces {
   struct Range {
     size_t first, last;
   };
-  // Keeps the tokens of the range that go on with `c`.
+  // Narrows the range to tokens that continue with `c`.
   void narrow(Range* range, size_t depth, char c) const {
     const auto begin = data_.sorted.begin();
     const auto byte = [&](int32_t id) {

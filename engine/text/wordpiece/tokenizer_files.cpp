@@ -19,8 +19,8 @@ namespace {
 
 using Data = WordPiece::Data;
 
-constexpr int kMaxWord = 1000;        // the search for pieces takes time quadratic in the length of a word
-constexpr size_t kMaxSpecial = 1000;  // each is looked for at every byte of a text
+constexpr int kMaxWord = 1000;        // the search for pieces is quadratic in the length of a word
+constexpr size_t kMaxSpecial = 1000;  // each is searched for at every byte of a text
 
 Status invalid(std::string_view name, const Log& log, const std::string& what) {
   return fail(log, Status::InvalidFile, format("%s: %s", std::string(name).c_str(), what.c_str()));
@@ -31,8 +31,8 @@ bool fail_unless(bool holds, Fields* fields, const char* field, const char* what
   return holds;
 }
 
-// Fills the members that follow from `tokens` and `options`. InvalidFile, naming the token, if there is a hole, if a token
-// comes twice, or if a special token is missing.
+// Fills the members that follow from `tokens` and `options`. InvalidFile, naming the token: an id has no token, a token occurs twice, or a
+// special token is missing.
 Status finish(std::string_view name, const Log& log, Data* data) {
   for (size_t i = 0; i < data->tokens.size(); ++i) {
     const std::string& token = data->tokens[i];
@@ -62,7 +62,7 @@ Status finish(std::string_view name, const Log& log, Data* data) {
   return status;
 }
 
-// One special token may begin with another.
+// Sorts by length, since one special token may begin with another.
 void put_longest_first(Data* data) {
   std::sort(data->special.begin(), data->special.end(), [&](int32_t a, int32_t b) {
     return data->tokens[static_cast<size_t>(a)].size() > data->tokens[static_cast<size_t>(b)].size();
@@ -175,7 +175,7 @@ class TokenizerJson {
   Status model() {
     Fields fields(root_.object("model"), inside("model"), log_);
     if (root_.status() != Status::Ok) return root_.status();
-    // Early files do not say the type.
+    // Old files do not state the type.
     fail_unless(fields.text("type", "WordPiece") == "WordPiece", &fields, "type", "only 'WordPiece' is supported");
     data_.options.unknown = fields.text("unk_token", "[UNK]");
     data_.options.prefix = fields.text("continuing_subword_prefix", "##");
@@ -284,7 +284,7 @@ class TokenizerJson {
   }
 
   Fields root_;
-  size_t most_ = 0;  // how many tokens there can be
+  size_t most_ = 0;  // the most tokens that there can be
   std::string name_;
   const Log& log_;
   Data& data_;

@@ -10,9 +10,9 @@ namespace heed {
 
 namespace {
 
-// The reference took categories from Unicode 8 and decompositions from a version soon after; utf8proc follows the current
-// standard. In these ranges the kind of a code point differs. They also hold letters and unassigned code points for which
-// nothing differs. tests/search/data/unicode_exceptions.py makes them.
+// The reference uses categories of Unicode 8 and slightly newer decompositions; utf8proc follows the current standard. These ranges contain
+// the code points whose kind differs, and letters and unassigned code points for which it does not. tests/search/data/unicode_exceptions.py
+// generates them.
 enum class Kind : uint8_t { Plain, Punctuation, Mark };
 struct Exception {
   char32_t first, last;

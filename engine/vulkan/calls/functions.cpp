@@ -2,7 +2,7 @@
 
 namespace heed::vulkan {
 
-// Stores what load(name) finds. HEED_LOAD also notes the first function that is not there.
+// Stores the function that load(name) finds. HEED_LOAD also records the first missing one.
 #define HEED_LOAD_OPTIONAL(name) table->name = reinterpret_cast<PFN_vk##name>(load("vk" #name));
 #define HEED_LOAD(name)    \
   HEED_LOAD_OPTIONAL(name) \
@@ -21,8 +21,7 @@ const char* load_instance_functions(VkInstance instance, bool debug_utils, Funct
   const auto load = [&](const char* name) { return table->GetInstanceProcAddr(instance, name); };
   HEED_VULKAN_INSTANCE(HEED_LOAD)
   if (!debug_utils) return missing;
-  // The label and name calls belong to the device, but as an instance extension they come from here on all
-  // loaders.
+  // Label and name functions act on the device, but belong to an instance extension, so all loaders return them for the instance.
   HEED_VULKAN_DEBUG(HEED_LOAD_OPTIONAL)
   return missing;
 }

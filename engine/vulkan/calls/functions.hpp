@@ -1,8 +1,8 @@
 // The Vulkan functions that heed calls, as one table per device.
 //
-// volk keeps its pointers in process-wide globals, which would collide with those of a host that uses volk
-// too (or another version of it), and would mix two devices of different drivers. A table per device costs
-// two kilobytes and lets a host hand in any vkGetInstanceProcAddr, a capture layer's or a test's included.
+// volk keeps its pointers in process-wide globals, which would collide with those of a host that also uses volk (perhaps another version),
+// and would mix two devices of different drivers. A table per device takes two kilobytes and lets a host pass any vkGetInstanceProcAddr,
+// such as that of a capture layer or a test.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -29,10 +29,10 @@
   X(CreateDevice)                           \
   X(GetDeviceProcAddr)
 
-// These belong to extensions. They are null where the driver lacks the extension.
+// Functions of extensions, which are null if the driver lacks the extension.
 #define HEED_VULKAN_EXTENSION(X) X(GetPhysicalDeviceCooperativeMatrixPropertiesKHR)
 
-// VK_EXT_debug_utils; null where the instance was made without it.
+// VK_EXT_debug_utils; null if the instance was created without it.
 #define HEED_VULKAN_DEBUG(X)       \
   X(CreateDebugUtilsMessengerEXT)  \
   X(DestroyDebugUtilsMessengerEXT) \
@@ -114,11 +114,11 @@ T structure(VkStructureType type, void* next = nullptr) {
   return result;
 }
 
-// Each returns the name of the first function that is missing, or null when the group is complete.
+// Each returns the name of the first missing function, or null if the group is complete.
 const char* load_global_functions(PFN_vkGetInstanceProcAddr get, Functions* table);
 const char* load_instance_functions(VkInstance instance, bool debug_utils, Functions* table);
 const char* load_device_functions(VkDevice device, Functions* table);
-// Fills in the functions of extensions; those that are missing stay null.
+// Loads the functions of extensions; missing ones stay null.
 void load_extension_functions(VkInstance instance, Functions* table);
 
 }  // namespace heed::vulkan

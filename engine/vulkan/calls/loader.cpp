@@ -15,7 +15,7 @@ extern "C" __declspec(dllimport) void(__stdcall* __stdcall GetProcAddress(void*,
 namespace heed::vulkan {
 namespace {
 
-// Libraries stay loaded: drivers start threads and register exit handlers that unloading would cut off.
+// Libraries stay loaded, since drivers start threads and register exit handlers that must outlive them.
 PFN_vkGetInstanceProcAddr load_from(const char* file) {
 #if defined(_WIN32)
   void* library = LoadLibraryA(file);

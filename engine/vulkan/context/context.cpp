@@ -29,7 +29,7 @@ void Context::name(VkObjectType type, uint64_t handle, const char* text) const {
   info_name.objectType = type;
   info_name.objectHandle = handle;
   info_name.pObjectName = text;
-  (void)vk.SetDebugUtilsObjectNameEXT(device, &info_name);  // a missing name does no harm
+  (void)vk.SetDebugUtilsObjectNameEXT(device, &info_name);  // a failure has no consequence
 }
 
 }  // namespace heed::vulkan

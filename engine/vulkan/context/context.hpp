@@ -1,5 +1,4 @@
-// One opened device as all rooms above see it: handles, functions, limits and log. The device owns it; pipelines, buffers
-// and plans refer to it.
+// One opened device: handles, functions, limits and log. The device owns it; pipelines, buffers and plans refer to it.
 #pragma once
 
 #include <algorithm>
@@ -28,29 +27,28 @@ struct Context {
   Capabilities capabilities;
   DeviceInfo info;
   Log log;
-  bool labels = false;  // VK_EXT_debug_utils is there and wanted
+  bool labels = false;  // VK_EXT_debug_utils is available and enabled by the options
 
-  // vkQueueSubmit wants one thread at a time. Taken where heed submits: uploads, runs, and calls of State.
+  // vkQueueSubmit needs external synchronization. Locked where heed submits: uploads, runs, and calls of State.
   std::mutex queue_mutex;
   // Set by the first VK_ERROR_DEVICE_LOST; from then on every call returns DeviceLost.
   std::atomic<bool> lost{false};
-  std::atomic<bool> timed_out{false};  // lost, because a wait exceeded its limit
-  // A submission did not end. Vulkan forbids destroying what it may still use, so that nothing is destroyed any more: a
-  // leak in a process whose GPU hangs anyway.
+  std::atomic<bool> timed_out{false};  // lost because a wait exceeded its time limit
+  // A submission did not end. Vulkan forbids destroying objects that it may still use, so nothing is destroyed from then on: a leak in a
+  // process whose GPU hangs anyway.
   std::atomic<bool> hung{false};
-  // The host said that its device is gone; lost and hung, too. Not even mapped memory may be read any more.
+  // The host has called device_gone; lost and hung are set, too. Even mapped memory must not be read from then on.
   std::atomic<bool> gone{false};
 
-  // Ok for success codes; otherwise logs "<what>: <VkResult>", remembers a lost device, returns the closest
-  // Status.
+  // Ok for success codes; otherwise logs "<what>: <VkResult>", sets `lost` if the device is lost, and returns the closest Status.
   Status check(const char* what, VkResult result);
   // Ok, or DeviceLost with a message that names `what`.
   Status alive(const char* what) const;
-  // The same, but Ok for a device that is lost and still there, whose memory may be read.
+  // The same, but Ok for a lost device that still exists, whose memory may be read.
   Status there(const char* what) const;
   bool can_submit() const { return queue != VK_NULL_HANDLE || queue_access.submit != nullptr; }
 
-  // Where weights, scratch, States, constants, inputs and outputs may begin within a buffer.
+  // Alignment of weights, scratch, States, constants, inputs and outputs within a buffer.
   uint64_t buffer_alignment() const { return std::max<uint64_t>(256, capabilities.storage_alignment); }
   uint32_t timestamp_bits() const { return physical.queue_families[queue_family].timestampValidBits; }
 

@@ -10,19 +10,19 @@ namespace heed::vulkan {
 
 namespace {
 
-// No bounded list of dispatches takes as long, not even on a software driver under a sanitizer.
+// A bounded list of dispatches never takes this long, not even on a software driver under a sanitizer.
 constexpr uint32_t kTimeoutMs = 600 * 1000;
-// Operating systems reset a hanging GPU within 10 s (Windows 2 s); afterwards nothing is in use any more.
+// Operating systems reset a hanging GPU within 10 s (Windows 2 s); afterwards it uses no object any more.
 constexpr uint32_t kResetMs = 10 * 1000;
 
-// A wait that fails is tried this often, with pauses, since memory may be free again within half a second.
+// A failing wait is retried this often, with pauses, since memory may become available within half a second.
 constexpr int kTries = 50;
 constexpr std::chrono::milliseconds kPause{10};
 
-// Every other result, errors included, leaves what was submitted in use.
+// After any other result, errors included, the submitted work may still be running.
 bool is_at_rest(VkResult waited) { return waited == VK_SUCCESS || waited == VK_ERROR_DEVICE_LOST; }
 
-// vkQueueSubmit, as the host lets heed use its queue.
+// vkQueueSubmit, through the host's QueueAccess if given.
 VkResult submit_to_queue(Context& context, const VkSubmitInfo& info, VkFence fence) {
   const QueueAccess& access = context.queue_access;
   const std::lock_guard lock(context.queue_mutex);
@@ -100,7 +100,7 @@ Status Submission::submit(uint32_t timeout_ms) {
 bool Submission::ended() {
   if (context_->lost || Clock::now() >= end_) return true;
   const VkResult waited = context_->vk.WaitForFences(context_->device, 1, &fence_, VK_TRUE, 0);
-  // Other failures are those of this call, and the next one, or wait, tries again.
+  // Other failures concern only this call: the next one, or wait, tries again.
   if (waited == VK_ERROR_DEVICE_LOST) (void)context_->check("vkWaitForFences", waited);
   return is_at_rest(waited);
 }
@@ -108,7 +108,7 @@ bool Submission::ended() {
 Status Submission::wait() {
   Context& context = *context_;
   if (context.gone) return context.there("wait");
-  // If another wait found the device lost, this submission may never end, and gets no more time than a reset takes.
+  // If another wait found the device lost, this submission may never end, and is waited for no longer than a reset takes.
   const bool was_lost = context.lost;
   const auto reset_from_now = [] { return Clock::now() + std::chrono::milliseconds(kResetMs); };
   const VkResult waited = wait_until(was_lost ? std::min(end_, reset_from_now()) : end_);
@@ -119,7 +119,7 @@ Status Submission::wait() {
   }
   context.lost = true;
   if (waited == VK_TIMEOUT) context.timed_out = true;
-  // It stays hung: another wait that ends says nothing of what this submission still uses.
+  // `hung` is never cleared: that another wait ended does not show that this submission has.
   if (!is_at_rest(wait_until(reset_from_now()))) context.hung = true;
   if (waited == VK_TIMEOUT)
     return fail(context.log, Status::DeviceLost,

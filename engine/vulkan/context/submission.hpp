@@ -1,5 +1,5 @@
-// One command buffer that is submitted and waited for, at once or later: what upload, run and start need. Recording into a host's
-// command buffer never comes here.
+// One command buffer that is submitted and waited for, at once or later: used by upload, run and start, but not for recording into a host's
+// command buffer.
 #pragma once
 
 #include <chrono>
@@ -19,11 +19,11 @@ class Submission {
   Status create(Context& context, const char* what);
 
   Status begin(VkCommandBuffer* commands);
-  // Ends and submits. From here on the work may take `timeout_ms` (0: ten minutes).
+  // Ends the command buffer and submits it. The work may take `timeout_ms` from now on (0: ten minutes).
   Status submit(uint32_t timeout_ms = 0);
-  // Whether wait would not wait for the work, because it has ended or taken too long.
+  // Whether wait would return without waiting, because the work has ended or exceeded its time limit.
   bool ended();
-  // Waits for what was submitted. Beyond the limit, or if the wait keeps failing, the device counts as lost.
+  // Waits for the submitted work. After the limit, or if the wait keeps failing, the device counts as lost.
   Status wait();
   Status submit_and_wait(uint32_t timeout_ms = 0) {
     const Status status = submit(timeout_ms);
@@ -38,7 +38,7 @@ class Submission {
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
   VkFence fence_ = VK_NULL_HANDLE;
-  uint32_t limit_ms_ = 0;  // of what was submitted last
+  uint32_t limit_ms_ = 0;  // time limit of the last submission
   Clock::time_point end_;
 };
 

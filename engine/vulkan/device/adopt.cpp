@@ -66,9 +66,9 @@ Status device_gone(const Device& device) {
 }
 
 Status VulkanDevice::adopt(const HostDevice& host) {
-  // Only what the host told counts, not what the physical device could do.
+  // Only the features that the host lists count, not what the physical device supports.
   Features told = read_features(host.enabled_features);
-  // With the memory model on, atomics are of the device's scope: VUID-RuntimeSpirv-vulkanMemoryModel-06265.
+  // With the memory model enabled, atomics have device scope: VUID-RuntimeSpirv-vulkanMemoryModel-06265.
   if (told.vulkanMemoryModel && !told.vulkanMemoryModelDeviceScope)
     return fail(host.log, Status::Unsupported,
                 "adopt: HostDevice::enabled_features tells vulkanMemoryModel, but not vulkanMemoryModelDeviceScope, "
@@ -89,7 +89,7 @@ Status VulkanDevice::adopt(const HostDevice& host) {
                        missing));
 
   const std::string untold = untold_for_matrices(told, host.enabled_extensions);
-  // Otherwise not even their functions are asked for.
+  // Functions of extensions are loaded only if everything they need is enabled.
   if (untold.empty()) load_extension_functions(host.instance, &context_.vk);
   context_.physical = read_physical_device(context_.vk, host.physical_device, host.api_version, true);
   const auto& families = context_.physical.queue_families;
@@ -102,13 +102,13 @@ Status VulkanDevice::adopt(const HostDevice& host) {
   context_.physical.features = told;
   context_.physical.memory_budget = contains(host.enabled_extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   if (!untold.empty() && context_.physical.matrix_units.missing.empty())
-    context_.physical.matrix_units.missing = "the host told no " + untold;
+    context_.physical.matrix_units.missing = "the host lists no " + untold;
   const std::string untold_bfloat = untold_for_bfloat(told, host.enabled_extensions);
   if (!untold_bfloat.empty() && context_.physical.matrix_units.bfloat_missing.empty())
-    context_.physical.matrix_units.bfloat_missing = "the host told no " + untold_bfloat;
+    context_.physical.matrix_units.bfloat_missing = "the host lists no " + untold_bfloat;
   const std::string untold_bytes = untold_for_bytes(told);
   if (!untold_bytes.empty() && context_.physical.matrix_units.byte_missing.empty())
-    context_.physical.matrix_units.byte_missing = "the host told no " + untold_bytes;
+    context_.physical.matrix_units.byte_missing = "the host lists no " + untold_bytes;
   context_.info = describe(context_.physical);
   if (!context_.info.usable)
     return fail(host.log, Status::Unsupported,

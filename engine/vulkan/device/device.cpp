@@ -7,7 +7,7 @@
 namespace heed::vulkan {
 
 VulkanDevice::~VulkanDevice() {
-  // Plans and weights keep their device alive, so all that is left are the pipelines.
+  // Plans and weights keep their device alive, so only pipelines remain here.
   if (context_.device != VK_NULL_HANDLE) pipelines_.reset();
   if (context_.hung) (void)instance_.release();
   if (instance_ != nullptr && context_.device != VK_NULL_HANDLE) context_.vk.DestroyDevice(context_.device, nullptr);
@@ -51,7 +51,7 @@ Status VulkanDevice::compile(Schedule&& schedule, std::shared_ptr<detail::Weight
   Status status = context_.alive("compile");
   if (status != Status::Ok) return status;
   const auto entries = detail::find_weights(schedule, weights.get());
-  // Device::compile has checked that they are of this device, hence of this type.
+  // Device::compile has checked that they belong to this device, hence have this type.
   auto fresh =
       std::make_shared<VulkanPlan>(shared_from_this(), context_, *pipelines_,
                                    std::static_pointer_cast<VulkanWeights>(weights), std::move(schedule), options);

@@ -40,7 +40,7 @@ class VulkanDevice final : public detail::DeviceImpl {
     return status == Status::Ok ? pipelines_->blob(blob) : status;
   }
 
-  // self_test.cpp
+  // In self_test.cpp.
   uint64_t self_test_key() const override;
   std::vector<std::string> kernel_names() const override;
   std::vector<std::string> disabled_kernels() const override;
@@ -57,7 +57,7 @@ class VulkanDevice final : public detail::DeviceImpl {
   Status create_device();
 
   std::unique_ptr<Instance> instance_;  // null if adopted
-  uint32_t index_ = 0;                  // in list_devices, if opened
+  uint32_t index_ = 0;                  // index in list_devices, if heed opened the device
   bool validation_ = false;
   std::string loader_;  // DeviceOptions::vulkan_loader
   Tested tested_ = Tested::Unknown;

@@ -1,4 +1,4 @@
-// The calls of <heed/vulkan_memory.hpp> that concern a device.
+// The calls of <heed/vulkan_memory.hpp> on devices.
 #include "base/logging.hpp"
 #include "vulkan/device/device.hpp"
 #include "vulkan/memory/device_memory.hpp"
@@ -41,7 +41,7 @@ Status memory_budget(const Device& device, std::vector<HeapBudget>* heaps) {
   if (!context.memory_budget)
     return fail(context.log, Status::Unsupported,
                 format("memory_budget: %s no %s",
-                       context.physical.adopted ? "the host told in HostDevice::enabled_extensions" : "the driver has",
+                       context.physical.adopted ? "the host lists in HostDevice::enabled_extensions" : "the driver has",
                        VK_EXT_MEMORY_BUDGET_EXTENSION_NAME));
   if (const Status status = context.there("memory_budget"); status != Status::Ok) return status;
   const VkPhysicalDeviceMemoryBudgetPropertiesEXT budget = read_memory_budget(context);

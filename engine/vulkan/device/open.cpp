@@ -1,4 +1,4 @@
-// Devices that heed finds and opens by itself.
+// Devices that heed lists and opens itself.
 
 #include "vulkan/device/open.hpp"
 #include "base/logging.hpp"
@@ -68,7 +68,7 @@ Status VulkanDevice::create_device() {
   queue.queueFamilyIndex = context_.queue_family;
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
-  // robustBufferAccess stays off: kernels check their bounds, and it would cost a comparison per load.
+  // robustBufferAccess stays disabled: kernels check their bounds, and it would cost a comparison per load.
   MatrixNeeds needs = matrix_needs(context_.capabilities);
   Features& wanted = needs.features;
   wanted.storageBuffer16BitAccess = context_.physical.features.storageBuffer16BitAccess;

@@ -1,4 +1,4 @@
-// The calls by which engine/api finds and opens Vulkan devices.
+// Lists and opens Vulkan devices for engine/api.
 #pragma once
 
 #include <heed/device.hpp>
@@ -9,8 +9,8 @@
 
 namespace heed::vulkan {
 
-// Every physical device, usable or not, in the driver's order with words made unique. Empty without a Vulkan
-// loader or driver; that is no error.
+// Every physical device, usable or not, in the driver's order, with unique words. Empty without a Vulkan loader or driver, which is not an
+// error.
 std::vector<DeviceInfo> list_devices(const DeviceOptions& options);
 // Opens the device at `index` of list_devices.
 Status open_device(const DeviceOptions& options, uint32_t index, std::shared_ptr<detail::DeviceImpl>* device);

@@ -1,4 +1,4 @@
-// The self-test asks a Vulkan device for its kernels and puts out of use those that fail, now and at later starts.
+// A Vulkan device's part of the self-test: lists its kernels, and disables those that failed, now or at an earlier start.
 #include <algorithm>
 #include <cstring>
 

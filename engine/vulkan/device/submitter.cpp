@@ -1,4 +1,4 @@
-// Records and submits plans for hosts that have no command buffer to give.
+// Records and submits plans for hosts without access to command buffers.
 #include <heed/vulkan_submitter.hpp>
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace heed::vulkan {
 struct Submitter::Impl {
   struct Slot {
     Submission submission;
-    Plan plan;  // of the work in flight; none if there is none
+    Plan plan;  // plan of the work in flight; empty if there is none
     State state;
   };
 
@@ -24,7 +24,7 @@ struct Submitter::Impl {
   Context& context() { return device->context(); }
   bool in_flight(uint32_t slot) const { return slots[slot].plan.valid(); }
 
-  // Waits for the slot, and tells its fault.
+  // Waits for the slot, and returns its fault.
   Status finish(uint32_t slot) {
     if (!in_flight(slot)) return Status::Ok;
     Status status = slots[slot].submission.wait();
@@ -34,7 +34,7 @@ struct Submitter::Impl {
     return status;
   }
 
-  // A slot that is not in flight, or no longer is; the number of slots if all are.
+  // A free slot; the number of slots if all are in flight.
   uint32_t find_free() {
     for (uint32_t i = 0; i < slots.size(); ++i)
       if (!in_flight(i)) return i;
@@ -97,7 +97,7 @@ Status Submitter::submit(const Plan& plan, const RecordInfo& info, uint32_t* slo
   if (impl_ == nullptr || slot == nullptr || !plan.valid())
     return refuse("Submitter::submit: the Submitter or the plan is empty, or slot is null");
   const VulkanPlan* own_plan = plan_of(plan, "submit");
-  if (own_plan == nullptr) return Status::InvalidArgument;  // plan_of has told
+  if (own_plan == nullptr) return Status::InvalidArgument;  // plan_of has logged it
   Status status = impl_->context().alive("submit");
   if (status != Status::Ok) return status;
   if (!own_plan->is_of(impl_->context()))

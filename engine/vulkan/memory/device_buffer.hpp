@@ -15,8 +15,8 @@ class DeviceBuffer {
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
 
-  // `bytes` >= 1. `what` names the buffer in messages and captures ("scratch"); static text. Host-visible
-  // memory stays mapped. OutOfDeviceMemory if no memory can hold it; the buffer is then empty.
+  // `bytes` >= 1. `what` is a static text that names the buffer in messages and captures ("scratch"). Host-visible memory stays mapped.
+  // OutOfDeviceMemory if no memory can hold it; the buffer is then empty.
   Status create(Context& context, const char* what, uint64_t bytes, VkBufferUsageFlags usage, MemoryUse use);
   void destroy();
 
@@ -25,8 +25,8 @@ class DeviceBuffer {
   uint64_t bytes() const { return bytes_; }
   std::byte* mapped() const { return memory_.mapped(); }  // null for MemoryUse::Device
 
-  // Call flush between host writes and a submission, and invalidate between a wait and host reads. Neither does anything
-  // on coherent memory. A range begins and ends at multiples of 256, which nonCoherentAtomSize never exceeds.
+  // Call flush between host writes and a submission, and invalidate between a wait and host reads. Both do nothing on coherent memory. A
+  // range begins and ends at multiples of 256, which nonCoherentAtomSize never exceeds.
   Status flush(VkDeviceSize offset = 0, VkDeviceSize bytes = VK_WHOLE_SIZE) { return memory_.flush(offset, bytes); }
   Status invalidate(VkDeviceSize offset = 0, VkDeviceSize bytes = VK_WHOLE_SIZE) {
     return memory_.invalidate(offset, bytes);

@@ -14,7 +14,7 @@ VkDeviceSize atom_of(const Context& context) {
   return std::max<VkDeviceSize>(context.physical.properties.limits.nonCoherentAtomSize, 1);
 }
 
-// Bytes that the process may still use of a heap; UINT64_MAX if nobody knows.
+// Bytes of a heap that the process may still use; UINT64_MAX if unknown.
 uint64_t left_of(const VkPhysicalDeviceMemoryBudgetPropertiesEXT& budget, uint32_t heap) {
   if (budget.heapBudget[heap] == 0) return UINT64_MAX;
   return budget.heapBudget[heap] - std::min(budget.heapBudget[heap], budget.heapUsage[heap]);
@@ -118,7 +118,7 @@ Status DeviceMemory::from_driver(const MemoryRequest& request, const MemoryTypeO
     result = context_->vk.AllocateMemory(context_->device, &info, context_->allocator, &block_.memory);
     if (result == VK_SUCCESS) return Status::Ok;
     block_ = {};
-    if (result == VK_ERROR_DEVICE_LOST) break;  // a full heap leaves the others
+    if (result == VK_ERROR_DEVICE_LOST) break;  // after other failures, such as a full heap, other types are tried
   }
   if (result == VK_SUCCESS)
     return fail(context_->log, Status::OutOfDeviceMemory,
@@ -150,7 +150,7 @@ void DeviceMemory::free() {
   bytes_ = VK_WHOLE_SIZE;
 }
 
-// VK_WHOLE_SIZE means heed's own memory to its end, which one buffer fills, but only the block within the host's memory.
+// VK_WHOLE_SIZE is the whole allocation if the memory is heed's own, which one buffer fills, but only the block within the host's memory.
 VkMappedMemoryRange DeviceMemory::range(VkDeviceSize offset, VkDeviceSize bytes) const {
   auto range = structure<VkMappedMemoryRange>(VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE);
   range.memory = block_.memory;

@@ -1,4 +1,4 @@
-// Memory for one buffer: from the host's allocator where there is one, else from the driver.
+// Memory for one buffer, from the host's allocator if given, else from the driver.
 #pragma once
 
 #include "vulkan/context/context.hpp"
@@ -13,7 +13,7 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  // Memory that `buffer` can be bound to; mapped unless for MemoryUse::Device. `what` names it in messages.
+  // Allocates memory for `buffer`; mapped except for MemoryUse::Device. `what` names it in messages.
   Status allocate(Context& context, const char* what, VkBuffer buffer, MemoryUse use);
   void free();
 
@@ -21,7 +21,7 @@ class DeviceMemory {
   VkDeviceSize offset() const { return block_.offset; }
   std::byte* mapped() const { return mapped_; }
 
-  // Nothing to do on coherent memory.
+  // Does nothing on coherent memory.
   Status flush(VkDeviceSize offset, VkDeviceSize bytes);
   Status invalidate(VkDeviceSize offset, VkDeviceSize bytes);
 
@@ -35,13 +35,12 @@ class DeviceMemory {
   Context* context_ = nullptr;
   MemoryBlock block_;
   std::byte* mapped_ = nullptr;
-  VkDeviceSize bytes_ = VK_WHOLE_SIZE;  // what VK_WHOLE_SIZE stands for in flush and invalidate
+  VkDeviceSize bytes_ = VK_WHOLE_SIZE;  // the size meant by VK_WHOLE_SIZE in flush and invalidate
   bool of_host_ = false;
   bool coherent_ = true;
 };
 
-// Reads VK_EXT_memory_budget, which must be enabled. Heaps of which the driver says nothing have a budget of
-// 0.
+// Reads VK_EXT_memory_budget, which must be enabled. Heaps that the driver does not report have a budget of 0.
 VkPhysicalDeviceMemoryBudgetPropertiesEXT read_memory_budget(const Context& context);
 
 }  // namespace heed::vulkan

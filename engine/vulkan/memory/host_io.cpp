@@ -36,7 +36,7 @@ void HostIo::copy(VkCommandBuffer commands, std::span<const uint64_t> bytes, siz
 }
 
 void HostIo::record_inputs(VkCommandBuffer commands, std::span<const uint64_t> bytes) {
-  if (shared_ || inputs_ == 0) return;  // a submission makes host writes visible by itself
+  if (shared_ || inputs_ == 0) return;  // a submission makes host writes visible
   copy(commands, bytes, 0, inputs_, true);
   memory_barrier(context_->vk, commands, {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT},
                  {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT});

@@ -1,5 +1,4 @@
-// Device buffers for a plan's inputs and outputs, and the way between them and host memory: what Plan::run
-// needs beyond record.
+// Device buffers for a plan's inputs and outputs, and copies between them and host memory, for Plan::run.
 #pragma once
 
 #include <span>
@@ -12,19 +11,19 @@ namespace heed::vulkan {
 
 class HostIo {
  public:
-  // largest[i]: bytes of host tensor i at the extents' maxima. The first `inputs` of them are inputs.
+  // largest[i] is the bytes of host tensor i at the extents' maxima. The first `inputs` tensors are inputs.
   Status create(Context& context, std::span<const uint64_t> largest, size_t inputs);
 
   VkBuffer buffer() const { return device_.handle(); }
   uint64_t offset(size_t index) const { return offsets_[index]; }
   Submission& submission() { return submission_; }
 
-  // Host memory of tensor i, in staging or in the device buffer itself where both are one.
+  // Host memory of tensor i: in staging memory, or in the device buffer itself if both are one.
   std::byte* host(size_t index) { return mapped().mapped() + offsets_[index]; }
   Status flush() { return mapped().flush(); }
   Status invalidate() { return mapped().invalidate(); }
 
-  // Around the plan's passes; bytes[i] is the size of tensor i in this run.
+  // Record copies before and after the plan's passes; bytes[i] is the size of tensor i in this run.
   void record_inputs(VkCommandBuffer commands, std::span<const uint64_t> bytes);
   void record_outputs(VkCommandBuffer commands, std::span<const uint64_t> bytes);
 

@@ -14,7 +14,7 @@ Status needs_of(Context& context, uint64_t bytes, VkBufferUsageFlags usage, uint
   if (bytes == 0) return Status::Ok;
   Status status = context.there("a question for memory");
   if (status != Status::Ok) return status;
-  // Memory types depend on the usage alone, so that a small buffer without memory answers for all.
+  // Memory types depend only on the usage, so a small buffer without memory is enough to query them.
   auto info = structure<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   info.size = 256;
   info.usage = usage;

@@ -1,4 +1,4 @@
-// Ranges of the host's buffers that serve as scratch, weights or States.
+// Ranges of the host's buffers used as scratch, weights or States.
 #pragma once
 
 #include <heed/vulkan_memory.hpp>
@@ -7,11 +7,11 @@
 
 namespace heed::vulkan {
 
-// Tells a host how to make a buffer of `bytes` bytes that only the GPU uses: usage, memory types and alignment.
+// Describes a buffer of `bytes` bytes that only the GPU uses: usage, memory types and alignment, for the host to create.
 Status needs_of(Context& context, uint64_t bytes, VkBufferUsageFlags usage, uint64_t alignment, BufferNeeds* needs);
 
-// The most bytes that a buffer can have from `offset` to its end. Vulkan does not tell a buffer's size, but a buffer is
-// never larger than the memory it requires.
+// The most bytes that a buffer can have from `offset` to its end. Vulkan cannot report a buffer's size, but a buffer is never larger than
+// the memory it requires.
 uint64_t most_bytes(const Context& context, VkBuffer buffer, VkDeviceSize offset);
 
 // Ok, InvalidArgument (null, misaligned) or BufferTooSmall, with both numbers. `call` begins the message.

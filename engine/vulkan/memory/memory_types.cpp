@@ -12,16 +12,16 @@ constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
 
 struct Wish {
   VkMemoryPropertyFlags required = 0;
-  // Added to a type's score for each property it has. A driver's own order decides among equals.
+  // Scores that are added for each property of a type. Among types with equal scores the driver's order decides.
   int local = 0, visible = 0, coherent = 0, cached = 0;
 };
 
 Wish wish_for(MemoryUse use) {
   switch (use) {
-    // Host-visible video memory is often a window of 256 MiB that others need more.
+    // Host-visible video memory is often a window of 256 MiB, which others need more.
     case MemoryUse::Device: return {.required = 0, .local = 8, .visible = -1};
     case MemoryUse::Constants: return {.required = kVisible, .local = 8, .coherent = 2, .cached = -1};
-    // Reading uncached memory from the host is an order of magnitude slower than copying to cached memory.
+    // Reading uncached memory on the host is an order of magnitude slower than copying to cached memory.
     case MemoryUse::Staging: return {.required = kVisible, .local = -1, .coherent = 4, .cached = 8};
     case MemoryUse::Shared: return {.required = kVisible | kLocal, .coherent = 4, .cached = 8};
   }
@@ -43,8 +43,7 @@ MemoryTypeOrder order_memory_types(const VkPhysicalDeviceMemoryProperties& memor
   std::array<int, VK_MAX_MEMORY_TYPES> scores{};
   for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
     const VkMemoryPropertyFlags flags = memory.memoryTypes[i].propertyFlags;
-    // Anything beyond the four plain properties (protected, lazily allocated, device-coherent) needs a
-    // feature.
+    // Types with other properties (protected, lazily allocated, device-coherent) need features.
     if ((flags & ~(kLocal | kVisible | kCoherent | kCached)) != 0) continue;
     if ((allowed >> i & 1u) == 0 || (flags & wish.required) != wish.required) continue;
     if (memory.memoryHeaps[memory.memoryTypes[i].heapIndex].size < bytes) continue;

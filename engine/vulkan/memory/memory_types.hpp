@@ -1,4 +1,4 @@
-// Chooses the memory type of a buffer. Policy only: works on the driver's table.
+// Chooses the memory type of a buffer from the driver's table; calls no Vulkan.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -9,7 +9,7 @@
 
 namespace heed::vulkan {
 
-// The properties that a memory type must have, and those that it should have. A host that allocates for heed is told both.
+// The properties that a memory type must have, and those that it should have. A host's allocator receives both.
 struct MemoryProperties {
   VkMemoryPropertyFlags required = 0, preferred = 0;
 };
@@ -25,11 +25,11 @@ struct MemoryTypeOrder {
   }
 };
 
-// The types of `allowed` (bits) that can serve, best first; the next one is tried when an allocation fails.
+// The usable types among `allowed` (bits), best first; if an allocation fails, the next one is tried.
 MemoryTypeOrder order_memory_types(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed, MemoryUse use,
                                    uint64_t bytes);
 
-// True if buffers that host and GPU use in place cost nothing: one memory for both.
+// Whether GPU and host have one memory, so that buffers used in place by both have no drawback.
 bool has_shared_memory(const VkPhysicalDeviceMemoryProperties& memory, VkPhysicalDeviceType type);
 
 }  // namespace heed::vulkan

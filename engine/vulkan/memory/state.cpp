@@ -14,14 +14,14 @@ namespace heed::vulkan {
 namespace {
 
 constexpr uint64_t kMostStaging = 16u << 20;  // as for weights
-constexpr size_t kMostCopies = 1u << 12;      // of one command
+constexpr size_t kMostCopies = 1u << 12;      // most copies in one command
 
 constexpr SyncSide kRuns = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
                             kShaderAccess | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT};
 constexpr SyncSide kTransfers = {VK_PIPELINE_STAGE_TRANSFER_BIT,
                                  VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT};
 
-// Copies between ranges of a State and staging memory, where they follow each other.
+// Copies between ranges of a State and staging memory, in which they are consecutive.
 class Transfers {
  public:
   Transfers(Context& context, const BufferRange& state, const char* call)
@@ -34,10 +34,10 @@ class Transfers {
     return status == Status::Ok ? submission_.create(context_, call_) : status;
   }
 
-  // Calls move(staging memory, bytes) for each piece: before it goes to the device, or after it came from there.
+  // Calls move(staging memory, bytes) for each piece: before it is copied to the device, or after it was copied from it.
   template <class Move>
   Status run(std::span<const detail::StateRange> ranges, bool to_device, const Move& move) {
-    uint64_t done = 0;  // of the first range
+    uint64_t done = 0;  // bytes of the first range that are done
     while (!ranges.empty()) {
       std::vector<VkBufferCopy> copies;
       uint64_t used = 0;
@@ -129,7 +129,7 @@ Status VulkanState::clear() {
 }
 
 Status VulkanState::copy(const detail::StateImpl& from) {
-  const auto& source = static_cast<const VulkanState&>(from);  // States of one home are of one type
+  const auto& source = static_cast<const VulkanState&>(from);  // States with the same home have the same type
   const Status status = check_apart(source, "copy");
   return status == Status::Ok ? submit("copy", [&](VkCommandBuffer commands) { record_copy(commands, source); })
                               : status;
@@ -144,7 +144,7 @@ Status VulkanState::copy(const detail::StateImpl& from, std::span<const detail::
   for (size_t i = 0; i < to_ranges.size(); ++i)
     regions.push_back(
         {source.range_.offset + from_ranges[i].offset, range_.offset + to_ranges[i].offset, to_ranges[i].bytes});
-  // The host may have given both the same memory.
+  // The host may have given both States the same memory.
   const bool same = source.range_.buffer == range_.buffer && source.range_.offset == range_.offset;
   if (same) std::erase_if(regions, [](const VkBufferCopy& r) { return r.srcOffset == r.dstOffset; });
   if (regions.empty()) return Status::Ok;
@@ -207,7 +207,7 @@ Status VulkanState::write(std::span<const detail::StateRange> ranges, const std:
 
 Status record_reset(const State& state, VkCommandBuffer commands) {
   VulkanState* impl = state_of(state, "record_reset");
-  if (impl == nullptr) return Status::InvalidArgument;  // state_of has told
+  if (impl == nullptr) return Status::InvalidArgument;  // state_of has logged it
   if (commands == VK_NULL_HANDLE) return refuse("record_reset: the command buffer is null");
   const Status status = impl->alive("record_reset");
   if (status == Status::Ok && impl->layout->bytes != 0) impl->record_clear(commands);
@@ -216,7 +216,7 @@ Status record_reset(const State& state, VkCommandBuffer commands) {
 
 Status record_copy(const State& to, const State& from, VkCommandBuffer commands) {
   VulkanState *target = state_of(to, "record_copy"), *source = state_of(from, "record_copy");
-  if (target == nullptr || source == nullptr) return Status::InvalidArgument;  // state_of has told
+  if (target == nullptr || source == nullptr) return Status::InvalidArgument;  // state_of has logged it
   if (commands == VK_NULL_HANDLE) return refuse("record_copy: the command buffer is null");
   if (target->home() != source->home())
     return fail(target->log(), Status::InvalidArgument, "record_copy: the States belong to different devices");

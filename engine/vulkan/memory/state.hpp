@@ -1,4 +1,4 @@
-// A State on a Vulkan device: one buffer, or a range of the host's, that holds every tensor.
+// A State on a Vulkan device: one buffer, or a range of the host's, with all tensors.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ class VulkanState final : public detail::StateImpl {
               Context& context)
       : StateImpl(std::move(tensors)), owner_(std::move(owner)), context_(context) {}
 
-  // allocate makes a buffer, which is zero if there is a queue; use takes the host's, whose contents stay.
+  // allocate makes a buffer, which is zeroed if there is a queue; use takes a range of the host's, whose contents stay.
   Status allocate();
   Status use(const BufferRange& range);
   const BufferRange& range() const { return range_; }
@@ -34,12 +34,12 @@ class VulkanState final : public detail::StateImpl {
   Status write(std::span<const detail::StateRange> ranges, const std::byte* from) override;
 
   Status alive(const char* call) const { return context_.alive(call); }
-  // InvalidArgument if both lie in one buffer of the host's and overlap, but for those in one place.
+  // InvalidArgument if both States lie in one buffer of the host's and overlap, unless they are the same range.
   Status check_apart(const VulkanState& from, const char* call) const;
   void record_clear(VkCommandBuffer commands);
   void record_copy(VkCommandBuffer commands, const VulkanState& from);
 
-  // The last run that was begun with it; 0: none since it was written otherwise.
+  // The last run that used the State; 0: the State was written otherwise since.
   std::atomic<uint64_t> run{0};
 
  private:
@@ -49,7 +49,7 @@ class VulkanState final : public detail::StateImpl {
   std::shared_ptr<const detail::DeviceImpl> owner_;  // outlives buffer_
   Context& context_;
   DeviceBuffer buffer_;
-  BufferRange range_;  // in buffer_ or in the host's buffer
+  BufferRange range_;  // within buffer_ or the host's buffer
 };
 
 constexpr VkBufferUsageFlags kStateUsage =

@@ -10,11 +10,11 @@
 namespace heed::vulkan {
 namespace {
 
-// An upload takes this much host memory beside the source, however large the model is. Submitting costs some 50 us and
-// copying this much about 2 ms, so that more would gain nothing.
+// An upload takes this much host memory in addition to the source, however large the model is. Submitting takes some 50 us and copying this
+// much about 2 ms, so more memory would gain nothing.
 constexpr uint64_t kStagingBytes = 16u << 20;
 
-// Packs converted pieces of tensors into staging memory and copies them out whenever it is full.
+// Packs converted pieces of tensors into staging memory and copies them to the device whenever it is full.
 class Stream {
  public:
   Stream(Context& context, const BufferRange& target, const UploadProgress& progress)
@@ -30,7 +30,7 @@ class Stream {
   }
 
   Status write(const HostTensor& from, const detail::WeightsImpl::Entry& to) {
-    // A tensor is copied as it is, or becomes one of a type without blocks.
+    // A tensor keeps its type, or is converted to a type without blocks.
     const TypeBlock block = block_of(from.dtype);
     const auto from_size = static_cast<uint64_t>(block.bytes);
     const uint64_t to_size = bytes_of(to.dtype, static_cast<uint64_t>(block.elements));
@@ -51,7 +51,7 @@ class Stream {
       piece.data = from.data.subspan(done * from_size, count * from_size);
       detail::convert_weight(piece, to, staging_.mapped() + used_);
       copies_.push_back({used_, target_.offset + to.offset + done * to_size, count * to_size});
-      // The next tensor may be of a wider type. Copies begin at multiples of 4.
+      // The next tensor may have a wider type. Copies begin at multiples of 4.
       used_ = align_up<uint64_t>(used_ + count * to_size, 4);
       done += count;
     }
@@ -66,7 +66,7 @@ class Stream {
     if (status != Status::Ok) return status;
     context_.vk.CmdCopyBuffer(commands, staging_.handle(), target_.buffer, static_cast<uint32_t>(copies_.size()),
                               copies_.data());
-    // This makes the copies visible to every later command of the queue: a plan need not know when its weights arrived.
+    // Makes the copies visible to all later commands on the queue, so that plans need no barrier for weights.
     memory_barrier(context_.vk, commands, {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT},
                    {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT});
     status = submission_.submit_and_wait();
@@ -76,14 +76,14 @@ class Stream {
     return status;
   }
 
-  // Entries are written in the order of their places, so that the last byte written says how far it is.
+  // Entries are written in order of their offsets, so the last byte written gives the progress.
   void report(uint64_t done) const {
     if (progress_.callback != nullptr) progress_.callback(progress_.user, done, total_);
   }
 
  private:
-  // Blocks from `first` on, each part to its plane. An even number of them, unless they are the last, so that every copy begins
-  // at a multiple of 4.
+  // Writes blocks from `first` on, each part to its plane. The number of blocks is even, except for the last ones, so that every copy
+  // begins at a multiple of 4.
   uint64_t write_blocks(const HostTensor& from, const detail::WeightsImpl::Entry& to, uint64_t first, uint64_t count) {
     const auto size = static_cast<uint64_t>(block_of(to.dtype).bytes), all = from.data.size() / size;
     if (first + count < all) count = count / 2 * 2;

@@ -1,4 +1,4 @@
-// Weights on a Vulkan device: one buffer, heed's or the host's, that holds every tensor of one upload.
+// Weights on a Vulkan device: one buffer, heed's or the host's, with all tensors of one upload.
 #pragma once
 
 #include <heed/vulkan_memory.hpp>
@@ -21,12 +21,12 @@ class VulkanWeights final : public detail::WeightsImpl {
   uint64_t bytes() const override { return bytes_; }
   const detail::DeviceImpl* device() const override { return owner_.get(); }
 
-  // Places, converts and copies, in pieces of at most kStagingBytes; waits until all is on the device.
+  // Assigns offsets, converts and copies, in pieces of at most kStagingBytes; waits until all is on the device.
   Status upload(std::span<const HostTensor> tensors, const UploadOptions& options);
   // The same into the host's buffer.
   Status upload_to(const WeightTarget& target, std::span<const HostTensor> tensors, const UploadOptions& options);
 
-  // Where an entry's offset counts from.
+  // The buffer and range to which entries' offsets are relative.
   VkBuffer buffer() const { return range_.buffer; }
   VkDeviceSize offset() const { return range_.offset; }
 
@@ -38,7 +38,7 @@ class VulkanWeights final : public detail::WeightsImpl {
   std::shared_ptr<const detail::DeviceImpl> owner_;  // outlives buffer_
   Context& context_;
   DeviceBuffer buffer_;
-  BufferRange range_;          // in buffer_ or in the host's buffer
+  BufferRange range_;          // within buffer_ or the host's buffer
   std::vector<size_t> order_;  // entry -> source tensor
   uint64_t bytes_ = 0;
 };

@@ -11,7 +11,7 @@ constexpr char kMagic[8] = {'h', 'e', 'e', 'd', 'p', 'c', '0', '1'};
 
 struct Header {
   char magic[8];
-  uint64_t bytes;     // of the driver's data
+  uint64_t bytes;     // size of the driver's data
   uint64_t checksum;  // FNV-1a of it: finds damage, not malice
 };
 

@@ -1,8 +1,7 @@
 // The pipeline cache as a host stores it between starts: a small header, then the driver's data.
 //
-// Drivers check little of what they are given, and a host's file may be cut off or come from another machine.
-// So a blob carries its length and a checksum, and the driver's own header must name this very device and
-// driver.
+// Drivers hardly validate this data, and a host's file may be truncated or come from another machine. So a blob contains its length and a
+// checksum, and the driver's own header must name this device and driver.
 #pragma once
 
 #include <vulkan/vulkan_core.h>

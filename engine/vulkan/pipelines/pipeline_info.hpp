@@ -1,4 +1,4 @@
-// The structures that tell vkCreateComputePipelines of one kernel.
+// The create-info structures of vkCreateComputePipelines for one kernel.
 #pragma once
 
 #include <array>
@@ -8,10 +8,10 @@
 
 namespace heed::vulkan {
 
-// Points into itself and at the key.
+// Contains pointers to itself and to the key.
 class ComputePipelineInfo {
  public:
-  // `fixed_subgroup`: see MatrixUnits. All of these must outlive this object.
+  // `fixed_subgroup`: see MatrixUnits. All arguments must outlive this object.
   ComputePipelineInfo(const KernelKey& key, const char* entry_point, VkShaderModule module, VkPipelineLayout layout,
                       bool fixed_subgroup);
   ComputePipelineInfo(const ComputePipelineInfo&) = delete;

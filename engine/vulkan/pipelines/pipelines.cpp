@@ -139,7 +139,7 @@ Status Pipelines::blob(std::vector<std::byte>* blob) {
                           context_.vk.GetPipelineCacheData(context_.device, cache_, &bytes, data.data()));
   if (status != Status::Ok) return status;
   data.resize(bytes);
-  // Mesa 26.2's lavapipe keeps nothing, and gives 20 bytes of the header that every driver's data begin with.
+  // Mesa 26.2's lavapipe caches nothing, and returns only 20 bytes of the standard header.
   if (data.size() >= sizeof(VkPipelineCacheHeaderVersionOne)) *blob = wrap_cache_blob(data);
   return Status::Ok;
 }

@@ -14,7 +14,7 @@
 
 namespace heed::vulkan {
 
-// One pipeline, made or not. Its address is fixed for the life of the device.
+// One pipeline, created or not. Its address stays the same for the life of the device.
 struct Pipeline {
   Pipeline(const KernelKey& wanted, uint32_t bindings) : key(wanted), binding_count(bindings) {}
 
@@ -34,19 +34,18 @@ class Pipelines {
   Pipelines(const Pipelines&) = delete;
   Pipelines& operator=(const Pipelines&) = delete;
 
-  // `host_cache`: used instead of an own cache, never destroyed. Otherwise `blob` is what blob() gave at an
-  // earlier start; one that cannot be used is ignored with a warning.
+  // `host_cache` is used instead of heed's own cache, and never destroyed. Otherwise `blob` is the result of blob() at an earlier start;
+  // one that cannot be used is ignored with a warning.
   Status create(std::span<const std::byte> blob, VkPipelineCache host_cache);
 
-  // All of these are thread-safe.
-  // The pipeline of `key`, noted down but not made.
+  // All calls below are thread-safe. find returns the entry for `key`, without creating the pipeline.
   Pipeline* find(const KernelKey& key, uint32_t binding_count);
-  // Makes it if it is not there. A thread that finds another one at it waits.
+  // Creates the pipeline if it does not exist. If another thread is creating it, waits for that.
   Status build(Pipeline& pipeline);
   Status blob(std::vector<std::byte>* blob);
 
-  // Kernels with the same number of bindings share their layouts: storage buffers 0 .. count-1, and
-  // kMaxPushBytes of push constants, which every device has.
+  // Kernels with the same number of bindings share layouts: storage buffers 0 .. count-1, and kMaxPushBytes of push constants, which every
+  // device supports.
   VkDescriptorSetLayout set_layout(uint32_t buffer_count) const { return set_layouts_[buffer_count]; }
   VkPipelineLayout layout(uint32_t buffer_count) const { return layouts_[buffer_count]; }
 
@@ -60,7 +59,7 @@ class Pipelines {
   bool owns_cache_ = false;
   std::array<VkDescriptorSetLayout, kMaxBindings + 1> set_layouts_{};
   std::array<VkPipelineLayout, kMaxBindings + 1> layouts_{};
-  std::mutex mutex_;                                // of entries_ only; the driver locks its cache itself
+  std::mutex mutex_;                                // for entries_ only; the driver synchronizes its cache itself
   std::vector<std::unique_ptr<Pipeline>> entries_;  // some dozens: a linear search is as fast as a hash
 };
 

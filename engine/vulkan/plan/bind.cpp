@@ -1,5 +1,5 @@
-// The host's buffers of one recording: found by name, checked, and turned into descriptor ranges. Allocates
-// only to log a failure.
+// Binds the host's buffers for one recording: finds them by name, checks them, and converts them to descriptor ranges. Allocates only to
+// log a failure.
 #include <algorithm>
 
 #include "base/arith.hpp"
@@ -47,7 +47,7 @@ uint64_t VulkanPlan::host_begin(size_t index, const Slot& slot) const {
   return slot.bound[index].offset + static_cast<uint64_t>(slot.storage_offsets[info.storage]) * size_of(info.dtype);
 }
 
-// Passes still read inputs, and write other outputs, after they began to write this one.
+// Checked because passes may still read inputs, and write other outputs, after another pass began to write this one.
 Status VulkanPlan::check_overlaps(size_t output, const Slot& slot) const {
   const auto begin = [&](size_t index) { return host_begin(index, slot); };
   const uint64_t from = begin(output), to = from + schedule_.buffer_bytes(output, slot.sizes);
@@ -72,7 +72,7 @@ Status VulkanPlan::bind_host_buffer(size_t index, const Buffer& buffer, Slot& sl
     return fail(context_.log, Status::InvalidArgument,
                 format("record: offset %llu of '%s' is no multiple of %llu", static_cast<ull>(buffer.offset), name,
                        static_cast<ull>(unit)));
-  // Whole words: kernels may read elements of two bytes, and of one, as parts of them.
+  // Rounded up to whole words, since kernels may read elements of one or two bytes as parts of words.
   const uint64_t needed =
       align_up<uint64_t>(buffer.offset % 4 + schedule_.buffer_bytes(index, slot.sizes), 4) - buffer.offset % 4;
   if (buffer.offset > UINT64_MAX - needed)
@@ -85,8 +85,7 @@ Status VulkanPlan::bind_host_buffer(size_t index, const Buffer& buffer, Slot& sl
                 format(whole ? "record: '%s' needs %llu bytes; its VkBuffer has at most %llu from the offset on"
                              : "record: '%s' needs %llu bytes, %llu were given",
                        name, static_cast<ull>(needed), static_cast<ull>(given)));
-  // Descriptors start at aligned offsets only. What is left over goes to the kernels as an offset in
-  // elements.
+  // Descriptor offsets must be aligned. The remainder is passed to kernels as an offset in elements.
   const uint64_t rest = buffer.offset % context_.capabilities.storage_alignment;
   const uint64_t range = rest + needed;
   if (range > context_.capabilities.max_storage_range)

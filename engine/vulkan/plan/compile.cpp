@@ -20,7 +20,7 @@ VulkanPlan::VulkanPlan(std::shared_ptr<const detail::DeviceImpl> owner, Context&
 VulkanPlan::~VulkanPlan() {
   stop_background();
   if (context_.hung) return;
-  // This frees the descriptor sets, too.
+  // Also frees the descriptor sets.
   if (descriptor_pool_ != VK_NULL_HANDLE)
     context_.vk.DestroyDescriptorPool(context_.device, descriptor_pool_, context_.allocator);
 }
@@ -56,8 +56,8 @@ Status VulkanPlan::select_passes() {
         pipelines_.push_back(kernel.pipeline);
       for (uint32_t b = 0; b < chosen.buffer_count; ++b) {
         if (chosen.buffers[b].kind != BufferUse::Kind::Faults) continue;
-        // Every pass that may set a fault word has one of its own. The message can then name the pass, and two
-        // embeddings in a row need no barrier.
+        // Every pass that may set a fault word has its own, so that the message can name the pass, and two consecutive embeddings need no
+        // barrier.
         if (faulting_passes_.empty() || faulting_passes_.back() != i)
           faulting_passes_.push_back(static_cast<uint32_t>(i));
         kernel.bindings[b].source = Binding::Source::Faults;
@@ -127,8 +127,8 @@ Status VulkanPlan::resolve_bindings(const std::vector<const detail::WeightsImpl:
           kernel.bindings[b].range = range_of_weights(schedule_.passes[i]);
           continue;
         }
-        // Every binding that a shader names must be valid, also one that this pass has no operand for and
-        // that the shader will not touch: it gets the first operand, read-only.
+        // Every binding in a shader's interface must be valid, even if this pass has no operand for it and the shader does not access it:
+        // it gets the first operand, read-only.
         const BufferUse& wanted = chosen.buffers[b];
         const bool absent = !wanted.tensor.valid();
         kernel.bindings[b].write = wanted.write && !absent;
@@ -142,7 +142,7 @@ Status VulkanPlan::resolve_bindings(const std::vector<const detail::WeightsImpl:
   return Status::Ok;
 }
 
-// From the first to the last of a pass's weights; those of one upload lie in one buffer.
+// The range from the first to the last weight of a pass; those of one upload share a buffer.
 BoundRange VulkanPlan::range_of_weights(const Node& pass) const {
   const auto [begin, end] = span_of_weights(schedule_, pass);
   return {weights_->buffer(), weights_->offset() + begin, end - begin};

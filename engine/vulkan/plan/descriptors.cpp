@@ -1,13 +1,12 @@
-// Descriptor sets of a plan. All are allocated by compile. A set whose buffers are all the plan's own is
-// shared by every slot and never touched again. One with a host buffer exists once per slot, and record
-// rewrites its host descriptors each time: comparing handles with those of the last recording would miss a
-// host that destroyed a buffer and got the same handle for a new one.
+// Descriptor sets of a plan. All are allocated by compile. A set with only the plan's own buffers is shared by all slots and never changed
+// again. One with a host buffer exists once per slot, and record rewrites its host descriptors each time. Comparing handles with those of
+// the last recording would not work, since a host may have destroyed a buffer and got the same handle for a new one.
 #include "vulkan/plan/plan.hpp"
 
 namespace heed::vulkan {
 namespace {
 
-// `info` must live until the write is done.
+// `info` must stay valid until the write is done.
 VkWriteDescriptorSet write_of(VkDescriptorSet set, uint32_t binding, const VkDescriptorBufferInfo* info) {
   auto write = structure<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
   write.dstSet = set;
@@ -58,7 +57,7 @@ Status VulkanPlan::allocate_sets() {
   return Status::Ok;
 }
 
-// Scratch that the host has not given yet is left out; `scratch_only` is for when it does.
+// Skips scratch that the host has not given yet; `scratch_only` writes only that, once it is given.
 void VulkanPlan::write_fixed_descriptors(uint32_t kernel_index, uint32_t slot_index, bool scratch_only) {
   const CompiledKernel& kernel = kernels_[kernel_index];
   const Slot& slot = slots_[slot_index];

@@ -9,7 +9,7 @@ namespace heed::vulkan {
 
 Status estimate(const Plan& plan, std::span<const ExtentValue> extents, const Cursor& cursor, Estimate* result) {
   const VulkanPlan* impl = plan_of(plan, "estimate");
-  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
+  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has logged it
   return result == nullptr ? refuse("estimate: result is null") : impl->estimate(extents, cursor, result);
 }
 

@@ -1,10 +1,9 @@
 // A plan on a Vulkan device.
 //
-// compile.cpp and descriptors.cpp make everything that a run needs: pipelines, memory, descriptor sets, and one Slot per
-// recording that may be in flight. After that record.cpp checks and recorder.cpp is a loop over data; bind.cpp and
-// state.cpp check the host's buffers and States for it; scratch.cpp takes the host's scratch; prepare.cpp makes the
-// pipelines, now or later; run.cpp wraps it for callers without a command buffer; report.cpp and estimate.cpp answer
-// questions.
+// compile.cpp and descriptors.cpp make everything that a run needs: pipelines, memory, descriptor sets, and one Slot per recording that may
+// be in flight. After that record.cpp checks the arguments and recorder.cpp loops over this data. bind.cpp and state.cpp check the host's
+// buffers and States; scratch.cpp binds the host's scratch; prepare.cpp creates the pipelines, now or later; run.cpp implements Plan::run
+// with it; report.cpp and estimate.cpp implement queries.
 #pragma once
 
 #include <array>
@@ -37,18 +36,18 @@ struct BoundRange {
   VkDeviceSize range = 0;
 };
 
-// One binding of a kernel, resolved as far as compile can.
+// One binding of a kernel, resolved as far as possible at compile.
 struct Binding {
   enum class Source : uint8_t {
-    Constant,  // weights and constants: never written, hence never a hazard
+    Constant,  // weights and constants: never written, so without hazards
     Scratch,
     Host,    // input, output or state: its buffer is known at record
     Faults,  // one u32 of the slot
   };
   Source source = Source::Constant;
   bool write = false;
-  uint32_t index = 0;  // Host: into Slot::bound; Faults: which word of the slot
-  BoundRange range;    // Constant; Scratch: within the scratch, which may change
+  uint32_t index = 0;  // Host: index into Slot::bound; Faults: index of the slot's word
+  BoundRange range;    // for Constant; for Scratch, the range within the scratch, whose buffer may change
 };
 
 // One kernel of one pass, ready to be dispatched.
@@ -64,27 +63,27 @@ struct CompiledKernel {
 
 struct CompiledPass {
   KernelList kernels;
-  uint32_t first_kernel = 0;  // in VulkanPlan::kernels_, of kernels.count
+  uint32_t first_kernel = 0;  // in VulkanPlan::kernels_; the pass has kernels.count of them
 };
 
-// All that record writes to. Slots share nothing, so that two slots may be recorded by two threads at a time.
-// Everything has its final size after compile.
+// Everything that record writes to. Slots share nothing, so that threads may record different slots at the same time. All vectors have
+// their final size after compile.
 struct Slot {
   std::vector<int64_t> extents, sizes, storage_offsets;
-  std::vector<BoundRange> bound;  // by host index: inputs, then outputs; then states
+  std::vector<BoundRange> bound;  // host's buffers: inputs, then outputs, then states
   detail::FoundStates states;
   std::vector<VkDescriptorSet> sets;          // by kernel
-  std::vector<VkDescriptorBufferInfo> infos;  // one for each binding of a host buffer
+  std::vector<VkDescriptorBufferInfo> infos;  // one for each descriptor of a host's buffer
   std::vector<VkWriteDescriptorSet> writes;
   DispatchList dispatches;
   HazardTracker hazards;
-  bool recorded = false;  // to the end of its run
+  bool recorded = false;  // its run is recorded to the end
 };
 
 class VulkanPlan final : public detail::PlanImpl {
  public:
   bool is_of(const Context& context) const { return &context_ == &context; }
-  // `owner`: the device, whose context and pipelines are given.
+  // `owner` is the device, to which the context and pipelines belong.
   VulkanPlan(std::shared_ptr<const detail::DeviceImpl> owner, Context& context, Pipelines& device_pipelines,
              std::shared_ptr<VulkanWeights> weights, Schedule&& schedule, const CompileOptions& options);
   ~VulkanPlan() override;
@@ -121,14 +120,14 @@ class VulkanPlan final : public detail::PlanImpl {
   Status scratch_needs(BufferNeeds* needs);
   Status bind_scratch(const BufferRange& range);
   Status state_needs(BufferNeeds* needs);
-  // The State lies in a buffer of its own if `range` is null.
+  // If `range` is null, the State gets its own buffer.
   Status make_state_in(const BufferRange* range, std::shared_ptr<detail::StateImpl>* state);
   Status last_completed(uint32_t slot, int32_t* pass);
 
  private:
   friend class Recorder;
 
-  // compile.cpp
+  // In compile.cpp.
   Status select_passes();
   Status check_memory_limit() const;
   Status allocate_memory();
@@ -140,52 +139,52 @@ class VulkanPlan final : public detail::PlanImpl {
                          Binding* binding);
   Status create_slots();
 
-  // descriptors.cpp
+  // In descriptors.cpp.
   Status create_descriptor_pool();
   Status allocate_sets();
   void write_fixed_descriptors(uint32_t kernel, uint32_t slot, bool scratch_only);
   void update_descriptors(Slot& slot) const;
 
-  // prepare.cpp
+  // In prepare.cpp.
   Status start_pipelines();
   Status prepare_all();
   void stop_background();
 
-  // bind.cpp
+  // In bind.cpp.
   size_t host_count() const { return schedule_.inputs.size() + schedule_.outputs.size(); }
   Status bind_host_buffers(std::span<const Buffer> buffers, Slot& slot) const;
   Status bind_host_buffer(size_t index, const Buffer& buffer, Slot& slot) const;
-  uint64_t host_begin(size_t index, const Slot& slot) const;  // bytes into its buffer
+  uint64_t host_begin(size_t index, const Slot& slot) const;  // offset in its buffer, in bytes
   Status check_overlaps(size_t output, const Slot& slot) const;
 
-  // state.cpp
+  // In state.cpp.
   Status bind_states(const State& given, Slot& slot) const;
 
-  // record.cpp
+  // In record.cpp.
   Status record_part(VkCommandBuffer commands, const RecordInfo& info, double budget_ms, Cursor* cursor);
   Status check_recording(VkCommandBuffer commands, const RecordInfo& info) const;
   Status check_scratch(const char* call) const;
-  uint64_t buffers_of(const Slot& slot) const;  // the same number for the same places of all host's buffers
+  uint64_t buffers_of(const Slot& slot) const;  // a fingerprint of all host's buffers and ranges
   Status check_cursor(const Cursor& cursor, const RecordInfo& info, const Slot& slot) const;
   void begin_run(const RecordInfo& info, Slot& slot, Cursor* cursor);
-  uint64_t forget_run();  // cursors of earlier runs are no longer good; gives the number of the next
+  uint64_t forget_run();  // invalidates cursors of earlier runs; returns the number of the next run
   BoundRange range_of(const Binding& binding, const Slot& slot, uint32_t slot_index) const;
   void record_start(VkCommandBuffer commands, uint32_t slot_index, bool fresh) const;
   void record_end(VkCommandBuffer commands) const;
 
-  // report.cpp
+  // In report.cpp.
   void log_last_completed();
 
-  // run.cpp
+  // In run.cpp.
   Status prepare_run();
   void record_spoiling(VkCommandBuffer commands);
 
-  // Bytes of one slot's fault words, and of one word with the gap that descriptor alignment asks for.
+  // Bytes of one fault word, padded to descriptor alignment, and of all fault words of a slot.
   uint64_t fault_word_bytes() const { return context_.buffer_alignment(); }
   uint64_t fault_slot_bytes() const { return faulting_passes_.size() * fault_word_bytes(); }
   uint64_t fault_bytes() const { return options_.record_slots * fault_slot_bytes(); }
 
-  std::shared_ptr<const detail::DeviceImpl> owner_;  // outlives all below
+  std::shared_ptr<const detail::DeviceImpl> owner_;  // must outlive the members below
   std::shared_ptr<VulkanWeights> weights_;           // null if the graph has none
   Context& context_;
   Pipelines& device_pipelines_;
@@ -196,32 +195,31 @@ class VulkanPlan final : public detail::PlanImpl {
 
   std::vector<CompiledPass> passes_;
   std::vector<CompiledKernel> kernels_;
-  std::vector<Pipeline*> pipelines_;  // of all kernels, each once
+  std::vector<Pipeline*> pipelines_;  // pipelines of all kernels, without duplicates
   mutable std::atomic<bool> ready_{false};
   std::atomic<bool> stop_{false};
   Thread background_;
-  std::vector<uint32_t> faulting_passes_;  // by fault word: which pass sets it
+  std::vector<uint32_t> faulting_passes_;  // by fault word: the pass that sets it
   std::vector<uint64_t> constant_offsets_;
   uint64_t constant_bytes_ = 0;
 
   DeviceBuffer scratch_, constants_, faults_;
-  BufferRange scratch_at_;  // in scratch_ or in the host's buffer
+  BufferRange scratch_at_;  // within scratch_ or the host's buffer
   VkDescriptorPool descriptor_pool_ = VK_NULL_HANDLE;
-  mutable GpuClock clock_;  // timings reads what the GPU has written since
+  mutable GpuClock clock_;  // mutable since timings() reads new timestamps
   Progress progress_;
   mutable PassTimes times_;
-  std::atomic<uint64_t> run_{0};  // the last that was begun
+  std::atomic<uint64_t> run_{0};  // number of the last run that began
   std::vector<Slot> slots_;
   std::unique_ptr<HostIo> host_io_;  // made by the first run
   bool spoils_ = false;              // see spoil_before_runs
-  // The run that is going on: the host's buffers, inputs first, with the bytes that it uses of each. finish copies outputs
-  // into them.
+  // The current run: the host's buffers, inputs first, and the bytes that it uses of each. finish copies outputs to them.
   std::vector<const HostBuffer*> run_buffers_;
   std::vector<uint64_t> run_bytes_;
-  std::vector<Buffer> run_bound_;  // where host_io_ has them, the same at every run
+  std::vector<Buffer> run_bound_;  // buffers in host_io_, the same at every run
 };
 
-// It is inline, since recording a dispatch calls it for each binding.
+// Inline, since recording calls it for each binding of each dispatch.
 inline BoundRange VulkanPlan::range_of(const Binding& binding, const Slot& slot, uint32_t slot_index) const {
   switch (binding.source) {
     case Binding::Source::Host: return slot.bound[binding.index];
@@ -234,10 +232,10 @@ inline BoundRange VulkanPlan::range_of(const Binding& binding, const Slot& slot,
   return binding.range;
 }
 
-// InvalidArgument if the slot is 0 and a run uses it.
+// InvalidArgument if `slot` is 0 and a run uses it.
 Status check_slot_free(const VulkanPlan& plan, uint32_t slot, const char* call);
-// The plan behind a handle. Null if there is none, or one of the CPU device, which is logged as a mistake of `call`
-// unless that is null.
+// The plan behind a handle. Null if the handle is empty or the plan is the CPU's; that is logged as an error of `call`, unless `call` is
+// null.
 VulkanPlan* plan_of(const Plan& plan, const char* call);
 
 }  // namespace heed::vulkan

@@ -1,4 +1,4 @@
-// compile lists the pipelines of a plan. They are made at once, by the host's threads, or by a thread of the plan's own.
+// Creation of a plan's pipelines: at compile, by the host's threads, or by a thread of the plan's own.
 #include <algorithm>
 
 #include "base/logging.hpp"
@@ -10,11 +10,11 @@ Status VulkanPlan::start_pipelines() {
   if (options_.pipelines == PipelineCreation::Deferred) return Status::Ok;
   if (options_.pipelines == PipelineCreation::Now) return prepare_all();
   const auto work = [](void* plan) {
-    // The log has the reason of a failure; the plan stays not ready.
+    // A failure is logged; the plan stays not ready.
     (void)static_cast<VulkanPlan*>(plan)->prepare_all();
   };
   if (background_.start(work, this)) return Status::Ok;
-  log(context_.log, LogLevel::Warning, "compile: there is no thread to be had; the pipelines are made at once");
+  log(context_.log, LogLevel::Warning, "compile: no thread is available; the pipelines are made at once");
   return prepare_all();
 }
 
@@ -26,7 +26,7 @@ Status VulkanPlan::prepare_all() {
   return Status::Ok;
 }
 
-// Waits for the one pipeline that is being made, at most.
+// Waits at most for the one pipeline that is being created.
 void VulkanPlan::stop_background() {
   stop_ = true;
   background_.join();

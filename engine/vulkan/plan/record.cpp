@@ -1,5 +1,4 @@
-// Recording into the host's command buffer: checks first, and nothing fails once the first command is
-// written.
+// Recording into the host's command buffer. All checks come first: nothing fails after the first command.
 #include <cmath>
 #include <limits>
 
@@ -13,10 +12,10 @@
 namespace heed::vulkan {
 namespace {
 
-// Tells a cursor's run from every other of the process.
+// Numbers runs uniquely within the process, for cursors.
 constinit std::atomic<uint64_t> last_run{0};
 
-// Once bind_states has found it good.
+// Valid after bind_states has accepted the State.
 VulkanState& vulkan_state(const State& state) { return static_cast<VulkanState&>(*state.impl()); }
 
 uint64_t extents_of(const Slot& slot) {
@@ -38,7 +37,7 @@ uint64_t VulkanPlan::buffers_of(const Slot& slot) const {
 
 Status record(const Plan& plan, VkCommandBuffer commands, const RecordInfo& info) {
   VulkanPlan* impl = plan_of(plan, "record");
-  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
+  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has logged it
   const Status status = check_slot_free(*impl, info.slot, "record");
   impl->unused.tell("record", impl->host_log());
   return status == Status::Ok ? impl->record(commands, info) : status;
@@ -47,7 +46,7 @@ Status record(const Plan& plan, VkCommandBuffer commands, const RecordInfo& info
 Status record_some(const Plan& plan, VkCommandBuffer commands, const RecordInfo& info, double budget_ms,
                    Cursor* cursor) {
   VulkanPlan* impl = plan_of(plan, "record_some");
-  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
+  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has logged it
   if (cursor == nullptr) return refuse("record_some: cursor is null");
   const Status status = check_slot_free(*impl, info.slot, "record_some");
   impl->unused.tell("record_some", impl->host_log());
@@ -92,7 +91,7 @@ Status VulkanPlan::record_part(VkCommandBuffer commands, const RecordInfo& info,
   if (fresh) progress_.begin_run(commands, info.slot);
   clock_.begin_part(commands, info.slot, cursor->pass, fresh);
   Recorder(*this, commands, info.slot, slot, values, budget_ms).run(cursor);
-  if (fresh && !cursor->at_end) {  // for check_cursor, if a further part comes
+  if (fresh && !cursor->at_end) {  // check_cursor compares these for later parts
     cursor->extents = extents_of(slot);
     cursor->buffers = buffers_of(slot);
   }
@@ -145,7 +144,7 @@ Status VulkanPlan::check_cursor(const Cursor& cursor, const RecordInfo& info, co
   return fail(context_.log, Status::InvalidArgument, format("record_some: %s", wrong));
 }
 
-// Later parts leave the descriptors alone: the GPU may be reading them.
+// Only the first part writes descriptors: during later parts the GPU may be reading them.
 void VulkanPlan::begin_run(const RecordInfo& info, Slot& slot, Cursor* cursor) {
   update_descriptors(slot);
   *cursor = {};
@@ -161,8 +160,8 @@ uint64_t VulkanPlan::forget_run() {
   return fresh;
 }
 
-// Orders the part after whatever used the plan's scratch before, the part before it included. The first of a
-// run clears the slot's fault words.
+// Orders this part after all earlier users of the plan's scratch, including the part before it. The first part of a run clears the slot's
+// fault words.
 void VulkanPlan::record_start(VkCommandBuffer commands, uint32_t slot_index, bool fresh) const {
   const Functions& vk = context_.vk;
   const bool clears = fresh && !faulting_passes_.empty();
@@ -189,7 +188,7 @@ SyncNeeds VulkanPlan::sync_needs() const {
   for (const CompiledPass& pass : passes_) {
     for (uint32_t k = 0; k < pass.kernels.count; ++k) {
       const CompiledKernel& kernel = kernels_[pass.first_kernel + k];
-      // A byte is written by atomics on its word, which read the other bytes.
+      // Atomics write a byte within a word, which reads the other bytes.
       const bool reads_output = pass.kernels.uses[k].key.id == KernelId::CopyU8;
       for (uint32_t b = 0; b < kernel.binding_count; ++b) {
         const Binding& binding = kernel.bindings[b];

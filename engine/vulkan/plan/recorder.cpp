@@ -40,7 +40,7 @@ bool Recorder::record_pass(Cursor* cursor) {
     whole = record_dispatch(cursor, slot_.dispatches.dispatches[cursor->dispatch]);
     if (!whole) break;
   }
-  if (whole && !entered_) enter(cursor->pass);  // a pass with nothing to do has its times, too
+  if (whole && !entered_) enter(cursor->pass);  // a pass without dispatches gets timestamps, too
   if (entered_) leave(cursor->pass, whole);
   return whole;
 }
@@ -62,8 +62,8 @@ bool Recorder::record_dispatch(Cursor* cursor, const Dispatch& dispatch) {
   for (; cursor->piece < split.count(); ++cursor->piece) {
     if (!fits(cursor->pass, work)) return false;
     if (!entered_) enter(cursor->pass);
-    // Pieces write apart from each other, and may overlap in time. Validation layers know only of whole ranges, so that
-    // they are shown a barrier between pieces: they may be there where labels are.
+    // Pieces write disjoint ranges and may overlap in time. Validation layers compare whole ranges, so a barrier between pieces is recorded
+    // if labels are enabled, which means that a layer may be present.
     if (!bound || plan_.context_.labels) order(kernel);
     if (!bound) bind(dispatch, kernel, slot_.sets[kernel_index]);
     bound = true;
@@ -96,8 +96,8 @@ void Recorder::leave(size_t pass, bool whole) {
   plan_.clock_.end_pass(commands_, slot_index_, pass, work_, work_before_);
 }
 
-// Writes a barrier if the dispatch touches what an earlier dispatch of this part wrote, or writes what one read. Whole
-// parts are ordered by record_start.
+// Records a barrier if the dispatch accesses memory that an earlier dispatch of this part wrote, or writes memory that one read.
+// record_start orders whole parts.
 void Recorder::order(const CompiledKernel& kernel) {
   std::array<Access, kMaxBindings> accesses;
   size_t count = 0;
@@ -112,7 +112,7 @@ void Recorder::order(const CompiledKernel& kernel) {
 }
 
 void Recorder::bind(const Dispatch& dispatch, const CompiledKernel& kernel, VkDescriptorSet set) {
-  // Made before: the plan is ready.
+  // Exists, since the plan is ready.
   const VkPipeline pipeline = kernel.pipeline->handle.load(std::memory_order_relaxed);
   if (pipeline_ != pipeline) vk_.CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
   if (set_ != set)

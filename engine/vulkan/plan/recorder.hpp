@@ -11,12 +11,11 @@ namespace heed::vulkan {
 
 class Recorder {
  public:
-  // `values` must live as long.
+  // `values` must outlive this object.
   Recorder(const VulkanPlan& plan, VkCommandBuffer commands, uint32_t slot_index, Slot& slot, const RunValues& values,
            double budget_ms);
 
-  // Goes on at the cursor, which is left at the next dispatch or at the end. At least one dispatch is
-  // written.
+  // Continues at the cursor, and moves it to the next dispatch or the end. Records at least one dispatch.
   void run(Cursor* cursor);
 
  private:
@@ -25,7 +24,7 @@ class Recorder {
     Split split;
     uint32_t index = 0;
   };
-  // False if the budget was spent before the pass ended.
+  // Returns false if the budget was spent before the pass ended.
   bool record_pass(Cursor* cursor);
   double work_before(const Cursor& cursor) const;
   bool record_dispatch(Cursor* cursor, const Dispatch& dispatch);
@@ -44,10 +43,10 @@ class Recorder {
   const RunValues& values_;
   double budget_ms_, work_limit_, correction_ = 1;
 
-  bool any_ = false;      // a dispatch was written
-  bool entered_ = false;  // one of the current pass
+  bool any_ = false;      // a dispatch was recorded
+  bool entered_ = false;  // a dispatch of the current pass was recorded
   double spent_ms_ = 0;
-  double work_ = 0, work_before_ = 0;     // of the current pass, in this part and in earlier ones
+  double work_ = 0, work_before_ = 0;     // work of the current pass in this part, and in earlier parts
   VkPipeline pipeline_ = VK_NULL_HANDLE;  // as bound
   VkDescriptorSet set_ = VK_NULL_HANDLE;
 };

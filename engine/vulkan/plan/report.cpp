@@ -1,4 +1,4 @@
-// A plan tells its passes, their times, faults of embeddings, and how far a lost device came.
+// A plan's reports: its passes, their times, faults of embeddings, and the last pass that a lost device completed.
 #include <cstring>
 #include <string>
 
@@ -9,7 +9,7 @@
 namespace heed::vulkan {
 namespace {
 
-// Kernels of a pass that differ in tiles only have one name, and often one reason.
+// Kernels of a pass that differ only in tiles have one name, and often one reason.
 void append_new(std::string* list, const char* separator, const std::string& item) {
   if (item.empty() || (separator + *list + separator).find(separator + item + separator) != std::string::npos) return;
   *list += (list->empty() ? "" : separator) + item;
@@ -41,14 +41,14 @@ Status check_slot_free(const VulkanPlan& plan, uint32_t slot, const char* call) 
 
 Status take_faults(const Plan& plan, uint32_t slot) {
   VulkanPlan* impl = plan_of(plan, "take_faults");
-  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
+  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has logged it
   const Status status = check_slot_free(*impl, slot, "take_faults");
   return status == Status::Ok ? impl->take_faults(slot) : status;
 }
 
 Status last_completed(const Plan& plan, uint32_t slot, int32_t* pass) {
   VulkanPlan* impl = plan_of(plan, "last_completed");
-  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
+  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has logged it
   return pass == nullptr ? refuse("last_completed: pass is null") : impl->last_completed(slot, pass);
 }
 
@@ -81,7 +81,7 @@ Status VulkanPlan::take_faults(uint32_t slot) {
                 format("take_faults: slot %u was asked for; the plan was compiled for %zu", slot, slots_.size()));
   Status status = context_.there("take_faults");
   if (status != Status::Ok || faulting_passes_.empty()) return status;
-  // Other slots may be in flight.
+  // Only this slot's words, since other slots may be in flight.
   const uint64_t begin = slot * fault_slot_bytes();
   status = faults_.invalidate(begin, fault_slot_bytes());
   if (status != Status::Ok) return status;
@@ -102,7 +102,7 @@ std::vector<PassInfo> VulkanPlan::passes() const {
   const RunValues maxima = {.sizes = schedule_.max_values};
   const std::vector<double> fewest = fewest_bytes(schedule_, maxima);
   std::vector<PassInfo> passes;
-  const auto list_memory = std::make_unique<DispatchList>();  // too large for the small stacks of hosts' fibers
+  const auto list_memory = std::make_unique<DispatchList>();  // too large for small stacks, such as those of fibers
   DispatchList& list = *list_memory;
   for (size_t i = 0; i < passes_.size(); ++i) {
     const Node& node = schedule_.passes[i];
@@ -111,7 +111,7 @@ std::vector<PassInfo> VulkanPlan::passes() const {
     pass.label = node.label;
     pass.op = to_string(node.op);
     emit_dispatches(schedule_, node, context_.capabilities, kernels, maxima, &list);
-    // Kernels that run at the maxima are named first.
+    // Kernels that run at the maxima come first.
     for (uint32_t d = 0; d < list.count; ++d) append_use(&pass, kernels.uses[list.dispatches[d].kernel]);
     for (uint32_t k = 0; k < kernels.count; ++k) append_use(&pass, kernels.uses[k]);
     append_new(&pass.why, "; ", node.note);

@@ -14,7 +14,7 @@ Status VulkanPlan::prepare_run() {
   const Status status = fresh->create(context_, largest, schedule_.inputs.size());
   if (status != Status::Ok) return status;
   host_io_ = std::move(fresh);
-  // The sizes are stated, since for VK_WHOLE_SIZE each run would ask Vulkan about the buffer.
+  // Sizes are given since for VK_WHOLE_SIZE each run would query the buffer.
   for (size_t i = 0; i < largest.size(); ++i)
     run_bound_.push_back(
         {schedule_.buffer(i).name, host_io_->buffer(), host_io_->offset(i), align_up<uint64_t>(largest[i], 4)});
@@ -79,7 +79,7 @@ bool VulkanPlan::ended() { return host_io_->submission().ended(); }
 Status VulkanPlan::finish() {
   HostIo& io = *host_io_;
   Status status = io.submission().wait();
-  // Another run may have found the device lost, of which work that ended may know nothing.
+  // Another run may have found the device lost, although this run's work ended.
   if (status == Status::Ok) status = context_.alive("run");
   if (status == Status::DeviceLost) log_last_completed();
   if (status == Status::Ok) status = io.invalidate();

@@ -1,4 +1,4 @@
-// Scratch memory that the host gives a plan.
+// Scratch memory given by the host.
 #include "base/logging.hpp"
 #include "vulkan/memory/host_range.hpp"
 #include "vulkan/plan/plan.hpp"
@@ -7,13 +7,13 @@ namespace heed::vulkan {
 
 Status scratch_needs(const Plan& plan, BufferNeeds* needs) {
   VulkanPlan* impl = plan_of(plan, "scratch_needs");
-  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
+  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has logged it
   return needs == nullptr ? refuse("scratch_needs: needs is null") : impl->scratch_needs(needs);
 }
 
 Status bind_scratch(const Plan& plan, const BufferRange& range) {
   VulkanPlan* impl = plan_of(plan, "bind_scratch");
-  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
+  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has logged it
   const Status status = check_slot_free(*impl, 0, "bind_scratch");
   return status == Status::Ok ? impl->bind_scratch(range) : status;
 }

@@ -1,4 +1,4 @@
-// A plan's States: making them, and finding their tensors for a recording.
+// A plan's States: creation, and binding for a recording.
 #include "vulkan/memory/state.hpp"
 
 #include "base/arith.hpp"
@@ -10,13 +10,13 @@ namespace heed::vulkan {
 
 Status state_needs(const Plan& plan, BufferNeeds* needs) {
   VulkanPlan* impl = plan_of(plan, "state_needs");
-  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
+  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has logged it
   return needs == nullptr ? refuse("state_needs: needs is null") : impl->state_needs(needs);
 }
 
 Status make_state(const Plan& plan, const BufferRange& range, State* state) {
   VulkanPlan* impl = plan_of(plan, "make_state");
-  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has told
+  if (impl == nullptr) return Status::InvalidArgument;  // plan_of has logged it
   if (state == nullptr) return refuse("make_state: state is null");
   std::shared_ptr<detail::StateImpl> made;
   const Status status = impl->make_state_in(&range, &made);
@@ -43,12 +43,12 @@ Status VulkanPlan::make_state_in(const BufferRange* range, std::shared_ptr<detai
   return status;
 }
 
-// The host's buffers are bound already.
+// The host's buffers must be bound before.
 Status VulkanPlan::bind_states(const State& given, Slot& slot) const {
   const detail::StateImpl* impl = given.impl().get();
   const Status status = detail::match_states(*state_layout_, impl, &context_, "record", context_.log, &slot.states);
   if (status != Status::Ok || schedule_.states.empty()) return status;
-  // States of this home are VulkanStates.
+  // States with this home are VulkanStates.
   const BufferRange& range = static_cast<const VulkanState*>(impl)->range();
   for (size_t i = 0; i < slot.states.tensors.size(); ++i) {
     const detail::StateTensor& tensor = *slot.states.tensors[i];

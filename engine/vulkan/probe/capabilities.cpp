@@ -33,7 +33,7 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
   device.queue_families.resize(families);
   vk.GetPhysicalDeviceQueueFamilyProperties(handle, &families, device.queue_families.data());
   device.api_version = std::min(instance_version, device.properties.apiVersion);
-  if (device.api_version < VK_API_VERSION_1_1) return device;  // the queries below are of 1.1
+  if (device.api_version < VK_API_VERSION_1_1) return device;  // the queries below need 1.1
 
   auto driver = structure<VkPhysicalDeviceDriverProperties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES);
   const bool knows_driver = device.api_version >= VK_API_VERSION_1_2;
@@ -124,16 +124,16 @@ std::string below_floor(const PhysicalDevice& device) {
 
 namespace {
 
-// The test setting HEED_SUBGROUPS=never makes a device one without subgroup operations, so that tests reach what such devices run.
+// The test setting HEED_SUBGROUPS=never hides subgroup operations, so that tests cover devices without them.
 bool may_use_subgroups() { return test_setting("HEED_SUBGROUPS") != "never"; }
 
 bool is_software(const PhysicalDevice& device) { return device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
 
-// Apple's GPUs have 256 halves for an invocation, Qualcomm's 48 vectors of four, AMD's and NVIDIA's 256 registers. Intel's have 128
-// where a subgroup has 16 invocations, from Xe2 on, or 8, before.
+// Registers (32 bits) of an invocation: Apple's GPUs have 256 16-bit ones, Qualcomm's 48 vectors of four, AMD's and NVIDIA's 256. Intel's
+// have 128 with 16 invocations in a subgroup, from Xe2 on, or 8, before.
 uint32_t registers_of(const PhysicalDevice& device) {
   if (is_software(device)) return kRegistersInMemory;
-  constexpr int kHoneykrisp = 26;  // of Mesa; older headers of Vulkan lack its name
+  constexpr int kHoneykrisp = 26;  // Mesa's value; older Vulkan headers lack its name
   switch (static_cast<int>(device.driver_id)) {
     case VK_DRIVER_ID_MOLTENVK:
     case VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA:
@@ -145,13 +145,13 @@ uint32_t registers_of(const PhysicalDevice& device) {
   }
 }
 
-// A core of NVIDIA's has 65,536 registers (CUDA C++ Programming Guide, technical specifications by compute capability). Other
-// drivers' compilers take few enough, so that no number is told for them.
+// A core of NVIDIA's has 65,536 registers (CUDA C++ Programming Guide, technical specifications by compute capability). Compilers of other
+// drivers use few enough registers, so no limit is given for them.
 uint32_t core_registers_of(const PhysicalDevice& device) {
   return device.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY ? 65536 : Capabilities{}.core_registers;
 }
 
-// Names what reproducible plans need and the device lacks; null if that is nothing.
+// The features that reproducible plans need and the device lacks; null if there are none.
 const char* why_irreproducible(const PhysicalDevice& device) {
   if (device.api_version < VK_API_VERSION_1_2) return "Vulkan 1.2, in which shaders say how they round";
   if (!device.rounds_to_even) return "shaderRoundingModeRTEFloat32";
@@ -165,7 +165,7 @@ std::string why_no_dots(const PhysicalDevice& device) {
   if (device.api_version < VK_API_VERSION_1_3) return needs_version(VK_API_VERSION_1_3, device);
   if (!device.offered.shaderIntegerDotProduct) return "the driver has no shaderIntegerDotProduct";
   if (!device.features.shaderIntegerDotProduct)
-    return "the host told no shaderIntegerDotProduct in HostDevice::enabled_features";
+    return "the host lists no shaderIntegerDotProduct in HostDevice::enabled_features";
   return !device.fast_dots && !is_software(device) ? "this driver has no fast instruction for them" : "";
 }
 
@@ -188,11 +188,11 @@ Capabilities capabilities_of(const PhysicalDevice& device, WhyNoMatrix* why) {
   result.subgroup_ballot = (operations & VK_SUBGROUP_FEATURE_BALLOT_BIT) != 0;
   result.subgroup_shuffle = (operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
   result.slow_shuffle = device.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
-  // LP_MAX_TGSI_LOOP_ITERATIONS in Mesa's gallivm, which all loops of a function share.
+  // LP_MAX_TGSI_LOOP_ITERATIONS in Mesa's gallivm, a limit shared by all loops of a function.
   if (device.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE) result.most_rounds = 65535;
   result.registers = registers_of(device);
   result.core_registers = core_registers_of(device);
-  // No watchdog looks after a CPU.
+  // A CPU has no watchdog.
   if (is_software(device) || device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU)
     result.invocation_work *= 10;
   result.cores = device.cores != 0 ? device.cores : likely_core_count(device.properties.deviceType);

@@ -1,4 +1,4 @@
-// Counts what runs workgroups side by side on a device.
+// The number of cores that run workgroups in parallel.
 #pragma once
 
 #include <span>
@@ -7,12 +7,12 @@
 
 namespace heed::vulkan {
 
-// Compute units, streaming multiprocessors or shader cores, where an extension tells; 0 where none does. These
-// extensions' properties may be read without enabling them. `device` must know Vulkan 1.1.
+// Compute units, streaming multiprocessors or shader cores, if an extension reports them; else 0. These properties may be read without
+// enabling the extension. `device` must support Vulkan 1.1.
 uint32_t read_core_count(const Functions& vk, VkPhysicalDevice device,
                          std::span<const VkExtensionProperties> extensions);
 
-// A guess for a device whose driver does not tell.
+// An estimate for a device whose driver does not report it.
 uint32_t likely_core_count(VkPhysicalDeviceType type);
 
 }  // namespace heed::vulkan

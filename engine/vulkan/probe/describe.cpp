@@ -1,4 +1,4 @@
-// A physical device in words, for people who choose one.
+// A textual description of a physical device, for users who choose one.
 #include <algorithm>
 #include <cctype>
 
@@ -18,7 +18,7 @@ DeviceKind kind_of(VkPhysicalDeviceType type) {
   }
 }
 
-// Lower-case words of `text` joined by '-'; parenthesized parts and filler words are left out.
+// Lower-case words of `text` joined by '-'; parenthesized parts and filler words are omitted.
 std::string slug(const std::string& text) {
   std::string result, word;
   int depth = 0;
@@ -81,8 +81,8 @@ void list_limits(const PhysicalDevice& device, DeviceInfo* info) {
 std::string matrix_text(const Capabilities& can, const WhyNoMatrix& why) {
   const auto text = [](const MatrixSize& size) { return format("%ux%ux%u", size.m, size.n, size.k); };
   if (can.matrix.m == 0) return "matrix units: not used, because " + why.f16;
-  return "matrix units: used for f16 products and attention (VK_KHR_cooperative_matrix, " + text(can.matrix) +
-         (can.bfloat_matrix.m != 0 ? "), and bf16 products (VK_KHR_shader_bfloat16, " + text(can.bfloat_matrix) + ")"
+  return "matrix units: used for f16 matmuls and attention (VK_KHR_cooperative_matrix, " + text(can.matrix) +
+         (can.bfloat_matrix.m != 0 ? "), and bf16 matmuls (VK_KHR_shader_bfloat16, " + text(can.bfloat_matrix) + ")"
                                    : "), not for bf16, because " + why.bf16) +
          (can.byte_matrix.m != 0
               ? "; for bytes where rows may be rounded (CompileOptions::round_rows, " + text(can.byte_matrix) + ")"
@@ -91,7 +91,7 @@ std::string matrix_text(const Capabilities& can, const WhyNoMatrix& why) {
 
 std::string subgroup_text(const Capabilities& can) {
   if (can.subgroup_arithmetic)
-    return "subgroup operations: used for sums and maxima along rows, and by products of few rows";
+    return "subgroup operations: used for sums and maxima along rows, and by matmuls of few rows";
   return "subgroup operations: not used, because compute shaders have no subgroup arithmetic";
 }
 
@@ -102,7 +102,7 @@ std::string what_heed_uses(const PhysicalDevice& device) {
   else
     text += format("\nf16 and bf16 storage: not used, because %s; such graphs are refused",
                    device.adopted && device.offered.storageBuffer16BitAccess
-                       ? "the host told no storageBuffer16BitAccess in HostDevice::enabled_features"
+                       ? "the host lists no storageBuffer16BitAccess in HostDevice::enabled_features"
                        : "the driver has no storageBuffer16BitAccess");
   text += "\nweights and tables of f16 and bf16 beside f32: used, read as words";
   WhyNoMatrix why;
@@ -122,7 +122,7 @@ std::string what_heed_uses(const PhysicalDevice& device) {
 }  // namespace
 
 std::string short_name(const std::string& device_name) {
-  // Mesa's RADV puts its own name and the chip into the parentheses, which says more than the brand does.
+  // Mesa's RADV puts its own name and the chip in parentheses, which is more specific than the brand.
   const size_t radv = device_name.find("(RADV ");
   std::string name;
   if (radv != std::string::npos) {

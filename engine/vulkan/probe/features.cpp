@@ -7,7 +7,7 @@
 namespace heed::vulkan {
 namespace {
 
-// A structure that says a feature, and where in it.
+// A structure with a feature, and the feature's member.
 struct Place {
   VkStructureType structure;
   size_t offset;
@@ -70,7 +70,7 @@ std::string missing_features(Features features, const Features& needed) {
   for (const Place& place : kPlaces) {
     if (!(needed.*place.feature) || features.*place.feature) continue;
     text.append(text.empty() ? "" : ", ").append(place.name);
-    features.*place.feature = true;  // a later place of the same feature adds nothing
+    features.*place.feature = true;  // further places of the same feature are not needed
   }
   return text;
 }

@@ -1,4 +1,4 @@
-// The features that heed looks at, read from and written into chains of Vulkan's structures by one table.
+// The features that heed uses or reports, and one table with which they are read from and written to chains of Vulkan's structures.
 #pragma once
 
 #include <algorithm>
@@ -22,20 +22,20 @@ struct Features {
   bool shaderBFloat16Type = false, shaderBFloat16CooperativeMatrix = false;
 };
 
-// Reads a pNext chain, which may say a feature in an extension's structure or in one of Vulkan 1.1, 1.2 or 1.3.
+// Reads features from a pNext chain, which may have a feature in an extension's structure or in one of Vulkan 1.1, 1.2 or 1.3.
 Features read_features(const void* chain);
-// Asks the driver for the features that `asked` names, whose structures it must know.
+// Queries those features from the driver that `asked` selects; it must know their structures.
 Features read_features(const Functions& vk, VkPhysicalDevice device, const Features& asked);
-// The names of those among `needed` that `features` lacks, with commas between.
+// The names of features in `needed` that `features` lacks, separated by commas.
 std::string missing_features(Features features, const Features& needed);
 
-// A chain of the structures that say `features`, each of which has this value; for VkDeviceCreateInfo.
+// A chain of structures with `features`, for VkDeviceCreateInfo.
 class FeatureChain {
  public:
   explicit FeatureChain(const Features& features, VkBool32 value = VK_TRUE);
   FeatureChain(const FeatureChain&) = delete;
   FeatureChain& operator=(const FeatureChain&) = delete;
-  // Null if there is none. Valid as long as this object.
+  // Null if the chain is empty. Valid as long as this object.
   void* first() { return first_; }
 
  private:
@@ -50,7 +50,7 @@ class FeatureChain {
   VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat_;
 };
 
-// Whether this extension is among those of a device, or of a host's list.
+// Whether this extension is in a device's, or a host's, list.
 inline bool contains(std::span<const VkExtensionProperties> extensions, std::string_view name) {
   return std::any_of(extensions.begin(), extensions.end(),
                      [&](const VkExtensionProperties& one) { return one.extensionName == name; });

@@ -49,14 +49,14 @@ VkDebugUtilsMessengerCreateInfoEXT messenger_info(PFN_vkDebugUtilsMessengerCallb
 
 std::string text_of(const VkDebugUtilsMessengerCallbackDataEXT& data) {
   std::string text = data.pMessage != nullptr ? data.pMessage : "";
-  // Recording opens a label for each pass; the innermost one comes first.
+  // Recording opens a label for each pass; the innermost one is first in the list.
   if (data.cmdBufLabelCount != 0 && data.pCmdBufLabels[0].pLabelName != nullptr)
     text += std::string(" (in the pass '") + data.pCmdBufLabels[0].pLabelName + "')";
   return text;
 }
 
-// Messages of the validation layer are errors, whatever their severity: heed is to be silent under it. What
-// the loader says about other drivers and layers of the machine is of no consequence here.
+// Messages of the validation layer are errors, whatever their severity, since heed should cause none. Messages of the loader about other
+// drivers and layers are ignored.
 VkBool32 Instance::on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT types,
                               const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
   const auto* self = static_cast<const Instance*>(user);
@@ -124,7 +124,7 @@ VkResult Instance::create_handle(const InstanceOptions& options) {
   LayerSettings layer_settings;
   const void* of_validation = features ? &validation_features : nullptr;
   if (settings) of_validation = layer_settings.chain(of_validation);
-  // Chained here, it also reports on vkCreateInstance and vkDestroyInstance.
+  // In the chain, it also covers vkCreateInstance and vkDestroyInstance.
   VkDebugUtilsMessengerCreateInfoEXT messenger = messenger_info(on_message, this);
   messenger.pNext = of_validation;
 
@@ -156,7 +156,7 @@ void Instance::create_messenger() {
 
 Instance::~Instance() {
   if (messenger_ != VK_NULL_HANDLE) functions_.DestroyDebugUtilsMessengerEXT(instance_, messenger_, nullptr);
-  // Without it nothing else can have been made either.
+  // Without an instance there is nothing else to destroy.
   if (instance_ != VK_NULL_HANDLE && functions_.DestroyInstance != nullptr)
     functions_.DestroyInstance(instance_, nullptr);
 }

@@ -14,18 +14,18 @@ namespace heed::vulkan {
 
 struct InstanceOptions {
   Log log;
-  bool validation = false;   // the Khronos layer with synchronization validation, if it is installed
-  bool debug_utils = false;  // labels and names, if VK_EXT_debug_utils is there
+  bool validation = false;   // the Khronos layer with synchronization validation, if installed
+  bool debug_utils = false;  // labels and names, if VK_EXT_debug_utils is available
   std::string_view loader = {};
 };
 
-// What the layer or the loader says, with the pass that was being recorded, if one was.
+// The message of a layer or loader, with the pass that was being recorded, if any.
 std::string text_of(const VkDebugUtilsMessengerCallbackDataEXT& data);
 
 class Instance {
  public:
-  // Null if there is no loader, the loader is below Vulkan 1.1, or no driver could be started; the reason is
-  // logged as Info, since all of these are ordinary on a machine without a GPU.
+  // Null if there is no loader, the loader is below Vulkan 1.1, or no driver could be started; the reason is logged as Info, since these
+  // are common on a machine without a GPU.
   static std::unique_ptr<Instance> create(const InstanceOptions& options);
   ~Instance();
   Instance(const Instance&) = delete;

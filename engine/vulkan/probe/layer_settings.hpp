@@ -1,6 +1,6 @@
-// Settings for the Khronos validation layer, by VK_EXT_layer_settings. Since 2024 the layer's synchronization
-// validation looks at what shaders read and write only if a setting asks for that; otherwise it never misses a barrier
-// between two dispatches. Debian 12's headers and layer are older than that extension.
+// Settings for the Khronos validation layer, by VK_EXT_layer_settings. Since 2024 the layer's synchronization validation considers accesses
+// of shaders only if a setting enables it; otherwise it does not report a missing barrier between two dispatches. Debian 12's headers and
+// layer are older than that extension.
 #pragma once
 
 #include "vulkan/calls/functions.hpp"
@@ -14,9 +14,9 @@ class LayerSettings {
   LayerSettings() = default;
   LayerSettings(const LayerSettings&) = delete;
   LayerSettings& operator=(const LayerSettings&) = delete;
-  // Whether the layer takes settings. Older ones look at shaders always.
+  // Whether the layer supports settings. Older layers always consider shader accesses.
   static bool are_taken(std::span<const VkExtensionProperties> of_layer) { return contains(of_layer, kExtension); }
-  // Puts the settings in front of `next` for VkInstanceCreateInfo's chain. Valid as long as this object.
+  // Puts the settings before `next` in VkInstanceCreateInfo's chain. Valid as long as this object.
   const void* chain(const void* next) {
     info_.next = next;
     return &info_;

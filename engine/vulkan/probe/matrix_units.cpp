@@ -11,7 +11,7 @@
 namespace heed::vulkan {
 namespace {
 
-// Kernels cut tiles of 32 and more into these.
+// Whether tiles of 32 and more can be divided into this size.
 bool fits_tiles(const MatrixSize& size) {
   const auto fits = [](uint32_t n) { return std::has_single_bit(n) && n >= 4 && n <= 32; };
   return fits(size.m) && fits(size.n) && fits(size.k);
@@ -37,7 +37,7 @@ void read_sizes(const Functions& vk, VkPhysicalDevice device, MatrixUnits* units
   }
 }
 
-// The largest one: the fewest instructions. m == 0 with the reason in *why if none fits.
+// The largest size, which needs the fewest instructions. m == 0 with the reason in *why if none fits.
 MatrixSize largest_of(std::span<const MatrixSize> sizes, const char* type, std::string* why) {
   MatrixSize best;
   for (const MatrixSize& size : sizes)
@@ -46,13 +46,13 @@ MatrixSize largest_of(std::span<const MatrixSize> sizes, const char* type, std::
   return best;
 }
 
-// Most subgroups of any kernel's workgroup.
+// The most subgroups in a workgroup of any kernel.
 constexpr uint32_t kMostSubgroups = 8;
 
 std::string unsuitable_subgroups(const VkPhysicalDeviceSubgroupSizeControlProperties& control, bool fixed) {
   if (fixed && control.minSubgroupSize != control.maxSubgroupSize)
     return "the driver does not let compute shaders choose among its subgroup sizes";
-  if (control.minSubgroupSize == 0) return "the driver does not tell its subgroup sizes";
+  if (control.minSubgroupSize == 0) return "the driver does not report its subgroup sizes";
   if (control.maxComputeWorkgroupSubgroups < kMostSubgroups)
     return format("the driver allows %u subgroups in a workgroup; %u are needed", control.maxComputeWorkgroupSubgroups,
                   kMostSubgroups);
@@ -143,7 +143,7 @@ MatrixSize choose_byte_matrix(const MatrixUnits& units, const MatrixSize& matrix
 }
 
 uint32_t choose_matrix_subgroup(const MatrixUnits& units, uint32_t reported) {
-  constexpr uint32_t kUsual = 32;  // what matrix instructions are made for where there is a choice
+  constexpr uint32_t kUsual = 32;  // matrix instructions are optimized for this size if there is a choice
   if (units.smallest_subgroup <= kUsual && kUsual <= units.largest_subgroup) return kUsual;
   return std::clamp(reported, units.smallest_subgroup, std::max(units.smallest_subgroup, units.largest_subgroup));
 }

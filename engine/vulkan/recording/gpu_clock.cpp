@@ -57,8 +57,8 @@ void GpuClock::begin_part(VkCommandBuffer commands, uint32_t slot, size_t pass, 
     for (Pass& each : state.passes) each = {};
     vk.CmdResetQueryPool(commands, queries_, begin_query(slot, 0), 2 * static_cast<uint32_t>(pass_count_));
   } else {
-    // An earlier part may have written both queries of the pass that goes on, and parts that were never submitted may
-    // have been recorded with later passes.
+    // An earlier part may have written both queries of a pass that continues, and later passes may be part of recordings that were never
+    // submitted.
     for (size_t i = pass + 1; i < pass_count_; ++i) state.passes[i] = {};
     vk.CmdResetQueryPool(commands, queries_, begin_query(slot, pass), 1);
     vk.CmdResetQueryPool(commands, queries_, end_query(slot, pass), 1);
@@ -93,7 +93,7 @@ void GpuClock::end_part(VkCommandBuffer commands, uint32_t slot) {
 
 Status GpuClock::finished_part(uint32_t slot, uint32_t* part) {
   const Status status = words_.invalidate();
-  // The GPU may be writing the word just now; it is written as one.
+  // The GPU may be writing this word; a 32-bit write is not torn.
   auto* word = reinterpret_cast<uint32_t*>(words_.mapped()) + slot;
   *part = std::atomic_ref<uint32_t>(*word).load(std::memory_order_acquire);
   return status;
@@ -124,7 +124,7 @@ void GpuClock::take(Slot& slot, size_t index, PassTimes* times) const {
   const uint64_t* begin = slot.results.data() + 2 * (pass.first ? index : pass_count_ + index - 1);
   const uint64_t* end = slot.results.data() + 2 * (pass_count_ + index);
   if (begin[1] == 0 || end[1] == 0) return;
-  // Counters are that many bits wide and may wrap once between two passes.
+  // Counters have this many bits and may wrap once between two passes.
   const uint32_t bits = context_->timestamp_bits();
   const uint64_t mask = bits >= 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1;
   const double period = static_cast<double>(context_->physical.properties.limits.timestampPeriod) * 1e-6;

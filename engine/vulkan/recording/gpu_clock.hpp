@@ -1,9 +1,8 @@
 // GPU timestamps around the passes of a plan, per slot, and which of them the GPU has written.
 //
-// Every pass has two queries: where it began, written for the first pass of a part only, and where it ended.
-// A pass begins where the one before it in the same part ended. A part ends by writing its number to a word
-// that the host sees: queries are read only once that number has arrived, since they may not be read before
-// their reset has run, and a host may never submit what it recorded.
+// Every pass has two queries: its begin, written for the first pass of a part only, and its end. The end of a pass is also the begin of the
+// next one in the same part. At its end a part writes its number to a host-visible word. Queries are read only after that number has
+// arrived: they must not be read before the GPU has reset them, and a host may never submit a recording.
 #pragma once
 
 #include <heed/plan.hpp>
@@ -25,29 +24,29 @@ class GpuClock {
   Status create(Context& context, size_t passes, uint32_t slots);
   bool on() const { return queries_ != VK_NULL_HANDLE; }
 
-  // Around the passes of one part; nothing happens if the clock is off. `fresh`: the first part of a run.
+  // Call these before and after the passes of one part; they do nothing if the clock is off. `fresh`: the first part of a run.
   void begin_part(VkCommandBuffer commands, uint32_t slot, size_t pass, bool fresh);
-  // `work` of this pass is in this part, `before` in earlier ones.
+  // `work` of this pass is in this part, `before` in earlier parts.
   void end_pass(VkCommandBuffer commands, uint32_t slot, size_t pass, double work, double before);
   void end_part(VkCommandBuffer commands, uint32_t slot);
 
-  // Takes in what the GPU has finished, and teaches it to `times`. Allocates nothing.
+  // Feeds finished timestamps to `times`. Allocates nothing.
   Status read(uint32_t slot, PassTimes* times);
-  // Milliseconds of each pass of the slot's run. A pass cut over several parts is scaled from those that were
-  // read. False if the GPU has not finished some of it.
+  // Milliseconds of each pass of the slot's run. A pass that spans several parts is extrapolated from the parts that were read. False if
+  // the GPU has not finished all passes.
   bool milliseconds(uint32_t slot, std::vector<PassTime>* times) const;
 
  private:
   struct Pass {
-    uint32_t part = 0;  // whose queries are still to be read; 0: none
+    uint32_t part = 0;  // the part whose queries are not read yet; 0: none
     bool first = false;
-    double work = 0;  // in that part
+    double work = 0;  // work of the pass in that part
     double all_work = 0, read_work = 0, milliseconds = 0;
   };
   struct Slot {
     std::vector<Pass> passes;
     std::vector<uint64_t> results;  // value and availability of each query
-    uint32_t part = 0;              // counts on over runs
+    uint32_t part = 0;              // counts on from run to run
     size_t first = 0;
   };
   uint32_t begin_query(uint32_t slot, size_t pass) const;

@@ -16,8 +16,8 @@ bool HazardTracker::enter(std::span<const Access> accesses) {
   if (barrier) count_ = 0;
   for (const Access& access : accesses) {
     if (remember(access)) continue;
-    // Full: the barrier empties the list, which then holds this dispatch alone. What it keeps of a dispatch
-    // with more than kCapacity accesses would be incomplete, but a dispatch has at most kMaxBindings of them.
+    // Full: the barrier empties the list, which then has this dispatch only. A dispatch has at most kMaxBindings accesses, which is less
+    // than kCapacity.
     barrier = true;
     count_ = 0;
     for (const Access& again : accesses) remember(again);
@@ -37,7 +37,7 @@ bool HazardTracker::conflicts(std::span<const Access> accesses) const {
 
 bool HazardTracker::remember(const Access& access) {
   if (access.begin >= access.end) return true;
-  // The same range is often read by several dispatches in a row (the input of q, k and v projections).
+  // Several consecutive dispatches often read the same range (the input of q, k and v projections).
   for (uint32_t i = 0; i < count_; ++i) {
     Access& known = pending_[i];
     if (known.write != access.write || !overlaps(known, access)) continue;

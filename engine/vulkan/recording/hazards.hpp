@@ -1,9 +1,8 @@
-// Where a barrier is needed between dispatches. Policy only: no Vulkan in here.
+// Decides where a barrier is needed between dispatches; calls no Vulkan.
 //
-// The tracker holds what was read and written since the last barrier. The next dispatch needs a barrier
-// before it exactly if one of its reads overlaps a pending write (read after write), or one of its writes
-// overlaps a pending read or write (write after read, write after write). A barrier orders all memory, so it
-// empties the tracker.
+// The tracker stores the reads and writes since the last barrier. The next dispatch needs a barrier before it exactly if one of its reads
+// overlaps a pending write (read after write), or one of its writes overlaps a pending read or write (write after read, write after write).
+// A barrier orders all memory, so it empties the tracker.
 #pragma once
 
 #include <array>
@@ -22,12 +21,12 @@ struct Access {
 
 class HazardTracker {
  public:
-  // Accesses remembered between two barriers. A full tracker asks for a barrier, which is always correct.
+  // The most accesses stored between two barriers. A full tracker requests a barrier, which is always correct.
   static constexpr uint32_t kCapacity = 64;
 
-  // Takes the accesses of the next dispatch. True if a barrier must come before it.
+  // Adds the accesses of the next dispatch. Returns true if a barrier must come before it.
   bool enter(std::span<const Access> accesses);
-  // Everything before is ordered by other means.
+  // Call this when everything before is ordered by other means.
   void reset() { count_ = 0; }
 
  private:

@@ -8,9 +8,9 @@
 namespace heed::vulkan {
 namespace {
 
-// A dispatch and its barrier take this long with next to no work.
+// The time of a dispatch and its barrier with almost no work.
 constexpr double kDispatchMs = 0.005;
-// Waits end after this time. A pass that seems to take longer had its counter reset between two timestamps.
+// Waits end after this time. If a pass seems to take longer, its counter was reset between two timestamps.
 constexpr double kLongestMs = 600'000;
 
 }  // namespace
@@ -27,7 +27,7 @@ PassTimes::Sample PassTimes::load(size_t pass) const {
 
 void PassTimes::learn(size_t pass, double work, double milliseconds) {
   if (milliseconds > kLongestMs) return;
-  // A timestamp may tick as rarely as once in a microsecond.
+  // Timestamps may have a resolution of only a microsecond.
   milliseconds = std::max(milliseconds, 1e-6);
   work = std::max(work, 1.0);
   const Sample old = load(pass);

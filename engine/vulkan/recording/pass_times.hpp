@@ -1,5 +1,5 @@
-// Tells how long the passes of a plan take on its device: as measured, or by a cost model before that. No Vulkan is called
-// in here. All calls are thread-safe and take no lock.
+// Estimates how long the passes of a plan take on its device, from measurements, or from a cost model before there are any. Calls no
+// Vulkan. All calls are thread-safe and take no lock.
 #pragma once
 
 #include <atomic>
@@ -14,14 +14,14 @@ class PassTimes {
  public:
   void create(size_t passes, DeviceKind kind);
 
-  // `work` is that of Dispatch::work. A new measurement weighs as much as all before it, so that a changed clock is
-  // followed within a few frames and one slow frame is soon forgotten.
+  // Adds a measurement; `work` as in Dispatch::work. It is averaged with the previous estimate, so that a changed clock is followed within
+  // a few frames, and one slow frame is soon forgotten.
   void learn(size_t pass, double work, double milliseconds);
   bool measured(size_t pass) const { return load(pass).milliseconds > 0; }
 
-  // Milliseconds of a dispatch of this pass. `correction` is correction(), asked for once per recording.
+  // Estimated milliseconds of a dispatch of this pass. `correction` is the result of correction(), called once per recording.
   double of(size_t pass, double work, double correction) const;
-  // How many times as long as the model says measured passes took; 1 before any was measured.
+  // The ratio of measured times to the model's; 1 before anything was measured.
   double correction() const;
 
  private:
@@ -34,7 +34,8 @@ class PassTimes {
 
   size_t count_ = 0;
   double model_ms_per_work_ = 0;
-  std::unique_ptr<std::atomic<uint64_t>[]> samples_;  // each a Sample, so that its two halves stay together
+  std::unique_ptr<std::atomic<uint64_t>[]> samples_;  // each is a Sample in one word, so that both halves are read
+                                                      // together
 };
 
 }  // namespace heed::vulkan

@@ -42,7 +42,7 @@ void Progress::end_part(VkCommandBuffer commands) const {
 
 int32_t Progress::last(uint32_t slot) {
   if (!on()) return -1;
-  // A lost device may refuse this on memory that is not coherent; what was there before is then all there is.
+  // This may fail on a lost device with non-coherent memory; then the old contents are used.
   (void)words_.invalidate();
   int32_t last = -1;
   for (size_t pass = 0; pass < passes_; ++pass) {

@@ -1,4 +1,4 @@
-// Cuts one dispatch into several, so that none runs into a driver's watchdog or holds up the host's frame.
+// Splits one dispatch into pieces, so that none triggers a driver's watchdog or delays the host's frame.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 
 namespace heed::vulkan {
 
-// Work (floating-point operations, or bytes if more) of one dispatch that takes about 10 ms on a slow device
-// of its kind: 100 GFLOP/s for integrated and software devices, 1 TFLOP/s for discrete ones.
+// The work (floating-point operations, or bytes if more) of one dispatch that takes about 10 ms on a slow device of its kind: 100 GFLOP/s
+// for integrated and software devices, 1 TFLOP/s for discrete ones.
 constexpr double dispatch_work_limit(DeviceKind kind) { return kind == DeviceKind::DiscreteGpu ? 1e10 : 1e9; }
 
-// Pieces per axis. z is cut first, then y, then x: kernels put the fastest-varying tile index in x, so that
-// pieces along z share the least data.
+// Pieces per axis. z is split first, then y, then x: kernels use x for the fastest-varying tile index, so pieces along z share the least
+// data.
 struct Split {
   std::array<uint32_t, 3> pieces = {1, 1, 1};
   uint32_t count() const { return pieces[0] * pieces[1] * pieces[2]; }
@@ -23,7 +23,7 @@ struct Split {
 
 inline Split split_dispatch(const std::array<uint32_t, 3>& groups, double work, double limit) {
   Split split;
-  // Beyond this many pieces the limit is exceeded rather than the command buffer flooded.
+  // The most pieces. A dispatch with more work exceeds the limit instead of filling the command buffer.
   constexpr double kMaxPieces = 4096;
   uint32_t wanted = static_cast<uint32_t>(std::clamp(work / limit, 0.0, kMaxPieces - 1)) + 1;
   if (work <= limit) wanted = 1;
@@ -34,7 +34,7 @@ inline Split split_dispatch(const std::array<uint32_t, 3>& groups, double work, 
   return split;
 }
 
-// Groups begin .. end-1 of piece `index` of `pieces` nearly equal ones.
+// Groups begin .. end-1 of piece `index`, one of `pieces` of nearly equal size.
 struct GroupRange {
   uint32_t begin = 0;
   uint32_t end = 0;

@@ -1,4 +1,4 @@
-// Attention without masks: one of each class of sizes.
+// Times attention without masks, one size of each class.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -12,9 +12,10 @@ namespace {
 constexpr int64_t kQueries[] = {1, 8, 64, 512}, kKeys[] = {64, 384, 1536, 3072};
 constexpr int64_t kMostQueries = 512;
 constexpr int64_t kHeads[] = {8, 24}, kHeadSizes[] = {64, 128};
-constexpr int64_t kMostElements = 3072 * 8 * 128;  // of the keys: every plan has buffers for all inputs
+constexpr int64_t kMostElements =
+    3072 * 8 * 128;  // most elements of the keys; every plan allocates buffers for all inputs
 
-// The graphs of one type and head. Their data is made for the most keys; smaller sizes use the first of it.
+// The graph of one type and head size, with data for the most keys; smaller sizes use its first part.
 struct Setting {
   DType dtype;
   int64_t heads, head_size;
@@ -24,7 +25,7 @@ struct Setting {
   int64_t most_keys() const {
     return *std::find_if(std::rbegin(kKeys), std::rend(kKeys), [&](int64_t keys) { return holds(keys); });
   }
-  // Operands lie in memory as projections leave them: [1, tokens, heads, head size].
+  // The memory layout of operands is that of projections: [1, tokens, heads, head size].
   Graph graph() const {
     Graph g;
     const Dim queries = g.extent("queries", kMostQueries), keys = g.extent("keys", most_keys());
@@ -37,7 +38,7 @@ struct Setting {
   }
 };
 
-// Foretells the longest time of a size from smaller sizes with the same queries and with the same keys.
+// Predicts the longest time of a size from smaller sizes with the same queries and with the same keys.
 class Forecast {
  public:
   double of(size_t queries, size_t keys) const {
@@ -72,7 +73,7 @@ class AttentionTuner {
     for (size_t q = 0; q < std::size(kQueries); ++q)
       for (size_t k = 0; k < std::size(kKeys); ++k) {
         if (status != Status::Ok || is_late()) return status;
-        double ms = HUGE_VAL;  // of a size that is left out: those beyond it are, too
+        double ms = HUGE_VAL;  // infinite for a skipped size, so that larger ones are skipped, too
         if (setting.holds(kKeys[k]) && forecast.of(q, k) <= kLongestMs)
           status = tune(setting, kQueries[q], kKeys[k], &contest, &ms);
         forecast.set(q, k, ms);

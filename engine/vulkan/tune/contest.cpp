@@ -12,10 +12,10 @@
 namespace heed::vulkan {
 namespace {
 
-// Each kernel runs kRepeats times, but after kFewestRepeats it stops once it has taken kEnoughMs.
+// Each kernel runs kRepeats times, or, after kFewestRepeats, until it has taken kEnoughMs.
 constexpr int kRepeats = 7, kFewestRepeats = 3;
 constexpr double kEnoughMs = 20;
-constexpr double kHopeless = 3;  // times the fastest yet: once is enough
+constexpr double kHopeless = 3;  // times the fastest so far: one run is enough
 
 std::shared_ptr<const Tuning> forcing(const std::string& variant) {
   auto tuning = std::make_shared<Tuning>();
@@ -80,7 +80,7 @@ Status Contest::begin() {
   Lowered all;
   const Using listing(vulkan_, listing_all());
   status = lower(&all);
-  if (all.schedule.passes.size() != 1) return status;  // the device makes it in other passes
+  if (all.schedule.passes.size() != 1) return status;  // the device computes it by other passes
   std::set<std::string> names;
   for (uint32_t i = 0; i < all.kernels.count; ++i)
     if (const KernelKey& key = all.kernels.uses[i].key; variant_name(key) != kernel_name(key))
@@ -99,7 +99,7 @@ Status Contest::lower(Lowered* lowered) {
   return status;
 }
 
-// The variant that makes the pass at this size.
+// The variant that runs the pass at this size.
 std::string Contest::used(const Lowered& lowered, std::span<const ExtentValue> extents) const {
   std::vector<int64_t> values, sizes = lowered.schedule.max_values;
   for (const ExtentValue& extent : extents) values.push_back(extent.value);
@@ -112,7 +112,7 @@ std::string Contest::used(const Lowered& lowered, std::span<const ExtentValue> e
   return variant_name(lowered.kernels.uses[list->dispatches[0].kernel].key);
 }
 
-// The usual variant comes first, and the others must agree with it.
+// The default variant runs first, and the others' results must agree with it.
 Status Contest::hold(const ContestSize& size, ContestResult* result) {
   *result = {dtype_, {}, 0};
   const std::string usual = used(usual_, size.extents);
@@ -123,9 +123,9 @@ Status Contest::hold(const ContestSize& size, ContestResult* result) {
     if (variant.wrong) continue;
     Status status = prepare(&variant);
     if (status != Status::Ok) return status;
-    if (used(variant.lowered, size.extents) != variant.name) continue;  // cannot do it
+    if (used(variant.lowered, size.extents) != variant.name) continue;  // the variant does not support this size
     Measurement one = {variant.name, 0};
-    std::fill(y.begin(), y.end(), std::byte{0xff});  // what nobody writes is NaN
+    std::fill(y.begin(), y.end(), std::byte{0xff});  // NaN, to detect elements that are not written
     status = measure(&variant.plan, size, fastest, &y, &one.ms);
     if (status != Status::Ok) return status;
     if (first.empty()) first = y;
@@ -149,7 +149,7 @@ Status Contest::prepare(Variant* variant) {
   return device_.compile(graph_, weights_, &variant->plan, options_);
 }
 
-// The median of several runs, after one that fills the caches.
+// The median of several runs, after a warm-up run.
 Status Contest::measure(Plan* plan, const ContestSize& size, double fastest, std::vector<std::byte>* y, double* ms) {
   std::vector<HostBuffer> buffers(size.inputs.begin(), size.inputs.end());
   buffers.emplace_back("y", std::span<std::byte>(*y));
@@ -171,8 +171,8 @@ Status Contest::measure(Plan* plan, const ContestSize& size, double fastest, std
   return Status::Ok;
 }
 
-// Sums of the same products in another order; those of 16 bits are rounded once, and may be a few such steps apart. Rows of which
-// some kernels round each number by up to 2^-8 differ more.
+// Results may differ by the order of sums; 16-bit results are rounded once, and may differ by a few such steps. Kernels that round each
+// number of a row by up to 2^-8 differ more.
 bool Contest::agree(std::span<const std::byte> a, std::span<const std::byte> b) const {
   const size_t count = a.size() / size_of(dtype_);
   std::vector<float> x(count), y(count);

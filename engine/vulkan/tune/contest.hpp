@@ -1,5 +1,5 @@
-// Kernels that could make the same pass compete: each is forced in a plan of its own, and they are compared and timed
-// at the same sizes.
+// Compares the kernels that can compute the same pass: each is forced in a separate plan, and results and times are compared at the same
+// sizes.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace heed::vulkan {
 
-// Contests whose runs would take longer are not held.
+// Sizes whose runs would take longer are skipped.
 inline constexpr double kLongestMs = 30;
 
 // Values in [-1, 1).
 std::vector<std::byte> tuning_values(DType dtype, int64_t count);
 
-// For as long as it lives the device chooses by this tuning.
+// For its lifetime the device uses this tuning.
 class Using {
  public:
   Using(VulkanDevice& device, std::shared_ptr<const Tuning> tuning);
@@ -37,34 +37,34 @@ class Using {
 
 struct ContestSize {
   std::span<const HostBuffer> inputs;
-  std::span<const ExtentValue> extents;  // all of them, in the order of the graph
-  int64_t outputs = 0;                   // elements
+  std::span<const ExtentValue> extents;  // in the order of the graph
+  int64_t outputs = 0;                   // number of elements
 };
 
 struct ContestResult {
   DType dtype = DType::F32;
-  // The usual one first; empty: no kernel that has variants runs this size.
+  // Times of the kernels, the default one first. Empty: there is no other kernel for this size.
   std::vector<Measurement> measured;
   size_t fastest = 0;
 
   bool held() const { return !measured.empty(); }
-  // If it was held: what the report says, and the choice for this class of sizes if there is one to make.
+  // Only if held(): the result for the report, and the choice for this class of sizes if one kernel is faster.
   Tuned report() const;
   void choose(Tuning* found, uint32_t size_class, std::string_view among = Tuning::kUsual) const;
 };
 
-// The device must not choose by a tuning meanwhile.
+// The device must not have a tuning meanwhile.
 class Contest {
  public:
-  // Plans are made with round_rows and emulate_f32 of `options`; the rest of it is not looked at.
+  // Plans use round_rows and emulate_f32 of `options`; other options are ignored.
   Contest(Device& device, const Graph& graph, const Weights& weights, DType dtype, const CompileOptions& options = {});
 
-  // `graph` is one pass, with one output, "y", of `dtype`.
+  // `graph` must be one pass with one output, "y", of `dtype`.
   Status begin();
   Status hold(const ContestSize& size, ContestResult* result);
 
  private:
-  // The pass on a device with these capabilities, without a plan.
+  // The pass lowered for a device with these capabilities, without a plan.
   struct Lowered {
     Schedule schedule;
     KernelList kernels;

@@ -1,5 +1,5 @@
-// The kinds of work that heed::tune times. Each adds to `found` and to the report what it reached by the deadline, and one
-// size at least; of products one of each storage type.
+// The kinds of work that heed::tune times. Each adds results to `found` and to the report until the deadline, at least for one size; matmul
+// for one of each storage type.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Products by weights: one of each class of sizes.
+// Times matmuls by weights, one size of each class.
 #include <algorithm>
 
 #include "vulkan/tune/contest.hpp"
@@ -7,12 +7,12 @@
 namespace heed::vulkan {
 namespace {
 
-// One row, and rows around the edges of tiles.
+// Numbers of rows: one, and numbers around the edges of tiles.
 constexpr int64_t kRows[] = {1, 4, 8, 16, 32, 64, 256, 1024};
 constexpr int64_t kMostRows = 1024;
-constexpr int64_t kSides[] = {512, 2048};  // columns and depth
+constexpr int64_t kSides[] = {512, 2048};  // numbers of columns and depths
 
-// Types of a and b, and the option that adds kernels to the others.
+// Types of a and b, and the option that allows more kernels.
 struct Kind {
   DType a, b;
   std::string_view among = Tuning::kUsual;
@@ -34,7 +34,7 @@ constexpr Kind kKinds[] = {{DType::F32, DType::F32},
                            {DType::F32, DType::Q8_0, Tuning::kRounded},
                            {DType::F32, DType::F32, Tuning::kEmulated}};
 
-// b [k, n], or [n, k] if transposed; a has up to kMostRows.
+// b [k, n], or [n, k] if transposed; a has up to kMostRows rows.
 struct Matrix {
   const Kind& kind;
   int64_t n, k;
@@ -47,7 +47,7 @@ struct Matrix {
     g.output("y", g.matmul(a, g.weight("b", b_shape(), kind.b), {.transpose_b = transpose_b}));
     return g;
   }
-  // A block of Q8_0 is a scale of f16, here 2^-7, and whole numbers of 8 bits, which any bytes are.
+  // A block of Q8_0 is a scale of f16, here 2^-7, and signed bytes, which may be any.
   std::vector<std::byte> values_of_b() const {
     if (!is_quantized(kind.b)) return tuning_values(kind.b, n * k);
     const TypeBlock block = block_of(kind.b);
@@ -72,7 +72,7 @@ class ProductTuner {
   ProductTuner(Device& device, const Deadline& deadline, Tuning* found, std::vector<TunedProduct>* products)
       : device_(device), deadline_(deadline), found_(*found), products_(*products) {}
 
-  // All numbers of rows, until they take too long.
+  // Times all numbers of rows until they take too long.
   Status tune(const Matrix& matrix) {
     Weights weights;
     Status status = upload(device_, matrix, &weights);
@@ -84,7 +84,7 @@ class ProductTuner {
     const std::vector<std::byte> a = tuning_values(kind.a, kMostRows * matrix.k);
     ContestResult result;
     for (const int64_t m : kRows) {
-      // The next has up to four times the rows.
+      // The next size has up to four times as many rows.
       const bool too_long = result.held() && 4 * result.measured[result.fastest].ms > kLongestMs;
       if (status != Status::Ok || too_long || is_late(kind)) return status;
       const HostBuffer inputs[] = {{"a", std::span(a).first(static_cast<size_t>(m * matrix.k) * size_of(kind.a))}};
@@ -112,7 +112,7 @@ class ProductTuner {
 
 }  // namespace
 
-// Kinds take turns, so that each has its share of a time that is not enough for all. Quantized weights lie along k.
+// Kinds alternate, so that each gets its share if there is not enough time for all. Quantized weights are contiguous along k.
 Status tune_products(Device& device, const Deadline& deadline, Tuning* found, std::vector<TunedProduct>* products) {
   ProductTuner tuner(device, deadline, found, products);
   for (const bool transpose_b : {true, false})

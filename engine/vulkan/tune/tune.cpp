@@ -1,4 +1,4 @@
-// heed::tune and heed::use_tuning: the times of both kinds of work, and what becomes of them.
+// heed::tune and heed::use_tuning: measure both kinds of work, and store and apply the choices.
 #include "vulkan/tune/tune.hpp"
 
 #include <utility>
@@ -14,7 +14,7 @@ namespace {
 
 using Clock = Deadline::Clock;
 
-constexpr double kShareOfProducts = 0.5;  // of the time; attention has what is left
+constexpr double kShareOfProducts = 0.5;  // share of the time limit; attention gets the rest
 
 VulkanDevice& vulkan_of(Device& device) { return static_cast<VulkanDevice&>(*device.impl()); }
 

@@ -14,10 +14,10 @@ extern "C" {
 // Storage types. Arithmetic on F16 and BF16 is always done in F32.
 //
 // The types from Q8_0 on are quantized: blocks of 32 or 256 neighbours along the innermost axis share their scales,
-// byte for byte as in a GGUF file. Each value is a small whole number times a scale, plus an offset in some types,
-// rounded once to F32 (as gguf.quants.dequantize of PyPI's `gguf` computes it), and takes part in F32 arithmetic as
-// such. Only a heed_graph_weight has such a type, and only as the weight of linear, as matmul's b [..., N, K] with
-// transpose_b, or as embedding's table.
+// byte for byte as in a GGUF file. Each value is a small integer times a scale, plus an offset in some types, rounded
+// once to F32 (as gguf.quants.dequantize of PyPI's `gguf` computes it); all arithmetic on it is F32. Only a
+// heed_graph_weight has such a type, and only as the weight of linear, as matmul's b [..., N, K] with transpose_b, or
+// as embedding's table.
 typedef int32_t heed_dtype;
 enum {
   HEED_F32 = 0,
@@ -35,7 +35,7 @@ enum {
   HEED_Q6_K = 12,
 };
 
-// How a call ended. The text that belongs to a failure is last_message().
+// The result of a call. last_message() has the text of a failure.
 typedef int32_t heed_status;
 enum {
   HEED_OK = 0,
@@ -47,7 +47,7 @@ enum {
   HEED_MISSING_BUFFER = 6,       // an input or output of the plan was not bound
   HEED_EXTENT_OUT_OF_RANGE = 7,  // an extent is below 1, above the maximum it was declared with, or not given
   HEED_BUFFER_TOO_SMALL = 8,     // a bound buffer holds fewer bytes than the tensor needs
-  HEED_INDEX_OUT_OF_RANGE = 9,   // an embedding id lies outside its table, or a place of append or take behind the end
+  HEED_INDEX_OUT_OF_RANGE = 9,   // an embedding id lies outside its table, or an index of append or take beyond the end
   HEED_NOT_FOUND = 10,           // no device, file or name matches
   HEED_UNSUPPORTED = 11,         // valid, but this device or this version cannot do it
   HEED_OUT_OF_MEMORY = 12,       // host memory
@@ -59,7 +59,7 @@ enum {
   HEED_FILE_ERROR = 18,    // a file cannot be written: the disk is full, or the folder is not there
 };
 
-// How much a message matters.
+// The severity of a message.
 typedef int32_t heed_log_level;
 enum {
   HEED_LOG_DEBUG = 0,
@@ -80,8 +80,8 @@ enum {
   HEED_ACTIVATION_TANH = 5,
 };
 
-// HEED_CAUSAL_TOP_LEFT: key j is visible to query i if j <= i. HEED_CAUSAL_BOTTOM_RIGHT: if j <= i + (S_kv - S_q), for
-// decoding with a cache. Both are the same if S_q == S_kv.
+// Which keys a query sees. HEED_CAUSAL_TOP_LEFT: key j is visible to query i if j <= i. HEED_CAUSAL_BOTTOM_RIGHT: if j
+// <= i + (S_kv - S_q), for decoding with a cache. Both are the same if S_q == S_kv.
 typedef int32_t heed_causal;
 enum {
   HEED_CAUSAL_NONE = 0,
@@ -89,14 +89,14 @@ enum {
   HEED_CAUSAL_BOTTOM_RIGHT = 2,
 };
 
-// Whether a nonzero element leaves its key out or keeps it.
+// Exclude: a nonzero element leaves its key out. Keep: it keeps it.
 typedef int32_t heed_mask_meaning;
 enum {
   HEED_MASK_EXCLUDE = 0,
   HEED_MASK_KEEP = 1,
 };
 
-// What heed_graph_reduce makes of the elements along axes. HEED_REDUCTION_LOG_SUM_EXP: log(sum of e^x). L2: sqrt(sum of
+// How heed_graph_reduce combines the elements along axes. HEED_REDUCTION_LOG_SUM_EXP: log(sum of e^x). L2: sqrt(sum of
 // x^2).
 typedef int32_t heed_reduction;
 enum {
@@ -109,9 +109,9 @@ enum {
   HEED_REDUCTION_L2 = 6,
 };
 
-// The step at which heed_attention_result::scores are taken. Scaled: scale q.k, for hidden keys, too. Capped: behind
-// softcap; without one, as Scaled. Masked: with the bias, and minus infinity or masked_fill for hidden keys. One step
-// on they are weights (return_weights).
+// Which step of the computation gives heed_attention_result::scores. Scaled: scale q.k, for hidden keys, too. Capped:
+// after softcap; without one, as Scaled. Masked: after adding the bias, and with minus infinity or masked_fill for
+// hidden keys. The next step gives the weights (return_weights).
 typedef int32_t heed_scores;
 enum {
   HEED_SCORES_NONE = 0,
@@ -120,8 +120,8 @@ enum {
   HEED_SCORES_MASKED = 3,
 };
 
-// What heed_graph_pad puts beside the elements of an axis: a number; their reflection, in which the edge is not there
-// again; the edge again; or what lies at the other end.
+// The elements that heed_graph_pad adds along an axis. Constant: a number. Reflect: the axis mirrored at its edge,
+// without repeating the edge. Edge: the edge element. Wrap: elements from the other end.
 typedef int32_t heed_padding;
 enum {
   HEED_PADDING_CONSTANT = 0,
@@ -130,15 +130,15 @@ enum {
   HEED_PADDING_WRAP = 3,
 };
 
-// The two elements of a row that turn together: neighbours (2i and 2i + 1), or the same places of its two halves (i and
-// i + width / 2), as checkpoints in Hugging Face's layout of Llama, Qwen and GPT-NeoX have them.
+// Which two elements of a row form a pair: neighbours (2i and 2i + 1), or the same position in the two halves (i and i
+// + width / 2), as in Hugging Face's checkpoints of Llama, Qwen and GPT-NeoX.
 typedef int32_t heed_rotary_pairs;
 enum {
   HEED_ROTARY_ADJACENT = 0,
   HEED_ROTARY_HALVES = 1,
 };
 
-// See above.
+// See heed_rotary_scaling.
 typedef int32_t heed_rotary_scaling_kind;
 enum {
   HEED_ROTARY_SCALING_NONE = 0,
@@ -147,7 +147,7 @@ enum {
 };
 
 // Post is norm(x + f(x)) (Vaswani et al. 2017, arXiv:1706.03762). Pre is x + f(norm(x)) (Xiong et al. 2020,
-// arXiv:2002.04745); it does not normalize keys and values that are another tensor than the query.
+// arXiv:2002.04745); it does not normalize keys and values that are not the query's tensor.
 typedef int32_t heed_norm_placement;
 enum {
   HEED_NORM_POST = 0,
@@ -161,8 +161,8 @@ enum {
   HEED_NORM_RMS = 1,
 };
 
-// How the losses of rows become one. Mean: their sum divided by that of the weights of the labels that count; 0 where
-// none does.
+// How the losses of rows become one. Mean: their sum divided by the sum of weights of the labels that count; 0 if none
+// does.
 typedef int32_t heed_loss_reduction;
 enum {
   HEED_LOSS_REDUCTION_NONE = 0,
@@ -170,7 +170,7 @@ enum {
   HEED_LOSS_REDUCTION_MEAN = 2,
 };
 
-// The sort of a device, as its driver reports it.
+// The kind of a device, as its driver reports it.
 typedef int32_t heed_device_kind;
 enum {
   HEED_DEVICE_CPU = 0,
@@ -181,7 +181,7 @@ enum {
   HEED_DEVICE_OTHER_GPU = 5,
 };
 
-// Who makes a plan's pipelines, and when. The driver translates the shaders then, which may take seconds at a first
+// Who creates a plan's pipelines, and when. The driver compiles the shaders then, which may take seconds at a first
 // start.
 //   Now         compile makes them, and returns when all are there.
 //   Deferred    The host makes them on its own threads, by Plan::prepare for each of Plan::pipelines.
@@ -203,7 +203,8 @@ enum {
   HEED_SELF_TEST_WRONG = 1,      // differs from the CPU by more than rounding explains
   HEED_SELF_TEST_FAILED = 2,     // the driver refused the kernel, or lost the device
   HEED_SELF_TEST_TIMED_OUT = 3,  // did not end within SelfTestOptions::time_limit_ms
-  // not run, because heed would not use it on this device: it needs 16-bit storage, say, or other subgroups
+  // not run, because heed would not use it on this device: for example, it needs 16-bit storage or another subgroup
+  // size
   HEED_SELF_TEST_UNUSED = 4,
 };
 
@@ -215,14 +216,14 @@ enum {
   HEED_UPDATE_SGD = 1,
 };
 
-// Of a weight [out, in, ...], fan_in is in times what follows, fan_out is out times what follows.
+// For a weight [out, in, ...], fan_in is in times the sizes of the further axes, fan_out is out times these.
 //   Normal          mean + deviation * normal
 //   XavierUniform   up to gain * sqrt(6 / (fan_in + fan_out)) on either side of 0 (Glorot & Bengio 2010)
 //   XavierNormal    the deviation is gain * sqrt(2 / (fan_in + fan_out))
 //   KaimingUniform  up to gain * sqrt(6 / fan_in) on either side of 0 (He et al. 2015, arXiv:1502.01852)
 //   KaimingNormal   the deviation is gain * sqrt(2 / fan_in)
-// They are those of torch.nn.init; Kaiming is for Relu there and here, and linear layers of PyTorch begin with
-// HEED_INITIAL_KAIMING_UNIFORM and a gain of sqrt(1/6).
+// They match torch.nn.init; Kaiming assumes Relu. Linear layers of PyTorch begin with HEED_INITIAL_KAIMING_UNIFORM and
+// a gain of sqrt(1/6).
 typedef int32_t heed_initial;
 enum {
   HEED_INITIAL_ZEROS = 0,
@@ -234,12 +235,12 @@ enum {
   HEED_INITIAL_KAIMING_NORMAL = 6,
 };
 
-// What a conversation does when its tokens fill the context.
+// What happens when the tokens of a conversation fill the context.
 typedef int32_t heed_overflow;
 enum {
-  // It forgets the oldest, and reads what is left again, which takes as long as reading a prompt of that length. Of
-  // messages, the oldest ones behind the system message go, a user's together with its answer, but never the one that
-  // is being answered. Of a raw text, the first `keep_tokens` and the last half of the context stay (Xiao et al. 2023,
+  // Drops the oldest tokens and reads the rest again, which takes as long as a prompt of that length. Of messages, the
+  // oldest after the system message are dropped, a user's together with its answer, but never the one that is being
+  // answered. Of a raw text, the first `keep_tokens` and the last half of the context stay (Xiao et al. 2023,
   // arXiv:2309.17453).
   HEED_OVERFLOW_DROP_OLDEST = 0,
   HEED_OVERFLOW_STOP = 1,  // the answer ends, with HEED_END_CONTEXT_FULL
@@ -250,19 +251,19 @@ typedef int32_t heed_text_end;
 enum {
   HEED_END_NONE = 0,          // the answer goes on
   HEED_END_OF_TURN = 1,       // the model ended it
-  HEED_END_STOP_STRING = 2,   // one of heed_conversation_options::stop came
-  HEED_END_MOST_TOKENS = 3,   // it has as many tokens as were asked for
+  HEED_END_STOP_STRING = 2,   // one of heed_conversation_options::stop occurred
+  HEED_END_MOST_TOKENS = 3,   // it has heed_conversation_options::most_tokens
   HEED_END_CONTEXT_FULL = 4,  // no more tokens fit, and nothing may be dropped
   HEED_END_CANCELLED = 5,     // by cancel()
-  HEED_END_COMPLETE = 6,      // the grammar lets nothing follow; no token was drawn for the end
-  HEED_END_NO_TOKEN = 7,      // no token of the model can go on as the grammar wants, and the answer is incomplete
+  HEED_END_COMPLETE = 6,      // the grammar allows nothing more; no token was drawn for the end
+  HEED_END_NO_TOKEN = 7,      // no token satisfies the grammar, and the answer is incomplete
 };
 
-// What becomes of the speech.
+// Whether speech is transcribed or translated.
 typedef int32_t heed_speech_task;
 enum {
   HEED_SPEECH_TASK_TRANSCRIBE = 0,
-  HEED_SPEECH_TASK_TRANSLATE = 1,  // to English; only models of several languages can
+  HEED_SPEECH_TASK_TRANSLATE = 1,  // to English; needs a model of several languages
 };
 
 // The use of a block of memory.
@@ -271,7 +272,7 @@ enum {
   HEED_MEMORY_DEVICE = 0,     // read and written by the GPU only
   HEED_MEMORY_CONSTANTS = 1,  // written once by the host, read by the GPU
   HEED_MEMORY_STAGING = 2,    // written and read by the host, copied by the GPU
-  HEED_MEMORY_SHARED = 3,  // used in place by both: device-local and cached; only where there is no other copy to save
+  HEED_MEMORY_SHARED = 3,     // device-local and cached, used in place by GPU and host; only where that saves a copy
 };
 
 #ifdef __cplusplus

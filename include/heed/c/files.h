@@ -8,14 +8,14 @@
 extern "C" {
 #endif
 
-// A checkpoint is one or several open files, mapped into memory. What it gives points into them and is valid until the
-// checkpoint is destroyed; nobody may shorten them meanwhile. Several threads may ask at a time.
+// A checkpoint is one or several open files, mapped into memory. Pointers that its calls return are valid until it is destroyed; nobody may
+// shorten the files meanwhile. Several threads may use it at the same time.
 //
-// `path` is a .safetensors file, a GGUF file (known by its first bytes), a *.index.json that says which tensor is in which file
-// beside it, or a folder with model.safetensors or an index. NotFound: a file is missing or cannot be read. InvalidFile:
-// anything in it is damaged; the whole of it but the tensors' values is checked. `log` may be NULL.
+// `path` is a .safetensors file, a GGUF file (known by its first bytes), a *.index.json that says which tensor is in which file beside it,
+// or a folder with model.safetensors or an index. NotFound: a file is missing or cannot be read. InvalidFile: it is damaged; everything but
+// the tensors' values is checked. `log` may be NULL.
 HEED_API heed_status heed_checkpoint_open(const char* path, const heed_log* log, heed_checkpoint** checkpoint);
-// Reads the bytes of a .safetensors or GGUF file, which must stay until the checkpoint is destroyed. `name` is for messages.
+// Reads the bytes of a .safetensors or GGUF file, which must stay in memory until the checkpoint is destroyed. `name` is for messages.
 HEED_API heed_status heed_checkpoint_parse(const void* data, size_t bytes, const char* name, const heed_log* log,
                                            heed_checkpoint** checkpoint);
 HEED_API heed_status heed_checkpoint_destroy(heed_checkpoint* checkpoint);
@@ -34,17 +34,16 @@ typedef struct heed_file_tensor {
   heed_dtype dtype;  // the storage type that holds it unchanged; HEED_DTYPE_DEFAULT: there is none
   int32_t loadable;  // 1: heed_checkpoint_upload uploads it
 } heed_file_tensor;
-HEED_API size_t heed_checkpoint_count(heed_checkpoint* checkpoint);  // of tensors; 0 if the handle is none
+HEED_API size_t heed_checkpoint_count(heed_checkpoint* checkpoint);  // number of tensors; 0 if the handle is invalid
 HEED_API heed_status heed_checkpoint_tensor(heed_checkpoint* checkpoint, size_t index, heed_file_tensor* tensor);
 // NotFound: there is no tensor of this name.
 HEED_API heed_status heed_checkpoint_find(heed_checkpoint* checkpoint, const char* name, heed_file_tensor* tensor);
 
-// Uploads all tensors that heed can store. Left out are those of other types, without elements, or with more than
-// HEED_MAX_RANK sizes.
+// Uploads all tensors that heed can store. Left out are those of other types, without elements, or with more than HEED_MAX_RANK dims.
 HEED_API heed_status heed_checkpoint_upload(heed_checkpoint* checkpoint, heed_device* device,
                                             const heed_upload_options* options, heed_weights** weights);
 
-// What the files say beside their tensors: the keys of GGUF, or __metadata__ of one .safetensors file.
+// Metadata of a checkpoint: the keys of GGUF, or __metadata__ of one .safetensors file. A value has one of these kinds.
 enum {
   HEED_META_NONE = 0,
   HEED_META_INTEGER = 1,
@@ -58,14 +57,14 @@ typedef struct heed_meta {
   size_t size;
   const char* name;
   int64_t integer;       // INTEGER; BOOLEAN: 0 or 1
-  double number;         // INTEGER, too
-  const char* text;      // TEXT; bytes that nobody checked to be UTF-8. "" for others
-  size_t text_bytes;     // without the 0 behind it
-  size_t count;          // ARRAY: of its elements
+  double number;         // value of a NUMBER or INTEGER
+  const char* text;      // a TEXT's bytes as in the file, which may be invalid UTF-8; "" for other kinds
+  size_t text_bytes;     // without the final 0
+  size_t count;          // number of an ARRAY's elements
   int32_t kind;          // HEED_META_*
-  int32_t element_kind;  // ARRAY: of its elements
+  int32_t element_kind;  // kind of an ARRAY's elements
 } heed_meta;
-HEED_API size_t heed_checkpoint_meta_count(heed_checkpoint* checkpoint);  // 0 if the handle is none
+HEED_API size_t heed_checkpoint_meta_count(heed_checkpoint* checkpoint);  // 0 if the handle is invalid
 HEED_API heed_status heed_checkpoint_meta(heed_checkpoint* checkpoint, size_t index, heed_meta* meta);
 // NotFound: there is no such key.
 HEED_API heed_status heed_checkpoint_find_meta(heed_checkpoint* checkpoint, const char* name, heed_meta* meta);

@@ -8,12 +8,12 @@
 //   const heed_tensor h = heed_graph_linear(g, x, heed_graph_weight(g, "fc.weight", wide, 2, HEED_F32), 0);
 //   heed_graph_output(g, "y", heed_graph_activation(g, h, HEED_ACTIVATION_GELU_ERF));
 //
-// Calls that add to a graph cannot fail at the call. The graph keeps its first mistake (heed_graph_get_status), such as a shape that
-// does not fit, a tensor of another graph or a text that is NULL; later calls return 0 quietly, and heed_device_compile returns
-// that mistake. Only a graph that is none is told at once, by 0 and heed_last_message().
+// Calls that add to a graph cannot fail at the call. The graph keeps its first mistake (heed_graph_get_status), such as a shape that does
+// not fit, a tensor of another graph or a text that is NULL; later calls return 0 silently, and heed_device_compile returns that mistake.
+// Only an invalid graph handle is reported at once, by 0 and heed_last_message().
 //
-// Shapes are written [outer, ..., inner]. "Broadcast" means numpy's rule: right-aligned, sizes equal or 1. Axes below 0 count
-// from the end. A formula and its paper stand beside the same name in <heed/graph.hpp>.
+// Shapes are written [outer, ..., inner]. "Broadcast" means numpy's rule: right-aligned, sizes equal or 1. Axes below 0 count from the end.
+// Formulas and their sources are beside the same names in <heed/graph.hpp>.
 #ifndef HEED_C_GRAPH_H
 #define HEED_C_GRAPH_H
 
@@ -26,23 +26,23 @@ extern "C" {
 
 // An empty graph.
 HEED_API heed_status heed_graph_create(heed_graph** graph);
-// Another graph with the same contents. Tensors and sizes of one are those of the other, too.
+// A copy of the graph. Tensors and sizes of one are valid for the other, too.
 HEED_API heed_status heed_graph_clone(heed_graph* graph, heed_graph** copy);
 HEED_API heed_status heed_graph_destroy(heed_graph* graph);
 
-// --- Asking ----------------------------------------------------------------------------------------------------
+// --- Queries ---------------------------------------------------------------------------------------------------
 
 // HEED_OK, or the first mistake; its message is then heed_last_message().
 HEED_API heed_status heed_graph_get_status(heed_graph* graph);
-// Forgets the graph's mistake, and all that the call which made it had added to the graph. Tensors and sizes of earlier calls
-// stay, so that building can go on. HEED_OK if there is none.
+// Clears the graph's mistake, and removes everything that the failed call added. Tensors and sizes of earlier calls stay valid, so that
+// building can go on. HEED_OK if there is no mistake.
 HEED_API heed_status heed_graph_roll_back(heed_graph* graph);
-// Keeps `message` as the graph's mistake if it is the first, for functions that build graphs.
+// For functions that build graphs: keeps `message` as the graph's mistake if it is the first.
 HEED_API heed_status heed_graph_fail(heed_graph* graph, heed_status status, const char* message);
-// *rank sizes of a tensor. HEED_MAX_RANK sizes are always enough for `shape`.
+// The *rank sizes of a tensor. A capacity of HEED_MAX_RANK is always enough.
 HEED_API heed_status heed_graph_shape(heed_graph* graph, heed_tensor x, heed_dim* shape, size_t capacity, size_t* rank);
 HEED_API heed_status heed_graph_dtype(heed_graph* graph, heed_tensor x, heed_dtype* dtype);
-// A weight that the graph has declared, in the order of the declarations; index is below heed_graph_weight_count.
+// A weight that the graph has declared, in the order of the declarations; `index` is below heed_graph_weight_count.
 typedef struct heed_weight_info {
   size_t size;       // sizeof(heed_weight_info)
   const char* name;  // this and shape: valid until the graph changes
@@ -53,31 +53,31 @@ typedef struct heed_weight_info {
 } heed_weight_info;
 HEED_API size_t heed_graph_weight_count(heed_graph* graph);
 HEED_API heed_status heed_graph_get_weight(heed_graph* graph, size_t index, heed_weight_info* info);
-// Inputs, outputs and states of the graph with their names, in the order of the calls. Names are valid until the graph changes.
+// Inputs, outputs and states of the graph by their names, in the order of the calls. Names are valid until the graph changes.
 enum { HEED_GRAPH_INPUTS = 0, HEED_GRAPH_OUTPUTS = 1, HEED_GRAPH_STATES = 2 };
 HEED_API size_t heed_graph_named_count(heed_graph* graph, int32_t kind);  // 0, too, if there is no such kind
 HEED_API heed_status heed_graph_get_named(heed_graph* graph, int32_t kind, size_t index, const char** name,
                                           heed_tensor* tensor);
-// Extents and positions, which runs give, in the same way.
+// Extents and positions, likewise.
 HEED_API size_t heed_graph_extent_count(heed_graph* graph);
 HEED_API heed_status heed_graph_get_extent(heed_graph* graph, size_t index, const char** name, heed_dim* dim);
-// The largest value that a size can take; of a constant, itself.
+// The largest value that a size can have; that of a constant is its value.
 HEED_API heed_status heed_graph_dim_max(heed_graph* graph, heed_dim dim, int64_t* most);
-// The value of a size in a run with these extents, for the memory of outputs. Positions that are not given are 0.
-// ExtentOutOfRange, NotFound: of the extents; ExtentOutOfRange, too, if the size depends on an extent that is not given.
+// The value of a size in a run with these extents, to allocate outputs. Positions that are not given are 0. ExtentOutOfRange, NotFound: an
+// extent is wrong; ExtentOutOfRange, too, if the size depends on an extent that is not given.
 HEED_API heed_status heed_graph_dim_value(heed_graph* graph, heed_dim dim, const heed_extent_value* extents,
                                           size_t extent_count, int64_t* value);
 
-// A tensor with these values, F32, I32 or U8, which the graph copies. `bytes` is what shape and dtype need.
+// A tensor with these values, F32, I32 or U8, which the graph copies. `bytes` is what shape and dtype require.
 HEED_API heed_tensor heed_graph_constant(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank,
                                          heed_dtype dtype, const void* values, size_t bytes);
 
-// The row of heed_sample_options::settings that stands for penalty, temperature, top_k, top_p and min_p. InvalidArgument if one
-// is outside its range.
+// Makes the row of heed_sample_options::settings for penalty, temperature, top_k, top_p and min_p. InvalidArgument if one is outside its
+// range.
 enum { HEED_SAMPLE_WORDS = 8 };
 HEED_API heed_status heed_sample_words(const heed_sample_options* options, int32_t words[8]);
 
-// --- The host's own passes; <heed/custom.hpp> says what a shader sees --------------------------------------------
+// --- The host's own passes; <heed/custom.hpp> describes the shader's interface -------------------------------------
 
 // A word of the push constants: `bits`, or with is_size the value of `dim` at each run.
 typedef struct heed_custom_word {
@@ -108,7 +108,7 @@ typedef struct heed_custom_buffer {
   heed_dtype dtype;
   int32_t reserved;
 } heed_custom_buffer;
-// What a pass is given on the CPU device. Valid during the call.
+// The arguments of a pass on the CPU device. Valid during the call.
 typedef struct heed_custom_call {
   const heed_custom_buffer* inputs;
   size_t input_count;
@@ -125,11 +125,11 @@ typedef struct heed_custom_gradient_call {
   const heed_tensor* outputs;
   const heed_tensor* upstream;  // for each output its gradient, of its shape and type; 0: zeros
   size_t output_count;
-  const int32_t* wanted;   // for each input: 1 if anybody asked for its gradient
+  const int32_t* wanted;   // for each input: 1 if its gradient is needed
   heed_tensor* gradients;  // for each input its gradient, of its shape, for the function to set; 0: zeros
 } heed_custom_gradient_call;
 
-// A pass of the host's own; <heed/custom.hpp> tells more of each member.
+// A pass of the host's own; <heed/custom.hpp> describes the members in more detail.
 typedef struct heed_custom_pass {
   size_t size;
   const char* name;       // label of the pass
@@ -140,16 +140,16 @@ typedef struct heed_custom_pass {
   size_t constant_count;
   const heed_custom_word* push;
   size_t push_count;
-  const heed_custom_groups* groups;  // of x, y and z: three of them, or NULL for one workgroup
+  const heed_custom_groups* groups;  // three, for x, y and z; or NULL for one workgroup
   const heed_custom_output* outputs;
   size_t output_count;  // 1 or 2
   // For the CPU device, on the thread that runs the plan; NULL: compile returns Unsupported there. It must not call heed. What
   // `user` points to must live as long as the graph and its plans.
   void (*cpu)(void* user, const heed_custom_call* call);
   void* user;
-  double group_work;  // roughly the operations of one workgroup; 0: the pass is never cut into pieces
-  // Adds to the graph what gives the gradients of the inputs. heed_train_gradients calls it on its thread with its graph, which
-  // it may use, and keeps its mistakes; NULL: gradients through this pass are Unsupported.
+  double group_work;  // rough number of operations of one workgroup; 0: the pass is never split into pieces
+  // Adds operations to the graph that compute the gradients of the inputs. heed_train_gradients calls it on its thread with its graph,
+  // which it may use, and keeps its mistakes; NULL: gradients through this pass are Unsupported.
   void (*gradient)(void* user, heed_graph* graph, const heed_custom_gradient_call* call);
 } heed_custom_pass;
 // Adds the pass, and fills outputs[0 .. output_count - 1], with 0 on a mistake. Returns the graph's status.

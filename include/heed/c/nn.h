@@ -2,15 +2,15 @@
 //
 // heed::nn: attention layers and transformer stacks, written with public Graph calls only.
 //
-// Weights are asked of the graph by name: `prefix` + "." + a name from a *Names struct (no dot if the prefix is empty),
-// with PyTorch's layouts: a linear layer `name` is `name.weight` [out, in] and `name.bias` [out]; a name that ends in
-// '_' continues without a dot ("in_proj_" is in_proj_weight and in_proj_bias). Names and prefixes are only read during
-// the call.
+// Layers declare weights by name: `prefix` + "." + a name from a *Names struct (no dot if the prefix is empty). Layouts
+// are PyTorch's: a linear layer `name` has `name.weight` [out, in] and `name.bias` [out]. A name that ends in '_'
+// continues without a dot ("in_proj_" is in_proj_weight and in_proj_bias). Names and prefixes are only read during the
+// call.
 //
 // Weights have the element type of the layer's input. If that is F32, `weight_dtype` may make matrices F16 or BF16,
 // which take half the bytes (see heed_graph_matmul); biases and norms stay F32. heed_upload_options::only_matrices
-// uploads a checkpoint in this form. A weight that the graph has already (heed_graph_weight, called before the layer)
-// keeps the type that it was declared with, so that each matrix may be of a type of its own, as in files that mix them.
+// uploads a checkpoint in this form. A weight that the graph already has (heed_graph_weight, called before the layer)
+// keeps its type, so that matrices may differ in type, as they do in files that mix types.
 //
 // Activations are [B, S, C] (tokens of width C); attention also takes unbatched [S, C]. B and S may be extents, widths
 // are constants. Widths that do not fit are the graph's first mistake (Graph::status), with a message that names the
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-// x [..., in] -> [..., out] with the linear layer `prefix`, which has a bias or none.
+// x [..., in] -> [..., out] with the linear layer `prefix`, which has a bias if `bias` is set.
 HEED_API heed_tensor heed_nn_linear(heed_graph* graph, heed_tensor x, const char* prefix, int64_t out, int32_t bias,
     heed_dtype weight_dtype);
 
@@ -51,12 +51,12 @@ HEED_API heed_tensor heed_nn_cross_attention(heed_graph* graph, heed_tensor x, h
 
 // Attention without projections: query [S_q, d_k], key [S_kv, d_k] and value [S_kv, d_v], or all three with a batch in
 // front. The results are output [..., S_q, d_v], weights and scores [..., S_q, S_kv] and log_sum_exp [..., S_q].
-// Returns `output`; *result, if not NULL, gets all.
+// Returns `output`; *result, if not NULL, receives all results.
 HEED_API heed_tensor heed_nn_single_head(heed_graph* graph, heed_tensor query, heed_tensor key, heed_tensor value,
     const heed_attention_options* options, heed_attention_result* result);
 
-// `attention` with its residual connection and norm: query [B, S_q, C] -> [B, S_q, C]. Keys and values that are the
-// query are normalized with it.
+// `attention` with its residual connection and norm: query [B, S_q, C] -> [B, S_q, C]. Keys and values are normalized
+// if they are the query's tensor.
 HEED_API heed_tensor heed_nn_attention_block(heed_graph* graph, heed_tensor query, heed_tensor key, heed_tensor value,
     const char* prefix, const heed_attention_block_names* names, const heed_multi_head_options* options,
     const heed_norm_options* norm);
@@ -79,8 +79,8 @@ HEED_API heed_tensor heed_nn_encoder_layer(heed_graph* graph, heed_tensor x, con
 HEED_API heed_tensor heed_nn_decoder_layer(heed_graph* graph, heed_tensor x, heed_tensor memory, const char* prefix,
     const heed_decoder_layer_options* options);
 
-// x [B, S, C] -> [B, S, C]. Layers prefix.0, prefix.1, ..., each of which gets the output of the one before.
-// stack.final_norm is a full name: the prefix is not put before it.
+// x [B, S, C] -> [B, S, C]. Layers prefix.0, prefix.1, ... run one after the other. stack.final_norm is a full name:
+// the prefix is not put before it.
 HEED_API heed_tensor heed_nn_encoder_stack(heed_graph* graph, heed_tensor x, const char* prefix,
     const heed_encoder_layer_options* layer, const heed_stack_options* stack);
 
@@ -88,14 +88,14 @@ HEED_API heed_tensor heed_nn_encoder_stack(heed_graph* graph, heed_tensor x, con
 HEED_API heed_tensor heed_nn_decoder_stack(heed_graph* graph, heed_tensor x, heed_tensor memory, const char* prefix,
     const heed_decoder_layer_options* layer, const heed_stack_options* stack);
 
-// The cross entropy of logits [..., V] and labels, I32 [...], as torch.nn.functional.cross_entropy; see
-// heed_graph_cross_entropy, which is that without weights and reduction. V is a constant. Its gradients reach
-// class_weights, too. Returns `loss`; *result, if not NULL, gets all.
+// The cross entropy of logits [..., V] and labels, I32 [...], as torch.nn.functional.cross_entropy:
+// heed_graph_cross_entropy with weights and a reduction. V is a constant. Gradients reach class_weights, too. Returns
+// `loss`; *result, if not NULL, receives all results.
 HEED_API heed_tensor heed_nn_cross_entropy(heed_graph* graph, heed_tensor logits, heed_tensor labels,
     const heed_cross_entropy_options* options, heed_cross_entropy_result* result);
 
-// source [B, S, C] and target [B, T, C] are embedded tokens. Every decoder layer gets the output of the last encoder
-// layer. Returns `encoded`; *result, if not NULL, gets all.
+// source [B, S, C] and target [B, T, C] are embedded tokens. Every decoder layer attends to the output of the last
+// encoder layer. Returns `encoded`; *result, if not NULL, receives all results.
 HEED_API heed_tensor heed_nn_transformer(heed_graph* graph, heed_tensor source, heed_tensor target, const char* prefix,
     const heed_transformer_options* options, heed_transformer_result* result);
 

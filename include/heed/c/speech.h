@@ -1,4 +1,4 @@
-// Speech recognition: what a model (Whisper) hears in a file's samples, or in sound as it comes in.
+// Speech recognition: a model (Whisper) turns the samples of a file, or incoming sound, into text.
 //
 //   heed_speech_recognizer* model = NULL;
 //   heed_speech_recognizer_open(device, "whisper-tiny.en", NULL, &model);
@@ -13,8 +13,8 @@
 //   heed_speech_stream_poll(ear, &piece);                                   // does not wait for the device
 //   for (size_t i = 0; i < piece.segment_count; ++i) print(piece.segments[i].text);
 //
-// Samples are floats, mono, HEED_SPEECH_RATE a second, from -1 to 1. Final text does not depend on the pieces in which samples come, nor
-// on when the host polls.
+// Samples are floats, mono, HEED_SPEECH_RATE a second, from -1 to 1. Final text does not depend on the pieces in which samples come, nor on
+// when the host polls.
 #ifndef HEED_C_SPEECH_H
 #define HEED_C_SPEECH_H
 
@@ -31,24 +31,24 @@ enum { HEED_SPEECH_RATE = 16000 };  // samples a second
 
 // A speech model on a device. It and all its streams serve one thread at a time.
 
-// `path` is a folder or file with a Whisper; <heed/speech.hpp> says which. NotFound: a file is missing. InvalidFile: one is damaged.
-// MissingWeight, ShapeMismatch, Unsupported: the tensors are not those of the network.
+// Loads a model. `path` is a folder or file with a Whisper model; <heed/speech.hpp> lists the formats. NotFound: a file is missing.
+// InvalidFile: one is damaged. MissingWeight, ShapeMismatch, Unsupported: the tensors do not fit the network.
 HEED_API heed_status heed_speech_recognizer_open(heed_device* device, const char* path,
                                                  const heed_speech_recognizer_options* options,
                                                  heed_speech_recognizer** recognizer);
 HEED_API heed_status heed_speech_recognizer_destroy(heed_speech_recognizer* recognizer);
 
-// What was read of the model's files.
+// The model's properties.
 typedef struct heed_speech_recognizer_info {
   size_t size;
-  int64_t window_samples;        // sound is heard in windows of so many samples
-  uint64_t stream_bytes;         // what a stream takes on the device
+  int64_t window_samples;        // length of the windows in which sound is processed
+  uint64_t stream_bytes;         // device memory of a stream
   const char* const* languages;  // "en", "de", ...; valid until the recognizer is destroyed
-  size_t language_count;         // 0: the model hears English alone
+  size_t language_count;         // 0: the model knows English only
 } heed_speech_recognizer_info;
 HEED_API heed_status heed_speech_recognizer_get_info(heed_speech_recognizer* recognizer,
                                                      heed_speech_recognizer_info* info);
-// Handles of its parts; destroy them as others. The tokenizer gives texts of ids, and makes no ids of texts. The encoder's plan hears a
+// Handles of its parts; destroy them like others. The tokenizer decodes ids to text and cannot encode. The encoder's plan processes a
 // window, the decoder's draws a token.
 HEED_API heed_status heed_speech_recognizer_tokenizer(heed_speech_recognizer* recognizer, heed_tokenizer** tokenizer);
 HEED_API heed_status heed_speech_recognizer_encoder(heed_speech_recognizer* recognizer, heed_plan** plan);
@@ -59,13 +59,13 @@ HEED_API heed_status heed_speech_recognizer_weights(heed_speech_recognizer* reco
 
 // A word, with the punctuation around it.
 typedef struct heed_speech_word {
-  const char* text;  // those of a segment, one behind the other, are its text
+  const char* text;  // the concatenated texts of a segment's words are its text
   size_t text_bytes;
   double begin, end;  // seconds since the stream began
-  // How much the heads that align looked at each 0.02 s from the segment's window_begin on; the sum is 1.
+  // How much the alignment heads attended to each 0.02 s from the segment's window_begin on; sums to 1.
   const float* attention;
   size_t attention_count;
-  float probability;  // the mean of its tokens'
+  float probability;  // mean over its tokens
   int32_t reserved;
 } heed_speech_word;
 
@@ -73,11 +73,11 @@ typedef struct heed_speech_word {
 typedef struct heed_speech_segment {
   double begin, end;   // seconds since the stream began
   const char* text;    // usually with a space at its front
-  size_t text_bytes;   // without the 0 behind it
-  const int32_t* ids;  // of the text and its times
+  size_t text_bytes;   // without the final 0
+  const int32_t* ids;  // tokens of the text and its times
   size_t id_count;
-  const char* language;  // of models of several languages: what was spoken; else ""
-  // Of the segment's window: the mean of log(probability) of its tokens, the probability that nobody speaks, and the temperature.
+  const char* language;  // the spoken language, from models of several languages; else ""
+  // Of the segment's window: the mean of log(probability) of its tokens, the probability that there is no speech, and the temperature.
   float log_probability, no_speech, temperature;
   int32_t reserved;
   double window_begin;            // where the sound of the window begins, in seconds since the stream began
@@ -85,8 +85,8 @@ typedef struct heed_speech_segment {
   size_t word_count;
 } heed_speech_segment;
 
-// What is said in these samples, waited for. InvalidArgument: a sample is no number or far from -1 .. 1, or an option is outside of its
-// range. Unsupported: the model has not this language or task. InvalidFile: the model's logits are no numbers.
+// The text of these samples; waits for it. InvalidArgument: a sample is NaN or far outside -1 .. 1, or an option is outside its range.
+// Unsupported: the model lacks this language or task. InvalidFile: the model's logits are NaN or infinite.
 HEED_API heed_status heed_speech_recognizer_recognize(heed_speech_recognizer* recognizer, const float* samples,
                                                       size_t count, const heed_speech_options* options,
                                                       heed_speech_text** text);
@@ -97,7 +97,7 @@ typedef struct heed_speech_text_info {
   size_t size;
   const heed_speech_segment* segments;
   size_t segment_count;
-  const char* text;  // of all segments, as they follow each other
+  const char* text;  // texts of all segments, concatenated
   size_t text_bytes;
 } heed_speech_text_info;
 HEED_API heed_status heed_speech_text_get_info(heed_speech_text* text, heed_speech_text_info* info);
@@ -107,36 +107,36 @@ HEED_API heed_status heed_speech_text_get_info(heed_speech_text* text, heed_spee
 // Begins a stream, and compiles plans that no earlier one needed. Errors are those of recognize.
 HEED_API heed_status heed_speech_stream_begin(heed_speech_recognizer* recognizer, const heed_speech_options* options,
                                               heed_speech_stream** stream);
-// Waits for the step that poll began, which is at most one.
+// Waits for the step that poll began, if any.
 HEED_API heed_status heed_speech_stream_destroy(heed_speech_stream* stream);
 
-// Takes more sound, which is copied; what has become text is let go. InvalidArgument: the sound was finished, or a sample is no number or
-// far from -1 .. 1; nothing is taken then.
+// Adds samples, which are copied; those that have become text are released. InvalidArgument: finish was called, or a sample is NaN or far
+// outside -1 .. 1; nothing is added then.
 HEED_API heed_status heed_speech_stream_push(heed_speech_stream* stream, const float* samples, size_t count);
-// No sound follows: what is left of it becomes text, too.
+// Tells the end of the sound: the rest of it becomes text, too.
 HEED_API heed_status heed_speech_stream_finish(heed_speech_stream* stream);
-// *busy becomes 1 if a step has something to do before more sound comes.
+// *busy becomes 1 if a step has work before more sound arrives.
 HEED_API heed_status heed_speech_stream_busy(heed_speech_stream* stream, int32_t* busy);
-// *seconds becomes the length of the sound that was pushed.
+// *seconds becomes the length of all pushed samples.
 HEED_API heed_status heed_speech_stream_seconds(heed_speech_stream* stream, double* seconds);
 
-// What a step gave. Pointers are valid until the next call for the stream.
+// The result of a step. Pointers are valid until the next call for the stream.
 typedef struct heed_speech_piece {
   size_t size;
-  const heed_speech_segment* segments;  // which became final
+  const heed_speech_segment* segments;  // those that became final
   size_t segment_count;
-  // What the window under way is heard as so far, as heed_speech_options::partial_seconds asks for; it may change.
+  // The text of the incomplete window so far, if heed_speech_options::partial_seconds is set; it may change.
   const char* partial;
   size_t partial_bytes;
-  int32_t token;  // which the step drew; -1: none
-  int32_t done;   // 1: a step is over
+  int32_t token;  // the token that the step drew; -1: none
+  int32_t done;   // 1: a step has ended
 } heed_speech_piece;
-// Hears a window or reads or draws tokens, and waits for it. Nothing is done if there is nothing to do.
+// Encodes a window, or decodes one or several tokens, and waits for it. Does nothing if there is nothing to do.
 HEED_API heed_status heed_speech_stream_step(heed_speech_stream* stream, heed_speech_piece* piece);
-// The same without waiting: begins a step, or gives what the last one gave and begins the next. After a failure of either, the window
-// under way is lost, and the stream goes on behind it.
+// The same without waiting: begins a step, or returns the last one's result and begins the next. After a failure of step or poll, the
+// current window is lost, and the stream continues after it.
 HEED_API heed_status heed_speech_stream_poll(heed_speech_stream* stream, heed_speech_piece* piece);
-// Lets go of all sound that has not become text. Time goes on.
+// Discards all sound that has not become text. Time goes on.
 HEED_API heed_status heed_speech_stream_cancel(heed_speech_stream* stream);
 
 #ifdef __cplusplus

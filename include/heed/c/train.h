@@ -1,4 +1,4 @@
-// Training: gradients, which are more passes of a graph, and optimizers, whose weights live in a state. <heed/train.hpp> and
+// Training: gradients, which are additional nodes of a graph, and optimizers, which keep weights in a state. <heed/train.hpp> and
 // <heed/optimizer.hpp> have the formulas and papers.
 //
 //   heed_optimizer* optimizer = NULL;
@@ -24,14 +24,14 @@ extern "C" {
 
 // --- Gradients -------------------------------------------------------------------------------------------------
 
-// A result that is differentiated, and what its gradient is.
+// A result to differentiate, and the gradient that arrives at it.
 typedef struct heed_upstream {
   heed_tensor output;    // F32, F16 or BF16
-  heed_tensor gradient;  // of the shape and type of `output`; 0: 1, and `output` must be one number
+  heed_tensor gradient;  // has the shape and type of `output`; 0: a gradient of 1, and `output` must be one number
 } heed_upstream;
-// The gradient of sum over the outputs of sum(output * its gradient) with respect to each tensor of `of`, of its shape and type:
-// fills gradients[0 .. of_count - 1], with 0 on a mistake. `of` may be any floating-point tensors of the graph; zeros are given
-// for those on which no output depends. A pass of the host's own needs heed_custom_pass::gradient. Returns the graph's status.
+// The gradient of the sum over `outputs` of sum(output * its gradient) with respect to each tensor of `of`, of its shape and type: fills
+// gradients[0 .. of_count - 1], with 0 on a mistake. `of` may be any floating-point tensors of the graph; the gradient is zeros if no
+// output depends on one. A pass of the host's own needs heed_custom_pass::gradient. Returns the graph's status.
 HEED_API heed_status heed_train_gradients(heed_graph* graph, const heed_upstream* outputs, size_t output_count,
                                           const heed_tensor* of, size_t of_count, heed_tensor* gradients);
 // The same with options, which may be NULL.
@@ -41,24 +41,24 @@ HEED_API heed_status heed_train_gradients_with(heed_graph* graph, const heed_ups
 
 // --- Optimizers ------------------------------------------------------------------------------------------------
 
-// A row of the input that heed_optimizer_settings makes. InvalidArgument: a number is outside its range. Betas are below 1 (those
+// Makes a row of the input that heed_optimizer_settings returns. InvalidArgument: a number is outside its range. Betas are below 1 (those
 // of AdamW above 0), others 0 or more, loss_scale more than 0.
 enum { HEED_STEP_WORDS = 16 };
 HEED_API heed_status heed_step_words(int32_t rule, const heed_step_numbers* numbers, float words[16]);
 
-// What the output of heed_optimizer_step holds: F32 [4].
+// The output of heed_optimizer_step: F32 [4].
 typedef struct heed_step_report {
-  float factor;  // what the gradients were multiplied by
-  float taken;   // 1: the step was taken; 0: none was asked for; -1: it was left out, since the norm is infinite or NaN
-  float norm;    // of the gradients, before they were scaled down
-  float steps;   // taken so far, this one included
+  float factor;  // the factor that was applied to the gradients
+  float taken;   // 1: the step was taken; 0: `apply` was 0; -1: it was skipped, since the norm is infinite or NaN
+  float norm;    // norm of all gradients, before clipping
+  float steps;   // steps taken so far, including this one
 } heed_step_report;
 
-// Takes in what the output of heed_optimizer_step says.
+// Adjusts the scale to a report of heed_optimizer_step.
 HEED_API heed_status heed_loss_scale_update(heed_loss_scale* loss, const heed_step_report* report);
 
 // Fills `values`, `count` of them, row-major, for a weight of this shape, [out, in, ...]: the same bits on every machine.
-// <heed/initial.hpp> has the formulas. InvalidArgument: Xavier or Kaiming of less than two axes, or a number outside its range.
+// <heed/initial.hpp> has the formulas. InvalidArgument: Xavier or Kaiming with less than two axes, or a number outside its range.
 // ShapeMismatch: the shape has another number of elements.
 HEED_API heed_status heed_initial_values(const heed_initial_options* options, const int64_t* shape, size_t rank,
                                          float* values, size_t count);
@@ -67,8 +67,8 @@ HEED_API heed_status heed_initial_values(const heed_initial_options* options, co
 HEED_API heed_status heed_optimizer_create(const heed_optimizer_options* options, heed_optimizer** optimizer);
 HEED_API heed_status heed_optimizer_destroy(heed_optimizer* optimizer);
 
-// Declares a weight, before any call below. Groups are 0 to 7. InvalidArgument: the name is there already, the shape has no
-// elements, or the group is none.
+// Declares a weight, before any call below. Groups are 0 to 7. InvalidArgument: the name is already declared, the shape has no elements, or
+// there is no such group.
 HEED_API heed_status heed_optimizer_add(heed_optimizer* optimizer, const char* name, const int64_t* shape, size_t rank,
                                         int32_t group);
 // Declares all weights of F32 that the graph has so far: those of rank 2 and more in group 0, others, which are commonly not
@@ -84,15 +84,15 @@ typedef struct heed_parameter {
   int32_t group;
   int32_t reserved;
 } heed_parameter;
-HEED_API size_t heed_optimizer_count(heed_optimizer* optimizer);  // 0 if the handle is none
+HEED_API size_t heed_optimizer_count(heed_optimizer* optimizer);  // 0 if the handle is invalid
 HEED_API heed_status heed_optimizer_parameter(heed_optimizer* optimizer, size_t index, heed_parameter* parameter);
-// 1 more than the largest group: rows of the settings. 0 if the handle is none.
+// The largest group plus 1: the number of rows of the settings. 0 if the handle is invalid.
 HEED_API size_t heed_optimizer_group_count(heed_optimizer* optimizer);
 
 // Calls on graphs; their mistakes are the graph's.
 //
-// Makes the declared weights that the graph has views of states, also for all that was built with them, as in a graph that answers
-// with what another one learns. heed_optimizer_step does so, too.
+// Rebinds each declared weight in the graph to a view of its state, for operations that were already built, too. An inference graph thus
+// reads the weights that a training graph updates. heed_optimizer_step also does this.
 HEED_API heed_status heed_optimizer_keep(heed_optimizer* optimizer, heed_graph* graph);
 // The declared weights in their order, all of which the graph must have.
 HEED_API heed_status heed_optimizer_weights(heed_optimizer* optimizer, heed_graph* graph, heed_tensor* weights,
@@ -101,25 +101,25 @@ HEED_API heed_status heed_optimizer_weights(heed_optimizer* optimizer, heed_grap
 HEED_API heed_tensor heed_optimizer_settings(heed_optimizer* optimizer, heed_graph* graph);
 // F32 [1], to multiply the loss by.
 HEED_API heed_tensor heed_optimizer_loss_scale(heed_optimizer* optimizer, heed_graph* graph, heed_tensor settings);
-// Adds the step. `gradients` are those of the declared weights in their order, each of its weight's shape. It comes behind all that
-// reads the weights. Returns F32 [4], a heed_step_report.
+// Adds the optimizer step. `gradients` are those of the declared weights in their order, each of its weight's shape. The step runs after
+// everything that reads the weights. Returns F32 [4], a heed_step_report.
 HEED_API heed_tensor heed_optimizer_step(heed_optimizer* optimizer, heed_graph* graph, const heed_tensor* gradients,
                                          size_t gradient_count, heed_tensor settings);
 
 // Calls on a state that a plan with the step has made. They read and write all weights, or nothing.
 //
-// Takes weights from tensors of F32, F16 or BF16 by their names, and moments and the count of steps as heed_optimizer_save names
-// them; where there are none of these, they become zero. Others do not matter. MissingWeight, ShapeMismatch, DTypeMismatch:
-// nothing was written.
+// Reads weights from tensors of F32, F16 or BF16 by their names, and moments and the count of steps by the names that heed_optimizer_save
+// gives. Missing moments and counts become zero; other tensors are ignored. MissingWeight, ShapeMismatch, DTypeMismatch: nothing was
+// written.
 HEED_API heed_status heed_optimizer_load(heed_optimizer* optimizer, heed_state* state, const heed_host_tensor* tensors,
                                          size_t count);
 HEED_API heed_status heed_optimizer_load_checkpoint(heed_optimizer* optimizer, heed_state* state,
                                                     heed_checkpoint* checkpoint);
 // Writes a file of safetensors: weights by their names, moments as "PREFIX.NAME.exp_avg" and "PREFIX.NAME.exp_avg_sq" (SGD:
-// "PREFIX.NAME.momentum_buffer"), the count of steps as "PREFIX.step", F32 [1]. The file is there as a whole or not at all
-// (FileError); one of this name is replaced.
+// "PREFIX.NAME.momentum_buffer"), the count of steps as "PREFIX.step", F32 [1]. The file is written as a whole or not at all (FileError);
+// an existing file is replaced.
 HEED_API heed_status heed_optimizer_save(heed_optimizer* optimizer, heed_state* state, const char* path);
-// One weight of so many elements (ShapeMismatch), as the state has it. NotFound: no such weight.
+// Reads one weight of `count` elements (ShapeMismatch) from the state. NotFound: no such weight.
 HEED_API heed_status heed_optimizer_read(heed_optimizer* optimizer, heed_state* state, const char* name, float* values,
                                          size_t count);
 

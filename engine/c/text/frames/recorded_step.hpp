@@ -1,4 +1,4 @@
-// Records steps of a language model or a speech recognizer, T, which a host has in its frames.
+// Records steps of a model T, which is a language model or a speech recognizer, into a host's frames.
 #pragma once
 
 #include <heed/text_frames.hpp>

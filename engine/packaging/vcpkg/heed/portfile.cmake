@@ -1,4 +1,4 @@
-# An overlay port that builds the sources it lies in.
+# This overlay port builds the sources that it is part of.
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../../.." ABSOLUTE)
 vcpkg_check_features(OUT_FEATURE_OPTIONS FEATURE_OPTIONS FEATURES
   cpu HEED_CPU

@@ -1,4 +1,4 @@
-// The graphs of a TextGenerator: a decoder, the draw of a token, and the text of each conversation beside its keys and values.
+// The graphs of a TextGenerator: a decoder, the draw of a token, and the tokens of each conversation in a state beside keys and values.
 #include <limits>
 #include <vector>
 
@@ -7,7 +7,7 @@
 namespace heed {
 namespace {
 
-// Rows that pad the table are no tokens. Invalid if there are none.
+// Forbids rows that only pad the vocabulary. Invalid if there are none.
 Tensor forbid_padding(Graph& g, const TextGenerator::Shared& shared) {
   const auto words = static_cast<size_t>(shared.config().vocabulary);
   if (shared.bpe.size() >= words) return {};
@@ -18,33 +18,33 @@ Tensor forbid_padding(Graph& g, const TextGenerator::Shared& shared) {
 
 }  // namespace
 
-Graph speaking_graph(const TextGenerator::Shared& shared, Speaking what, bool guided) {
+Graph step_graph(const TextGenerator::Shared& shared, StepKind what, bool guided) {
   Graph g;
-  const int64_t context = shared.context, room = shared.together;
-  const bool reads = what == Speaking::Reads, chorus = what == Speaking::Chorus;
+  const int64_t context = shared.context, batch = shared.together;
+  const bool reads = what == StepKind::Prefill, batch_decode = what == StepKind::BatchDecode;
   const Dim past = g.position("past", context - 1), tokens = reads ? g.extent("tokens", shared.read) : Dim(1);
-  const Dim row = room > 1 && !chorus ? g.position("row", room - 1) : Dim(0);
-  const Dim members = chorus ? g.extent("members", room) : Dim(1);
+  const Dim row = batch > 1 && !batch_decode ? g.position("row", batch - 1) : Dim(0);
+  const Dim members = batch_decode ? g.extent("members", batch) : Dim(1);
   const Dim length = g.sum(past, tokens, context);
   const auto list = [&](const char* name) { return g.input(name, {1, members}, DType::I32); };
-  const auto by_row = [&](const char* name) { return g.input(name, {room, 1}, DType::I32); };
-  // The text lies on the device beside keys and values. A token that was drawn is there before the host knows it. Of a chorus these
-  // are the texts of all rows, one behind the other.
-  // What repetition is counted of lies beside it, without control tokens, or the end of an answer would seem to be one.
+  const auto by_row = [&](const char* name) { return g.input(name, {batch, 1}, DType::I32); };
+  // The text is a state, so that a drawn token can be read before the host knows it. In a batch the texts of all rows are contiguous.
+  // Tokens that count for repetition are a second state without control tokens, since otherwise the penalty would apply to the end of an
+  // answer.
   const auto state = [&](const char* name) {
-    const Tensor all = g.state(name, {room, context + 1}, DType::I32);
-    if (chorus) return g.reshape(all, {1, room * (context + 1)});
-    return room > 1 ? g.slice(all, 0, row, 1) : all;
+    const Tensor all = g.state(name, {batch, context + 1}, DType::I32);
+    if (batch_decode) return g.reshape(all, {1, batch * (context + 1)});
+    return batch > 1 ? g.slice(all, 0, row, 1) : all;
   };
   Tensor text = state("text"), counted = state("counted"), ids;
   DecoderOptions network = shared.with_cache(past);
-  if (room > 1) network.cache.rows = room, network.cache.row = row;
+  if (batch > 1) network.cache.rows = batch, network.cache.row = row;
   SampleOptions sample;
   Tensor ends;
   if (reads) {
     ids = g.input("ids", {1, tokens}, DType::I32);
     counted = g.append(counted, g.input("counted", {1, tokens}, DType::I32), 1, past);
-  } else if (chorus) {
+  } else if (batch_decode) {
     ids = g.take(text, 1, list("places"));
     ends = list("ends");
     network.all_logits = true;
@@ -53,9 +53,9 @@ Graph speaking_graph(const TextGenerator::Shared& shared, Speaking what, bool gu
   } else {
     ids = g.slice(text, 1, past, 1);
   }
-  if (chorus) {
+  if (batch_decode) {
     const Tensor rows = g.reshape(network.cache.tokens.rows, {members});
-    const Tensor own = g.take(g.reshape(counted, {room, context + 1}), 0, rows);
+    const Tensor own = g.take(g.reshape(counted, {batch, context + 1}), 0, rows);
     sample.previous = g.reshape(own, {1, members, context + 1});
     sample.previous_counts = list("lengths");
   } else {
@@ -70,7 +70,7 @@ Graph speaking_graph(const TextGenerator::Shared& shared, Speaking what, bool gu
   const Tensor logits = shared.network.dtype == DType::F32 ? y.logits : g.cast(y.logits, DType::F32);
   const Tensor next = g.sample(logits, sample);
   for (const Tensor to : {text, counted})
-    if (chorus)
+    if (batch_decode)
       g.append(to, next, 1, ends);
     else
       g.append(to, next, 1, length);
