@@ -109,7 +109,7 @@ TEST_CASE("started runs of several plans, waited for in any order or never", "[c
       CHECK(started[0].wait() == Status::InvalidArgument);
       CHECK(moved.wait() == Status::Ok);
       CHECK(ios[0].result == expected[0]);
-    }  // waits for the others here
+    }  // the destructors wait for the other runs here
     for (uint32_t i = 0; i < 4; ++i) CHECK(ios[i].result == expected[i]);
   }
 }

@@ -27,7 +27,7 @@ int64_t hostile_cases(const std::string& area, int64_t usual, Each&& each) {
   return last - first;
 }
 
-// Prints how many cases of an area were accepted. If none were, nothing after the first check was tested; if all were, nothing was wrong
+// Prints how many cases of an area were accepted. If none were, nothing after the first check was tested. If all were, nothing was wrong
 // with them.
 inline void tell_sound(int64_t sound, int64_t cases) {
   std::printf("%lld of %lld were taken\n", static_cast<long long>(sound), static_cast<long long>(cases));

@@ -16,7 +16,7 @@ class GgufWriter {
 
   uint32_t version = 3;
   uint64_t alignment = 32;
-  // Replace the right counts, if they are set.
+  // If these are set, they are written instead of the right counts.
   std::optional<uint64_t> tensor_count, field_count;
 
   template <class T>
