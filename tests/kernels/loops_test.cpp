@@ -29,7 +29,7 @@ void attention_backward(Graph& g, int64_t size) {
   const train::Upstream upstream{g.attention(q, kv, kv).output, g.input("up", {1, 4, queries, 64})};
   g.output("y", train::gradients(g, std::span(&upstream, 1), std::span(kManyKeys ? &q : &kv, 1))[0]);
 }
-// As embedding_backward does, of F16.
+// The pass of embedding_backward, for F16.
 void narrow_embedding_backward(Graph& g, int64_t size) {
   const Tensor table = g.cast(g.input("table", {3, 5}), DType::F16);
   const Tensor up = g.cast(g.input("up", {size, 5}), DType::F16);

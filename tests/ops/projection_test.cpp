@@ -93,7 +93,7 @@ class Sides {
 
  private:
   Projected p_;
-  size_t made_ = 0;  // matrices
+  size_t made_ = 0;  // number of matrices so far
 };
 
 Case heads_case(const Projected& p, std::vector<int64_t> heads, int64_t width, const RotaryOptions& options,
