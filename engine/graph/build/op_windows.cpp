@@ -274,7 +274,7 @@ Tensor Graph::windows(Tensor x, int axis, int64_t size, const WindowOptions& opt
   if (counted < 0) return {};
   if (rank == kMaxRank)
     return build.fail(Status::ShapeMismatch,
-                      format("%s cannot get another axis; at most %d are possible", build.text(x).c_str(), kMaxRank));
+                      format("%s cannot get another axis; %d are the most", build.text(x).c_str(), kMaxRank));
   const Tensor padded = pad(x, counted, options.before, options.behind);
   if (!padded.valid()) return {};
   const Dim count = count_windows(*this, build, padded, counted, size, options);
