@@ -105,14 +105,14 @@ Case cumsum_case(const Sizes& shape, int axis, bool exclusive = false, bool reve
       }};
 }
 
-struct Asked {
+struct IndexQuery {
   int axis = 0;
   int64_t count = 1;
   bool smallest = false, last = false, keep = false;
 };
 
 // Few distinct values give ties.
-Case index_case(const Sizes& shape, const Asked& a, int64_t different, DType type = DType::F32) {
+Case index_case(const Sizes& shape, const IndexQuery& a, int64_t different, DType type = DType::F32) {
   return {text_of(shape) + " axis " + std::to_string(a.axis) + (a.smallest ? " smallest" : "") +
               (a.last ? " last" : "") + " of " + std::to_string(different) + " values" +
               (type == DType::I32 ? ", i32" : ""),
@@ -131,7 +131,7 @@ Case index_case(const Sizes& shape, const Asked& a, int64_t different, DType typ
           }};
 }
 
-Case top_case(const Sizes& shape, const Asked& a, int64_t different, DType type = DType::F32) {
+Case top_case(const Sizes& shape, const IndexQuery& a, int64_t different, DType type = DType::F32) {
   return {"top " + std::to_string(a.count) + " of " + text_of(shape) + " axis " + std::to_string(a.axis) +
               (a.smallest ? " smallest" : "") + " of " + std::to_string(different) + " values" +
               (type == DType::I32 ? ", i32" : ""),
