@@ -374,7 +374,7 @@ class HEED_API Graph {
   // dropped; no index may be beyond the end. Values for the same element are added up in their order. Each element of the result visits all
   // indices of its row, so time grows with the product of both lengths.
   Tensor scatter(Tensor x, int axis, Tensor places, Tensor values);
-  // As scatter, but adds `values` to the elements of x.
+  // As scatter, but adds `values` to the elements of x along the axis.
   Tensor scatter_add(Tensor x, int axis, Tensor places, Tensor values);
 
   // --- Matrix product ------------------------------------------------------------------------------------

@@ -136,7 +136,7 @@ TEST_CASE("a saved answer keeps what may become a stop string, and its place in 
   CHECK(ruled.end() == TextEnd::Complete);
 }
 
-TEST_CASE("a saved conversation is the same on every device", "[talk][saved]") {
+TEST_CASE("a saved conversation is the same wherever it is loaded", "[talk][saved]") {
   std::vector<TextGenerator> models;
   for (const ops::TestDevice& on : ops::test_devices()) {
     if (on.interpreted) continue;

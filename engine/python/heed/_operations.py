@@ -122,7 +122,7 @@ class Operations(Building):
             self._id_of(values, "values")))
 
     def scatter_add(self, x: Tensor, axis: int, places: Tensor, values: Tensor) -> Tensor:
-        """As scatter, but adds `values` to the elements of x."""
+        """As scatter, but adds `values` to the elements of x along the axis."""
         return self._new(lib.heed_graph_scatter_add(self._c, self._id_of(x, "x"), int32(axis, "axis"), self._id_of(places,
             "places"), self._id_of(values, "values")))
 

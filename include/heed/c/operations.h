@@ -159,7 +159,7 @@ HEED_API heed_tensor heed_graph_gather(heed_graph* graph, heed_tensor x, int32_t
 HEED_API heed_tensor heed_graph_scatter(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor places,
     heed_tensor values);
 
-// As scatter, but adds `values` to the elements of x.
+// As scatter, but adds `values` to the elements of x along the axis.
 HEED_API heed_tensor heed_graph_scatter_add(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor places,
     heed_tensor values);
 
