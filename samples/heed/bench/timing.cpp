@@ -27,11 +27,13 @@ Status measure(Prepared& prepared, double budget_ms, Timing* timing) {
   double first = 0;
   Status status = run_once(prepared, &first);
   std::vector<double> all;
-  if (first > 10 * budget_ms) all.push_back(first);
   const Clock::time_point start = Clock::now();
-  const auto goes_on = [&] { return all.size() < 3 || milliseconds_since(start) < budget_ms; };
-  while (status == Status::Ok && first <= 10 * budget_ms && all.size() < 200 && goes_on())
-    status = run_once(prepared, &all.emplace_back());
+  const auto goes_on = [&] {
+    if (all.empty()) return true;
+    if (all.front() > 10 * budget_ms || all.size() == 200) return false;
+    return all.size() < 3 || milliseconds_since(start) < budget_ms;
+  };
+  while (status == Status::Ok && goes_on()) status = run_once(prepared, &all.emplace_back());
   if (status != Status::Ok) return status;
   std::sort(all.begin(), all.end());
   *timing = {all[all.size() / 2], all.front(), all.back(), static_cast<int>(all.size())};

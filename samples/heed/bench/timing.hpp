@@ -17,7 +17,8 @@ struct Timing {
   int repeats = 0;
 };
 
-// Repeats until the budget is used up, but at least 3 times; only once if the first run takes ten times the budget.
+// Repeats until the budget is used up, but at least 3 times; only once if that run takes ten times the budget. A run before these does not
+// count, since software drivers compile kernels in it.
 Status measure(Prepared& prepared, double budget_ms, Timing* timing);
 
 // The row with its rate and its share of the device's limit.

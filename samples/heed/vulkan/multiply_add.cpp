@@ -98,13 +98,17 @@ void MultiplyAdd::record(VkCommandBuffer commands, uint32_t steps) const {
   vk.CmdDispatch(commands, kGroups, 1, 1);
 }
 
-// Doubles the work until the launch time is negligible.
+// Doubles the work until the launch time is negligible. The first dispatch does not count, since software drivers compile the shader in it.
 uint32_t MultiplyAdd::steps_for(double seconds) const {
-  for (uint32_t steps = 2;; steps *= 2) {
-    const double took = device_.time([&](VkCommandBuffer commands) {
+  const auto seconds_of = [&](uint32_t steps) {
+    return device_.time([&](VkCommandBuffer commands) {
       record(commands, steps);
       return true;
     });
+  };
+  if (seconds_of(1) <= 0) return 0;
+  for (uint32_t steps = 2;; steps *= 2) {
+    const double took = seconds_of(steps);
     if (took <= 0) return 0;
     if (took < seconds / 2 && steps < kMostSteps) continue;
     const double scaled = static_cast<double>(steps) * seconds / took;
