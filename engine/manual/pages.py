@@ -184,7 +184,8 @@ class Page(html.parser.HTMLParser):
 
 def check(folder):
     failed, links = 0, 0
-    for page in sorted([*GUIDE.glob("*.md"), *(ROOT / "include").rglob("README.md")]):
+    folders = ("include", "engine", "shaders", "samples", "tests")
+    for page in sorted([*ROOT.glob("*.md"), *(page for name in folders for page in (ROOT / name).rglob("*.md"))]):
         lines = page.read_text().count("\n")
         if lines > LINES:
             print(f"FAIL {page.relative_to(ROOT)} has {lines} lines, and may have {LINES}")
