@@ -208,7 +208,7 @@ class TextGenerator(_c.Handle):
         return Conversation(_c.make(lib.heed_conversation_begin, self._c, c_options))
 
     def load(self, saved: bytes) -> "Conversation":
-        """The conversation that Conversation.save wrote. An Error tells if the bytes are damaged, or of another model."""
+        """Restores a conversation from the bytes of Conversation.save. Raises Error if they are damaged, or of another model."""
         data = _c.blob(saved, "saved")
         return Conversation(_c.make(lib.heed_conversation_load, self._c, data, len(data)))
 
@@ -311,8 +311,8 @@ class Conversation(_c.Handle):
         return Conversation(_c.make(lib.heed_conversation_fork, self._c))
 
     def save(self, options: Optional[TextSaveOptions] = None, **fields: Any) -> bytes:
-        """What TextGenerator.load makes the conversation of again, also in the middle of an answer. Keywords are the fields of
-        TextSaveOptions: with keys=True loading reads nothing again."""
+        """Returns the conversation as bytes for TextGenerator.load, also in the middle of an answer. Keywords are the fields of
+        TextSaveOptions: with keys=True the bytes hold keys and values, and loading reads no token again."""
         chosen, = options_of(fields, options=(TextSaveOptions, options))
         return _c.take_blob(lib.heed_conversation_save, self._c, pack(chosen, Keep()))
 
