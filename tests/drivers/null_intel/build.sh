@@ -9,7 +9,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=${1:?usage: build.sh ROOT FOLDER DEVICE REVISION} folder=$2 device=$3 revision=$4
 library=$folder/libnull_intel.so source=$here/xe.cpp
-compiler=$(type -P g++ clang++ | head -n 1) || { echo "no C++ compiler to build null_intel with" >&2; exit 3; }
+compiler=$(type -P g++ || type -P clang++) || { echo "no C++ compiler to build null_intel with" >&2; exit 3; }
 
 mkdir -p "$folder"
 exec 9>"$folder/lock"  # other tests may need the same now
