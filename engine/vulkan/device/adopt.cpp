@@ -82,11 +82,14 @@ Status VulkanDevice::adopt(const HostDevice& host) {
   const char* missing = load_instance_functions(host.instance, host.debug_utils, &context_.vk);
   if (missing == nullptr) missing = load_device_functions(host.device, &context_.vk);
   if (missing != nullptr)
-    return fail(host.log, Status::InvalidArgument,
-                format("adopt: %s knows no %s",
-                       hosts_loader ? "get_instance_proc_addr"
-                                    : "get_instance_proc_addr is null, and the Vulkan loader that heed opened",
-                       missing));
+    return fail(
+        host.log, Status::InvalidArgument,
+        format(
+            "adopt: %s knows no %s. heed needs an instance and a device of Vulkan 1.1 (VkApplicationInfo::apiVersion), "
+            "and the loader that the instance was created with",
+            hosts_loader ? "get_instance_proc_addr"
+                         : "get_instance_proc_addr is null, and the Vulkan loader that heed opened",
+            missing));
 
   const std::string untold = untold_for_matrices(told, host.enabled_extensions);
   // Functions of extensions are loaded only if everything they need is enabled.

@@ -112,7 +112,8 @@ Status VulkanPlan::check_recording(VkCommandBuffer commands, const RecordInfo& i
     return fail(context_.log, Status::InvalidArgument, "record: the command buffer is null");
   if (info.slot >= slots_.size())
     return fail(context_.log, Status::InvalidArgument,
-                format("record: slot %u was asked for; the plan was compiled for %zu", info.slot, slots_.size()));
+                format("record: slot %u was asked for; the plan has %zu slots (CompileOptions::record_slots)",
+                       info.slot, slots_.size()));
   return check_scratch("record");
 }
 

@@ -55,7 +55,8 @@ Status last_completed(const Plan& plan, uint32_t slot, int32_t* pass) {
 Status VulkanPlan::last_completed(uint32_t slot, int32_t* pass) {
   if (slot >= slots_.size())
     return fail(context_.log, Status::InvalidArgument,
-                format("last_completed: slot %u was asked for; the plan was compiled for %zu", slot, slots_.size()));
+                format("last_completed: slot %u was asked for; the plan has %zu slots (CompileOptions::record_slots)",
+                       slot, slots_.size()));
   if (!options_.progress)
     return fail(context_.log, Status::Unsupported, "last_completed: the plan was compiled without progress");
   const Status status = context_.there("last_completed");
@@ -78,7 +79,8 @@ void VulkanPlan::log_last_completed() {
 Status VulkanPlan::take_faults(uint32_t slot) {
   if (slot >= slots_.size())
     return fail(context_.log, Status::InvalidArgument,
-                format("take_faults: slot %u was asked for; the plan was compiled for %zu", slot, slots_.size()));
+                format("take_faults: slot %u was asked for; the plan has %zu slots (CompileOptions::record_slots)",
+                       slot, slots_.size()));
   Status status = context_.there("take_faults");
   if (status != Status::Ok || faulting_passes_.empty()) return status;
   // Only this slot's words, since other slots may be in flight.
