@@ -53,7 +53,7 @@ endif()
 heed_test(report LABELS all driver COST 60 COUNTED NEEDS driver.lavapipe-26 SET GALLIVM_PERF=nopt
   COMMAND ${with} lavapipe ${samples}/heed/report/test.sh $<TARGET_FILE:heed_program> ${PROJECT_BINARY_DIR}/report-test llvmpipe
           null-ga102 null-navi31 null-bmg null-m1 null-a740)
-heed_test(reports LABELS quick all COST 1 COUNTED COMMAND ${tests}/gpu/reports/table.py --check)
+heed_test(reports LABELS all COST 1 COUNTED COMMAND ${tests}/gpu/reports/table.py --check)
 
 heed_test(learn.program LABELS all learn COST 8 COUNTED
   COMMAND ${with} none ${samples}/learn/test.sh $<TARGET_FILE:learn> ${PROJECT_BINARY_DIR}/learn-test)

@@ -24,6 +24,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kFormat = 1;
+constexpr double kOpenSeconds = 60;  // opening the device may take at least this long
 
 struct Part {
   const char* name;
@@ -180,7 +181,7 @@ int run_parts(const ReportOptions& options) {
     complain("cannot write " + options.out);
     return kBadInput;
   }
-  watch.start(options.limit, options.out, text_of(unopened));
+  watch.start(std::max(options.limit, kOpenSeconds), options.out, text_of(unopened));
   if (!begin(options, &context, &report)) return kBadInput;
   watch.stop();
 

@@ -25,7 +25,7 @@ check report/times-out 1 "did not end in its time" --only self-test --limit 1 --
 report report/file-says-timed-out "$([[ $(state_of "$folder/late.json" self-test) == "timed out" ]] || cat "$folder/late.json")"
 "$program" "${on[@]}" --only self-test --limit 60 --out "$folder/killed.json" >/dev/null 2>&1 &
 running=$!
-for ((i = 0; i < 300; ++i)); do grep -qs '"running"' "$folder/killed.json" && break; sleep 0.1; done
+for ((i = 0; i < 1200; ++i)); do grep -qs '"running"' "$folder/killed.json" && break; sleep 0.1; done
 kill -9 $running
 wait $running 2>/dev/null
 report report/file-says-running "$([[ $(state_of "$folder/killed.json" self-test) == running ]] || cat "$folder/killed.json")"
