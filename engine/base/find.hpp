@@ -7,7 +7,7 @@
 
 namespace heed {
 
-// The element with this name in a list sorted by unique names; null if there is none.
+// Returns the element with this name from a list that is sorted by unique names, or null.
 template <class T>
 const T* find_by_name(std::span<const T> sorted, std::string_view name) {
   const auto found = std::lower_bound(sorted.begin(), sorted.end(), name,

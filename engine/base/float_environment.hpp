@@ -25,8 +25,8 @@ class UsualFloats {
  private:
   static constexpr uint32_t kFlags = 0x3f, kUsual = 0x1f80;
 
-  // Callers first check whether anything changes, which is rare; reading costs less than writing. The register holds flags, too; setting a
-  // flag together with its trap does not trap.
+  // Writes the register. Callers check first whether it changes, since reading costs less than writing, and a change is rare. The register
+  // also holds flags; setting a flag together with its trap does not trap.
   static void set(uint32_t control) {
     // The fences keep the compiler from moving memory accesses across the change.
     std::atomic_signal_fence(std::memory_order_seq_cst);

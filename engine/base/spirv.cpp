@@ -55,7 +55,7 @@ struct Member {
   bool row_major = false;
 };
 
-// What is known about one result id.
+// The facts that the parser has about one result id.
 struct Id {
   uint32_t binding = UINT32_MAX, set = UINT32_MAX;
   uint32_t pointee = 0;                        // the type that a pointer type points to

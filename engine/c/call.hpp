@@ -167,7 +167,7 @@ concept TakesTurns = requires(T& object) {
   object.give_turn();
 };
 
-// The object of a handle for the duration of a call. The call fails if there is none.
+// Keeps the object of a handle alive for the duration of a call. The call fails if the handle has no object.
 template <class T>
 class Pin {
  public:

@@ -16,7 +16,7 @@ void matmul_batches(CaseGraph& c) {
   c.output(c.graph.matmul(a, b, {.transpose_b = true, .scale = 0.2f}));
 }
 
-// What the epilogue does before the store.
+// The steps of an epilogue, which runs before a matmul's result is stored.
 enum Epilogue { kAddsBias = 1, kGelu = 2, kDropsOut = 4, kResidual = 8 };
 template <int kParts>
 void linear(CaseGraph& c) {

@@ -125,8 +125,7 @@ struct Traits {
   uint32_t least_depth = 0;        // with shorter sums most invocations have no work
   uint32_t least_groups = 0;       // with fewer workgroups in a run each takes longer
   uint32_t least_split = 0;        // minimum elements of a sum in each split, where splits are used to fill a device
-  // Which operands the kernel reads: there may be one kernel for operands that can be read four elements at once, and another one for the
-  // rest.
+  // The operands that the kernel reads: any, only those that can be read four elements at once, or only the others.
   enum class Reads : uint8_t { Any, Vec4, Others } reads = Reads::Any;
   bool octets = false;  // eight elements at once instead of four
   uint64_t tuned = 0;   // bit i: measured as the pass's fastest kernel for sizes of class i

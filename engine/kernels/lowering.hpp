@@ -115,7 +115,7 @@ void put(uint32_t (&target)[N], const std::array<int64_t, kMaxRank>& from, int s
 // Whether a view can be read this way: the last dimension is contiguous, and its length, the distances of rows and the offset are multiples
 // of `width` elements.
 bool is_vec4(const View& view, int64_t width = 4);
-// What compile knows about is_vec4: strides that depend on extents, and offsets of host's buffers, are known only at a run.
+// The part of is_vec4 that compile can decide. Strides that depend on extents, and offsets in a host's buffers, are known only at a run.
 enum class Vec4 : uint8_t { Never, AtSomeRuns, Always };
 Vec4 vec4_of(const Select& select, Tensor tensor, int64_t width = 4);
 Vec4 vec4_of(const Select& select, const TensorInfo& info,

@@ -86,7 +86,7 @@ struct TextGeneratorOptions {
 struct TextConversationOptions {
   std::string system = {};  // the first message; "": none, or the template's default
   TextSampling sampling = {};
-  // Texts of which each ends an answer and is not part of it, even if it spans several tokens. UTF-8, not empty.
+  // Each of these texts ends an answer and is not part of it, even if it spans several tokens. UTF-8, not empty.
   std::vector<std::string> stop = {};
   // A grammar for answers (<heed/grammar.hpp>), of which "root" is the whole answer. Tokens that would violate it are never drawn, and the
   // answer ends only where the root may. The sampling applies to the remaining tokens. "": no grammar. An answer that ends for another

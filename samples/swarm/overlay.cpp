@@ -1,9 +1,8 @@
 #include "overlay.hpp"
 
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 
+#include "../formatted.hpp"
 #include "learn/plot.hpp"
 
 namespace swarm {
@@ -12,17 +11,8 @@ namespace {
 const vec4 kPanel(0.004f, 0.005f, 0.014f, 0.66f), kEdge(0.22f, 0.27f, 0.45f, 0.30f);
 const vec4 kRest(0.16f, 0.20f, 0.34f, 1.0f), kOver(0.90f, 0.12f, 0.08f, 1.0f);
 
-[[gnu::format(printf, 1, 2)]] std::string text(const char* format, ...) {
-  char buffer[160];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(buffer, sizeof buffer, format, arguments);
-  va_end(arguments);
-  return buffer;
-}
-
 std::string number(double value) {
-  return value < 0 ? "-" : text(value < 10 ? "%.2f" : value < 100 ? "%.1f" : "%.0f", value);
+  return value < 0 ? "-" : samples::formatted(value < 10 ? "%.2f" : value < 100 ? "%.1f" : "%.0f", value);
 }
 
 // "0.48", or "0.48 of 0.50" if there is a budget.
@@ -60,7 +50,7 @@ void budget(Panel& panel, const OverlayState& state, float* y) {
   panel.write(Face::Small, parts, x, *y, kInk);
   panel.write_right(Face::Small, "frame " + number_of(state.times.frame, state.budget_ms) + " ms", x + width, *y, kInk);
   *y += 18;
-  const std::string clock = state.shown_ms > 0 ? text("%.0f per second", 1000 / state.shown_ms) : "";
+  const std::string clock = state.shown_ms > 0 ? samples::formatted("%.0f per second", 1000 / state.shown_ms) : "";
   panel.write(Face::Small, state.device.substr(0, std::min<size_t>(state.device.find(" ("), 28)), x, *y, kDim);
   panel.write_right(Face::Small, state.paused ? "paused" : clock, x + width, *y, kDim);
   *y += 8;
@@ -82,10 +72,10 @@ void build_overlay(const Font& font, const OverlayState& state, VkExtent2D size,
   panel.box(kLeft, kTop, kWidth, height, kEdge, 12, 1);
   float y = kTop + 32;
   panel.write(Face::Title, rules.attention, kLeft + kPad, y, kInk);
-  panel.write_right(Face::Small, text("%u agents", state.agents), kLeft + kWidth - kPad, y, kDim);
+  panel.write_right(Face::Small, samples::formatted("%u agents", state.agents), kLeft + kWidth - kPad, y, kDim);
   y += 19;
-  const std::string second = state.flavour == Flavour::Cross  ? text(": %u lights", state.targets)
-                             : state.flavour == Flavour::Hunt ? text(": %u hunters", state.targets)
+  const std::string second = state.flavour == Flavour::Cross  ? samples::formatted(": %u lights", state.targets)
+                             : state.flavour == Flavour::Hunt ? samples::formatted(": %u hunters", state.targets)
                                                               : "";
   panel.write(Face::Small, rules.title + second, kLeft + kPad, y, kDim);
   y += 27;

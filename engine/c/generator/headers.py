@@ -29,7 +29,7 @@ class Token:
 
 @dataclasses.dataclass
 class Member:
-    """A struct member, an enumerator, or a parameter. `default` is the C++ text, "" if there is none."""
+    """Describes a struct member, an enumerator, or a parameter. `default` is the C++ text of its default, or ""."""
 
     name: str
     type: str

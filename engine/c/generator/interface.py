@@ -59,7 +59,7 @@ MEMBERS = {
     ("TextGeneratorOptions", "chat"): ([("const char*", "chat_template", "nullptr")],
                                        "Replaces the file's chat template: a Jinja template of a family that heed knows. Unsupported: of another family."),
     ("TextConversationOptions", "stop"): ([("const char* const*", "stop", "nullptr"), ("size_t", "stop_count", "0")],
-                                          "Texts of which each ends an answer and is not part of it. UTF-8, not empty."),
+                                          "Each of these texts ends an answer and is not part of it. UTF-8, not empty."),
 }
 
 # Names that the generator skips: C does not have them, or they are written by hand in include/heed/c and engine/c. These are handles and

@@ -83,7 +83,7 @@ class Writer:
     # --- Members ----------------------------------------------------------------------------------------------------------
 
     def default_of(self, member: Member, kind: Type, scope: str) -> str:
-        """The C++ default in Python syntax; empty if there is none."""
+        """Returns the C++ default in Python syntax, or an empty text."""
         text = member.default
         if kind.kind in ("tensor", "mask", "text", "optional number", "optional dim", "optional enum", "optional struct", "log", "bytes",
                          "uploadprogress") and text in ("", "{}"):

@@ -37,7 +37,7 @@ struct OnnxModel {
   void take() {
     for (const OnnxTensor& input : it.inputs()) inputs.emplace_back(input);
     for (const OnnxTensor& output : it.outputs()) outputs.emplace_back(output);
-    // Views of whole strings, which are zero-terminated.
+    // These views cover whole strings, which end with a zero.
     for (const OnnxState& state : it.states()) states.push_back({state.past.data(), state.present.data()});
   }
 

@@ -70,7 +70,7 @@ void to_words(DType type, const std::byte* file, std::byte* words) {
   const Places at = places_of(type);
   std::memcpy(words, file, static_cast<size_t>(block_of(type).bytes));
   if (type == DType::Q8_0) return flip_signs(words + 2);
-  // Of each group of `apart` bytes, the lower halves come first, then the upper halves.
+  // The lower halves of each group of `apart` bytes come first, then its upper halves.
   for (int group = 0; group < at.bytes; group += at.apart)
     for (int i = 0; i < at.apart; i += 8) {
       uint64_t bytes;

@@ -10,7 +10,7 @@ namespace heed::detail {
 // log-sum-exp is too coarse. Keys and values must be finite, whether queries see them or not.
 bool has_attention_backward(const GraphData& data, const Node& node);
 
-// Which gradients of an attention are requested.
+// The gradients that a caller requests of an attention.
 struct AttentionBackwardWanted {
   bool query = true, key = true, value = true, bias = false;
 };

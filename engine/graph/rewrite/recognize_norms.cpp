@@ -69,7 +69,7 @@ class RowFormula {
     scalars_.clear();
     return value_of(node_);
   }
-  // What the last value() read: row tensors other than x, constant numbers, and nodes.
+  // The operands that the last call of value() read: row tensors other than x, constant numbers, and nodes.
   const std::vector<Tensor>& factors() const { return factors_; }
   const std::vector<float>& scalars() const { return scalars_; }
   const std::vector<const Node*>& used() const { return used_; }

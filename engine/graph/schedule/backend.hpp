@@ -36,7 +36,7 @@ class WeightsImpl {
 
   std::vector<Entry> entries;  // sorted by name
 
-  // Which entries compiled graphs have declared. All plans share it; the first compile with these weights makes it.
+  // The entries that compiled graphs have declared. All plans share this list; the first compile with these weights creates it.
   std::mutex uses_mutex;
   std::shared_ptr<WeightUses> uses;
 };

@@ -724,7 +724,7 @@ typedef struct heed_conversation_options {
   size_t size;         // set by heed_conversation_options_init
   const char* system;  // the first message; "": none, or the template's default
   heed_text_sampling sampling;
-  const char* const* stop;  // Texts of which each ends an answer and is not part of it. UTF-8, not empty.
+  const char* const* stop;  // Each of these texts ends an answer and is not part of it. UTF-8, not empty.
   size_t stop_count;
   // A grammar for answers (<heed/grammar.hpp>), of which "root" is the whole answer. Tokens that would violate it are
   // never drawn, and the answer ends only where the root may. The sampling applies to the remaining tokens. "": no

@@ -8,9 +8,9 @@
 #ifdef HEED_BENCH_VULKAN
 #include <heed/vulkan_frames.hpp>
 
-#include "bench/cases.hpp"
 #include "bench/prepared.hpp"
 #include "clock.hpp"
+#include "report/works.hpp"
 #include "vulkan/multiply_add.hpp"
 #endif
 
@@ -31,6 +31,10 @@ constexpr VkDeviceSize kMebibyte = VkDeviceSize{1} << 20;
 class Guest {
  public:
   Guest(BareDevice& bare, const BareQueue& queue, const Log& log) : bare_(bare), queue_(queue), log_(log) {}
+  // After a failure a submission may still use the plan and the buffers.
+  ~Guest() { bare_.vk().DeviceWaitIdle(bare_.device()); }
+  Guest(const Guest&) = delete;
+  Guest& operator=(const Guest&) = delete;
 
   Status make() {
     Status status = vulkan::adopt({.instance = bare_.instance(),
@@ -42,8 +46,8 @@ class Guest {
                                    .log = log_},
                                   &device_);
     BenchGraph graph;
-    for (const BenchCase& row : bench_cases())
-      if (row.shape == "1x128x768-12-layers") row.build(graph);
+    for (const BenchCase& work : report_works())
+      if (work.shape == kReportEncoder) work.build(graph);
     Weights weights;
     if (status == Status::Ok) status = upload_for(device_, graph, &weights);
     if (status == Status::Ok) status = device_.compile(graph.graph, weights, &plan_, {.timestamps = true});

@@ -4,7 +4,6 @@
 #include <heed/self_test.hpp>
 
 #include "bench/timing.hpp"
-#include "clock.hpp"
 #include "commands.hpp"
 #include "report/goldens.hpp"
 #include "report/report.hpp"
@@ -64,7 +63,6 @@ bool open_for(const PartContext& context, PartDevice* opened, json* part) {
 }
 
 json pipelines_part(const PartContext& context) {
-  const Clock::time_point start = Clock::now();
   size_t pipelines = 0;
   json part = for_each_work(context, [&](const BenchCase&, Prepared& prepared, json* row) {
     const std::vector<PipelineInfo> all = prepared.plan.pipelines();
@@ -73,7 +71,6 @@ json pipelines_part(const PartContext& context) {
     return Status::Ok;
   });
   part["pipelines"] = pipelines;
-  part["milliseconds"] = milliseconds_since(start);
   return part;
 }
 
@@ -173,7 +170,10 @@ json self_test_part(const PartContext& context) {
   part["passed"] = passed;
   part["unused"] = unused;
   part["worst"] = worst;
-  if (!not_passed.empty()) part["state"] = "failed";
+  if (status != Status::Ok)
+    part.update(failed_part(status, opened.messages));
+  else if (!not_passed.empty())
+    part["state"] = "failed";
   part["not_passed"] = std::move(not_passed);
   return part;
 }

@@ -133,6 +133,7 @@ bool begin(const ReportOptions& options, PartContext* context, json* report) {
   }
   if (status != Status::Ok) {
     complain(options.device.empty() ? "device" : "device '" + options.device + "'", opened.messages.take(), status);
+    (*report)["device"] = json::object();
     return false;
   }
   context->info = opened.device.info();
@@ -175,15 +176,20 @@ int run_parts(const ReportOptions& options) {
   context.seconds = options.seconds;
   Watch watch;
   json unopened = report;
-  unopened["open"] = {{"state", "timed out"}};
   unopened["device"] = json::object();
+  unopened["open"] = {{"state", "running"}};
   if (!write_file(options.out, text_of(unopened))) {
     complain("cannot write " + options.out);
     return kBadInput;
   }
+  unopened["open"] = {{"state", "timed out"}};
   watch.start(std::max(options.limit, kOpenSeconds), options.out, text_of(unopened));
-  if (!begin(options, &context, &report)) return kBadInput;
+  const bool is_open = begin(options, &context, &report);
   watch.stop();
+  if (!is_open) {
+    write_file(options.out, text_of(report));
+    return kBadInput;
+  }
 
   for (const Part& part : kParts) {
     if (!wants(options, part.name)) continue;

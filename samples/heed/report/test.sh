@@ -25,7 +25,7 @@ check report/times-out 1 "did not end in its time" --only self-test --limit 1 --
 report report/file-says-timed-out "$([[ $(state_of "$folder/late.json" self-test) == "timed out" ]] || cat "$folder/late.json")"
 "$program" "${on[@]}" --only self-test --limit 60 --out "$folder/killed.json" >/dev/null 2>&1 &
 running=$!
-for ((i = 0; i < 1200; ++i)); do grep -qs '"running"' "$folder/killed.json" && break; sleep 0.1; done
+for ((i = 0; i < 1200; ++i)); do grep -qs '"self-test"' "$folder/killed.json" && break; sleep 0.1; done
 kill -9 $running
 wait $running 2>/dev/null
 report report/file-says-running "$([[ $(state_of "$folder/killed.json" self-test) == running ]] || cat "$folder/killed.json")"
@@ -34,6 +34,7 @@ check report/shows-what-was-killed 1 "self-test +running" --show "$folder/killed
 on=(report)
 check report/unknown-part 2 "^heed: " --only everything
 check report/no-such-device 2 "^heed: " --device nothing-like-this --out "$folder/none.json"
+report report/file-says-that-it-did-not-open "$(grep -q '"state": "failed"' "$folder/none.json" || cat "$folder/none.json"; validated "$folder/none.json")"
 check report/cannot-write 2 "cannot write" --out "$folder/nowhere/report.json"
 echo '{"format": 1' >"$folder/cut.json"
 check report/cut-file 2 "is no report" --show "$folder/cut.json"

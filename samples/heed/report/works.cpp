@@ -33,8 +33,7 @@ constexpr OfCase kOfCases[] = {
 };
 
 // Rows of `heed bench`, by their shapes.
-constexpr const char* kModels[] = {"1x128x768-12-layers", "1-after-500-f16-cache-f16", "1-after-500-q4_1",
-                                   "8-after-500-q4_1"};
+constexpr const char* kModels[] = {kReportEncoder, "1-after-500-f16-cache-f16", "1-after-500-q4_1", "8-after-500-q4_1"};
 
 std::vector<BenchCase> make_works() {
   std::vector<BenchCase> works;
