@@ -68,3 +68,14 @@ heed_catch_test(windows.cpu system "~[.]" PROGRAM ${windows}/tests/heed_cpu_test
 heed_test(windows.goldens LABELS slow windows driver COUNTED NEEDS windows.build driver.lavapipe IF ${toolchain}
   COMMAND ${tests}/goldens/all_on.sh llvmpipe xvfb-run -a ${with} lavapipe ${tests}/harness/under_wine.sh ${windows}/wine-window
           ${windows}/samples/heed/heed.exe verify --device all tests/goldens)
+
+# What a release consists of, made in a clean root by Zig's Clang, and each file used by itself: for this machine's system, without the tests of
+# Python; and for all systems.
+heed_test(release.linux LABELS all release COST 400 MAKES release.linux NEEDS packages.roots AFTER godot.root packages.python
+  COMMAND ${tests}/packaging/release.sh --make ${PROJECT_BINARY_DIR}/release-linux linux-x86_64)
+heed_test(release.linux.use LABELS all release COST 60 COUNTED NEEDS release.linux IF ${PROJECT_BINARY_DIR}/release-linux/SHA256SUMS
+  COMMAND ${tests}/packaging/release.sh ${PROJECT_BINARY_DIR}/release-linux files linux)
+heed_test(release.all LABELS slow MAKES release.all NEEDS packages.roots AFTER godot.root
+  COMMAND ${tests}/packaging/release.sh --make ${PROJECT_BINARY_DIR}/release-all)
+heed_test(release.all.use LABELS slow COUNTED NEEDS release.all IF ${PROJECT_BINARY_DIR}/release-all/SHA256SUMS
+  COMMAND ${tests}/packaging/release.sh ${PROJECT_BINARY_DIR}/release-all)

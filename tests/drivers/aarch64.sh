@@ -3,7 +3,6 @@
 # a separate folder, and a CMake toolchain file. Installs nothing foreign into the system. Prints the file's
 # name.
 #   aarch64.sh FOLDER
-#   aarch64.sh FOLDER library    only to build, without an emulator
 # Programs then run with: qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=FOLDER/root/usr/lib/aarch64-linux-gnu
 set -euo pipefail
 
@@ -12,8 +11,7 @@ folder=$(cd "$1" && pwd)
 file=$folder/toolchain.cmake
 [[ ! -f $file ]] || { echo "$file"; exit 0; }
 
-tools=(aarch64-linux-gnu-g++ apt-get dpkg)
-[[ ${2:-} == library ]] || tools+=(qemu-aarch64)
+tools=(aarch64-linux-gnu-g++ qemu-aarch64 apt-get dpkg)
 for tool in "${tools[@]}"; do
   command -v "$tool" >/dev/null || { echo "aarch64.sh: there is no $tool (Debian: g++-aarch64-linux-gnu, qemu-user)" >&2; exit 1; }
 done

@@ -3,6 +3,7 @@
 # rights, and neither reads nor changes the system's packages. Does nothing if FOLDER holds them already.
 #   debian_root.sh FOLDER "SUITE..." "PACKAGE..." ["PACKAGE LEFT OUT..."]
 # The last suite is preferred: "trixie trixie-backports" uses the backports of packages that have them.
+# HEED_ARCHITECTURE: Debian's name of another architecture than this machine's, such as arm64.
 # Exit code 3: the packages are not available here.
 set -euo pipefail
 
@@ -32,7 +33,7 @@ rm -rf "$folder"
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 apt=$folder/.apt
-architecture=$(dpkg --print-architecture)
+architecture=${HEED_ARCHITECTURE:-$(dpkg --print-architecture)}
 mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/etc/apt.conf.d"
 : >"$apt/status"  # an empty system: every dependency is fetched
 for suite in "${suites[@]}"; do

@@ -7,7 +7,6 @@
 #   install.sh talk      samples, and what downloads the model of samples/talk
 #   install.sh listen    samples, what reads sound and microphones, and what downloads the model of samples/listen
 #   install.sh swarm     samples, and the window of samples/swarm
-#   install.sh cross     samples, and the compilers for Windows and 64-bit Arm
 #   install.sh windows   samples, and what builds and runs the tests for Windows
 #   install.sh python    samples, and what builds and tests the wheel for Python, with PyTorch and matplotlib
 #   install.sh manual    what writes and checks the manual (engine/manual)
@@ -17,8 +16,8 @@ set -euo pipefail
 
 set_name=${1:-samples}
 case $set_name in
-  samples | tests | all-tests | search | talk | listen | swarm | python | cross | windows | manual | roots) ;;
-  *) echo "usage: install.sh samples|tests|all-tests|search|talk|listen|swarm|python|cross|windows|manual|roots" >&2; exit 2 ;;
+  samples | tests | all-tests | search | talk | listen | swarm | python | windows | manual | roots) ;;
+  *) echo "usage: install.sh samples|tests|all-tests|search|talk|listen|swarm|python|windows|manual|roots" >&2; exit 2 ;;
 esac
 
 # tools: command:package, since a command may also come from elsewhere. libraries: packages. wishes: packages that are installed with the
@@ -48,9 +47,6 @@ if [[ $set_name == all-tests ]]; then
 fi
 if [[ $set_name == python ]]; then
   libraries+=(python3-venv python3-torch python3-matplotlib binutils)
-fi
-if [[ $set_name == cross ]]; then
-  tools+=(x86_64-w64-mingw32-g++-posix:g++-mingw-w64-x86-64-posix aarch64-linux-gnu-g++:g++-aarch64-linux-gnu)
 fi
 if [[ $set_name == windows ]]; then
   tools+=(x86_64-w64-mingw32-g++-posix:g++-mingw-w64-x86-64-posix wine:wine)

@@ -2,10 +2,10 @@
 # Runs the README's two commands on systems with nothing but a C++ compiler: fresh clones of the last commit, in clean
 # roots of Debian. Prints the seconds of each, with all that it installed and built. samples also runs small goldens on
 # that system's devices.
-#   roots.sh [samples] [tests] [bundle] [wheel] [12] [13] [sid]    default: all systems; samples and tests
+#   roots.sh [samples] [tests] [bundle] [FILE.whl] [12] [13] [sid]    default: all systems; samples and tests
 # bundle: links a program with the bundles that tests/run.sh packaging built here, and starts it, before anything is installed.
-# wheel: builds and installs the wheel by its one command into a new virtual environment, with that system's Python, and runs tests/python
-# there, without Vulkan and on that system's lavapipe. It installs no more than the wheel and its tests need.
+# FILE.whl: installs the wheel, which engine/packaging/release.sh made, into a new virtual environment, with that system's Python, and runs
+# tests/python there, without Vulkan and on that system's lavapipe. There is no compiler's package but the root's g++, and nothing else of heed.
 # Needs root rights, debootstrap, and 4 GB in build/roots, where the logs stay. A system whose root cannot be made is
 # skipped; exit code 3: all of them were. sid changes every day: if its packages are inconsistent, it is skipped, too.
 set -uo pipefail
@@ -15,7 +15,8 @@ root=$(cd "$here/../.." && pwd)
 commands=() systems=()
 for word in "$@"; do
   case $word in
-    samples | tests | bundle | wheel) commands+=("$word") ;;
+    samples | tests | bundle) commands+=("$word") ;;
+    *.whl) commands+=(wheel) wheel_file=$word ;;
     12 | 13 | sid) systems+=("$word") ;;
     *) sed -n '2,/^set /s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
   esac
@@ -45,13 +46,13 @@ fail() {
 lacks_packages() { grep -q -a '^heed: apt-get .* failed' "$1"; }
 
 wheel='cd /heed
-  tests/drivers/install.sh python
-  /usr/bin/python3 -m venv --system-site-packages /venv
-  /venv/bin/pip install --quiet --disable-pip-version-check ./engine/python "pytest>=7"
+  apt-get -qq update && apt-get -qq install -y --no-install-recommends python3-venv libvulkan1 mesa-vulkan-drivers >/dev/null
+  python3 -m venv /venv
+  /venv/bin/pip install --quiet --disable-pip-version-check /*.whl "pytest>=7"
   for driver in none lavapipe; do
     PYTHONDONTWRITEBYTECODE=1 tests/drivers/with.sh $driver /venv/bin/python -m pytest -q -p no:cacheprovider -o python_files="*_test.py" tests/python
   done
-  echo "versions: $(/venv/bin/python --version) $(/venv/bin/pip list --format freeze | grep -E "^(heed|numpy|cffi|torch)==" | tr "\n" " ")"'
+  echo "versions: $(/venv/bin/python --version) $(/venv/bin/pip list --format freeze | grep -E "^(heed-engine|numpy|cffi)==" | tr "\n" " ")"'
 
 # check SYSTEM samples|tests|wheel: runs in a copy of the base, so that neither command finds packages that the other one installed.
 check() {
@@ -67,6 +68,7 @@ check() {
   rm -rf --one-file-system "$folder/run"
   cp -a "$folder/base" "$folder/run"
   git clone --quiet --no-hardlinks "$root" "$folder/run/heed" || { fail "$system" "git clone"; return; }
+  [[ $command != wheel ]] || cp "$wheel_file" "$folder/run/"
   seconds=$SECONDS
   "$here/in_root.sh" "$folder/run" "${run[@]}" </dev/null >"$log" 2>&1
   code=$?

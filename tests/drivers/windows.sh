@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Makes what a build for Windows needs beside Debian's MinGW: the libraries that heed links, built from Debian's sources
+# Makes what a build for Windows needs beside Debian's MinGW: the libraries that heed and its tests link, built from Debian's sources
 # into a separate folder, and a CMake toolchain file. Installs nothing into the system. Prints the file's name.
-#   windows.sh FOLDER            also what tests and samples link
-#   windows.sh FOLDER library    only what heed's library links, which needs no Wine
+#   windows.sh FOLDER
 # Programs then run with: WINEPREFIX=ANY_FOLDER WINEDEBUG=-all wine PROGRAM
 set -euo pipefail
 
@@ -11,10 +10,9 @@ folder=$(cd "$1" && pwd)
 file=$folder/toolchain.cmake
 [[ ! -f $file ]] || { echo "$file"; exit 0; }
 
-packages=(highway utf8proc nlohmann-json3) tools=(x86_64-w64-mingw32-g++-posix apt-get cmake ninja) set_name=cross
-[[ ${2:-} == library ]] || { packages+=(catch2 cli11); tools+=(wine); set_name=windows; }
+packages=(highway utf8proc nlohmann-json3 catch2 cli11) tools=(x86_64-w64-mingw32-g++-posix apt-get cmake ninja wine)
 for tool in "${tools[@]}"; do
-  command -v "$tool" >/dev/null || { echo "windows.sh: there is no $tool (tests/drivers/install.sh $set_name)" >&2; exit 1; }
+  command -v "$tool" >/dev/null || { echo "windows.sh: there is no $tool (tests/drivers/install.sh windows)" >&2; exit 1; }
 done
 
 cat >"$file.tmp" <<TEXT
