@@ -187,6 +187,7 @@ class HEED_API SpeechStream {
   // model's logits are NaN or infinite. Other failures are those of Plan::run.
   Status step(SpeechPiece* piece);
   // The same without waiting, as far as Plan::start does not wait: begins a step, or returns the last one's result and begins the next.
+  // With SpeechOptions::words the times of a window's words are computed over several calls, a fraction of a millisecond in each.
   // While a step of another stream is running, it does nothing; streams that are polled in turn get their steps in turn. After a failure of
   // step or poll, the current window is lost, and the stream continues after it.
   Status poll(SpeechPiece* piece);
