@@ -59,7 +59,7 @@ void SpeechStream::Impl::begin_words() {
       for (size_t i = span.from; i < span.to; ++i)
         word.probability += sure[i] / static_cast<float>(span.to - span.from);
       words->spans.push_back({text_at + span.from, text_at + span.to});
-      words->times.emplace_back();
+      words->times.push_back({.may_follow_pause = span.may_follow_pause});
     }
     text_at += text.size();
   }
@@ -95,6 +95,7 @@ bool SpeechWords::advance(size_t elements) {
 // Gives the segments if the times of their words are known after about so many elements more.
 void SpeechStream::Impl::advance_words(size_t elements, SpeechPiece* piece) {
   if (!words->advance(elements)) return;
+  speech::shorten_after_pauses(words->times);
   const auto seconds = [&](int32_t step) {
     return static_cast<double>(begin + std::min(samples, step * models::WhisperConfig::kPosition)) /
            static_cast<double>(models::WhisperConfig::kRate);

@@ -15,9 +15,6 @@ struct SpeechWords {
   struct Span {
     size_t from = 0, to = 0;  // tokens of the window's text
   };
-  struct Times {
-    int32_t begin = 0, end = 0;  // steps of 0.02 s
-  };
   std::vector<float> attention_of(const Span& span) const;
 
   speech::Alignment alignment;
@@ -25,7 +22,7 @@ struct SpeechWords {
   int32_t next = 0;  // the step at which the next window begins
   // For each word of all segments.
   std::vector<Span> spans;
-  std::vector<Times> times;
+  std::vector<speech::WordTime> times;
   std::vector<std::vector<float>> attentions;  // those of the first `timed` words
   size_t timed = 0;
 };

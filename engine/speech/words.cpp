@@ -33,6 +33,21 @@ bool closes(const WordSpan& word) {
   return std::find(std::begin(kCloses), std::end(kCloses), word.text) != std::end(kCloses);
 }
 
+bool ends_sentence(const std::string& text) {
+  constexpr std::string_view kEnds[] = {".", "。", "!", "！", "?", "？"};
+  return std::any_of(std::begin(kEnds), std::end(kEnds), [&](std::string_view end) { return text.ends_with(end); });
+}
+
+size_t characters(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+bool fits(const WordSpan& word, std::string_view more) {
+  return characters(word.text) + characters(more) <= kMostWordCharacters;
+}
+
+// Bytes that are no text may never end a character.
+bool is_endless(const WordSpan& word) { return word.text.size() > 4 * kMostWordCharacters; }
+
 }  // namespace
 
 std::vector<WordSpan> words_of(std::span<const int32_t> ids, const std::function<std::string_view(int32_t)>& bytes,
@@ -40,9 +55,10 @@ std::vector<WordSpan> words_of(std::span<const int32_t> ids, const std::function
   std::vector<WordSpan> parts;
   for (size_t i = 0; i < ids.size(); ++i) {
     const std::string_view text = bytes(ids[i]);
-    const bool begins =
-        parts.empty() || (whole_characters(parts.back().text) == parts.back().text.size() &&
-                          (!has_spaces || text.starts_with(' ') || is_ascii_punctuation(without_spaces(text))));
+    const bool ends_whole = !parts.empty() && whole_characters(parts.back().text) == parts.back().text.size();
+    const bool begins = parts.empty() || is_endless(parts.back()) ||
+                        (ends_whole && (!has_spaces || text.starts_with(' ') ||
+                                        is_ascii_punctuation(without_spaces(text)) || !fits(parts.back(), text)));
     if (begins) parts.push_back({i, i, i, i, {}});
     parts.back().text += text;
     parts.back().end = parts.back().to = i + 1;
@@ -53,14 +69,28 @@ std::vector<WordSpan> words_of(std::span<const int32_t> ids, const std::function
       part.text.insert(0, words.back().text);
       part.begin = words.back().begin;
       words.back() = std::move(part);
-    } else if (!words.empty() && closes(part)) {
+    } else if (!words.empty() && closes(part) && fits(words.back(), part.text)) {
       words.back().text += part.text;
       words.back().end = part.end;
     } else {
       words.push_back(std::move(part));
     }
   }
+  for (size_t i = 0; i < words.size(); ++i) words[i].may_follow_pause = i == 0 || ends_sentence(words[i - 1].text);
   return words;
+}
+
+void shorten_after_pauses(std::span<WordTime> words) {
+  std::vector<int32_t> lengths;
+  for (const WordTime& word : words)
+    if (word.end > word.begin) lengths.push_back(word.end - word.begin);
+  if (lengths.empty()) return;
+  std::sort(lengths.begin(), lengths.end());
+  // Twice the median.
+  const int32_t usual = lengths[(lengths.size() - 1) / 2] + lengths[lengths.size() / 2];
+  const int32_t most = std::min(usual, kMostAfterPause);
+  for (WordTime& word : words)
+    if (word.may_follow_pause) word.begin = std::max(word.begin, word.end - most);
 }
 
 }  // namespace heed::speech

@@ -85,7 +85,7 @@ struct SpeechOptions {
   float partial_seconds = 0;
 };
 
-// A word, with the punctuation around it.
+// A word, with the punctuation around it. Text without spaces is split into words of at most 80 characters.
 struct SpeechWord {
   std::string text;           // UTF-8; the concatenated texts of a segment's words are its text
   double begin = 0, end = 0;  // seconds since the stream began

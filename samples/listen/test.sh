@@ -104,6 +104,11 @@ first, end = json.JSONDecoder().raw_decode(text)
 second, _ = json.JSONDecoder().raw_decode(text[end:].lstrip())
 print(first == second and all(a["begin"] <= a["end"] for a in first))')
 report "JSON" "$([[ $out == True ]] || echo "$out")"
+# A model may write line feeds, of which a subtitle must not have any.
+cp -r "$model" "$folder/lines"
+sed -i 's/^f$/aĊĊb/' "$folder/lines/vocabulary.txt"
+out=$("$program" --device cpu --model "$folder/lines" --srt "$recording")
+report "subtitles are one line" "$([[ $out == *'a  b'* && $(wc -l <<<"$out") -eq $(($(grep -c -- '-->' <<<"$out") * 4 - 1)) ]] || echo "$out")"
 check "words of nonsense" 0 '^\[[0-9:. -]+\]' "${tiny[@]}" --words "$recording"
 check "times" 0 'tokens/s' "${tiny[@]}" --bench 2 --threads 1 "$recording"
 check "times of silence" 0 'nothing is heard' "${tiny[@]}" --bench 1 --pause 0.02 "$folder/silence.wav"

@@ -33,6 +33,12 @@ std::vector<size_t> path_begins(const Matrix& m) {
   return path.begins();
 }
 
+std::string repeated(const std::string& text, size_t count) {
+  std::string all;
+  for (size_t i = 0; i < count; ++i) all += text;
+  return all;
+}
+
 // Aligns in parts of so many elements. *parts becomes their number.
 Alignment aligned(const std::vector<float>& looks, const Alignment::Sizes& sizes, size_t part,
                   size_t* parts = nullptr) {
@@ -178,6 +184,65 @@ TEST_CASE("words: where they begin", "[speech]") {
   CHECK(texts(false).size() == 11);
   CHECK(texts(false).back() == "龍。");
   CHECK(speech::words_of({}, bytes, true).empty());
+  const std::vector<bool> may_follow_pause = {true, false, true, false, false, false};
+  for (size_t i = 0; i < words.size(); ++i) CHECK(words[i].may_follow_pause == may_follow_pause[i]);
+}
+
+TEST_CASE("words: those without end are split", "[speech]") {
+  const std::vector<std::string> tokens = {" A",  "aaaaaaa", "!",   "龍龍龍龍", std::string(120, '='),
+                                           " \"", "\xe9",    "\x8d"};
+  const auto bytes = [&](int32_t id) { return std::string_view(tokens[static_cast<size_t>(id)]); };
+  const auto texts = [&](const std::vector<int32_t>& ids) {
+    std::vector<std::string> all;
+    std::string text, again;
+    for (const int32_t id : ids) text += tokens[static_cast<size_t>(id)];
+    size_t at = 0;
+    for (const speech::WordSpan& word : speech::words_of(ids, bytes, true)) {
+      all.push_back(word.text);
+      again += word.text;
+      CHECK(
+          (word.begin == at && word.end > at && word.from >= word.begin && word.to > word.from && word.to <= word.end));
+      at = word.end;
+    }
+    CHECK(again == text);
+    CHECK(at == ids.size());
+    return all;
+  };
+  // " A" and 11 times seven letters, 79 characters, and so on.
+  std::vector<int32_t> loop(200, 1);
+  loop[0] = 0;
+  CHECK(texts(loop).size() == 19);
+  for (const std::string& word : texts(loop)) CHECK(word.size() <= speech::kMostWordCharacters);
+  CHECK(texts(std::vector<int32_t>(40, 3)) == std::vector<std::string>(2, std::string(repeated("龍", 80))));
+  // Punctuation is joined to a word only as long as it fits.
+  std::vector<int32_t> marks(200, 2);
+  marks[0] = 0;
+  CHECK(texts(marks).size() == 3);
+  for (const std::string& word : texts(marks)) CHECK(word.size() <= speech::kMostWordCharacters);
+  CHECK(texts(std::vector<int32_t>(200, 5)).size() <= 200);
+  CHECK(texts({0, 4, 4, 1}).size() == 4);  // tokens stay whole
+  for (const int32_t broken : {6, 7}) CHECK(texts(std::vector<int32_t>(1000, broken)).size() > 3);
+}
+
+TEST_CASE("words: after a pause they are not longer than others", "[speech]") {
+  struct Case {
+    std::vector<speech::WordTime> words;
+    std::vector<int32_t> begins;
+  };
+  const Case cases[] = {
+      {{}, {}},
+      {{{5, 5, true}}, {5}},                                              // no length is known
+      {{{0, 100, true}}, {30}},                                           // at most 1.4 s
+      {{{0, 40, true}, {40, 50, false}, {50, 60, false}}, {20, 40, 50}},  // twice the median of 10
+      {{{0, 40, true}, {40, 50, false}, {50, 64, false}, {64, 64, false}},
+       {12, 40, 50, 64}},  // 14, without the empty one
+      {{{0, 12, true}, {12, 60, false}, {60, 70, false}, {70, 110, true}}, {0, 12, 60, 70}},
+      {{{0, 8, true}, {8, 60, false}, {60, 70, false}, {70, 110, true}, {110, 114, false}}, {0, 8, 60, 90, 110}},
+  };
+  for (Case one : cases) {
+    speech::shorten_after_pauses(one.words);
+    for (size_t i = 0; i < one.words.size(); ++i) CHECK(one.words[i].begin == one.begins[i]);
+  }
 }
 
 TEST_CASE("words: those of tiny models, in streams that take turns", "[speech]") {
