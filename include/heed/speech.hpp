@@ -44,6 +44,7 @@ struct SpeechRecognizerOptions {
   std::optional<DType> cache_dtype = {};
   bool round_rows = false;    // see CompileOptions; may change words
   bool reproducible = false;  // see CompileOptions: the same tokens on every device
+  bool timestamps = false;    // see CompileOptions: record_step fills its budget by measured times
   UploadProgress progress = {};
   Log log = {};  // also receives the messages of streams
 };

@@ -30,7 +30,8 @@ HEED_API uint64_t speech_memory_bytes(const SpeechRecognizer& model);
 // Records the next part of the current step, as record_some does, or begins a step of the stream that has waited longest. It neither
 // submits nor waits. After the last part the host records a barrier from sync_needs(model.decoder()).after to VK_PIPELINE_STAGE_HOST_BIT,
 // since heed reads results from the host's memory. Parts must be submitted to one queue in order. The device must have been adopted with a
-// queue, since opening the model and beginning a stream submit to it.
+// queue, since opening the model and beginning a stream submit to it. With SpeechRecognizerOptions::timestamps the budget is filled by the
+// times of earlier steps, else by estimates for a slow device.
 //
 // From the first call on, only this function begins steps: poll() returns pieces, computes a part of the times of words, and begins nothing;
 // step() returns InvalidArgument. If

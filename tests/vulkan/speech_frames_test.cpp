@@ -65,6 +65,27 @@ class Game {
 
 }  // namespace
 
+TEST_CASE("steps of a speech recognizer are measured if it was asked for", "[vulkan][speech]") {
+  const auto host = HostVulkan::create({});
+  if (host == nullptr) return;
+  const TinyWhisper tiny("english");
+  const Device device = host->adopt();
+  for (const bool measures : {false, true}) {
+    const SpeechRecognizer model = opened_recognizer(device, tiny.path, {.timestamps = measures});
+    Game game(*host, model);
+    SpeechStream stream;
+    REQUIRE(model.begin(without_doubts(false), &stream) == Status::Ok);
+    REQUIRE(stream.push(tiny.sound) == Status::Ok);
+    stream.finish();
+    std::vector<std::vector<std::vector<int32_t>>> ids(1);
+    game.play({&stream, 1}, &ids, 0.05);
+    CHECK(ids[0] == tiny.lists("plain"));
+    vulkan::Estimate window;
+    REQUIRE(vulkan::estimate(model.encoder(), {}, {}, &window) == Status::Ok);
+    CHECK(window.measured == (measures ? 1.0 : 0.0));
+  }
+}
+
 TEST_CASE("speech is heard by steps that a host records into its frames", "[vulkan][speech]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
