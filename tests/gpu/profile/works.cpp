@@ -3,7 +3,7 @@
 #include <heed/decoder.hpp>
 #include <heed/nn.hpp>
 
-#include "models/whisper_loader.hpp"
+#include "speech/sizes.hpp"
 #include "speech/speech_shared.hpp"
 
 namespace heed::gpu_tests {
@@ -124,37 +124,12 @@ Work training(DType type, int64_t tokens) {
           }};
 }
 
-const Log kLog = stderr_log();
-
-// Whisper tiny.en as its files have it, without values.
-class TinyWhisper : models::WhisperLoader {
- public:
-  explicit TinyWhisper(models::WhisperModel* model) : WhisperLoader("Whisper tiny.en", kLog, model) {}
-
-  void make() {
-    constexpr models::WhisperSide kSide = {.layers = 4, .heads = 6, .hidden = 1536};
-    config_ = {.width = 384, .bands = 80, .vocabulary = 51864, .encoder = kSide, .decoder = kSide, .aligning = {}};
-    config_.encoder.positions = 1500;
-    config_.decoder.positions = 448;
-    tokens_.end = 50256, tokens_.start = 50257, tokens_.translate = 50357, tokens_.transcribe = 50358;
-    tokens_.previous = 50360, tokens_.no_speech = 50361, tokens_.no_times = 50362, tokens_.first_time = 50363;
-    Graph g;
-    static_cast<void>(build(&g));
-    const std::vector<WeightInfo> weights = g.weights();
-    names_.reserve(weights.size());
-    for (const WeightInfo& weight : weights) {
-      std::vector<int64_t>& shape = shapes_.emplace_back();
-      for (int i = 0; i < weight.shape.rank; ++i) shape.push_back(weight.shape[i].value);
-      add({names_.emplace_back(weight.name), "f16", DType::F16, shape, {}});
-    }
-  }
-};
-
 // "window": from samples to the keys and values of 30 s. "token": one with its rules of times and its draw, after so many others.
 Work whisper(bool is_window, int64_t past) {
   Work work = {is_window ? "whisper window" : "whisper token", [=](Graph& g) {
                  SpeechRecognizer::Shared recognizer;
-                 TinyWhisper(&recognizer.model).make();
+                 const Log log = stderr_log();
+                 static_cast<void>(test::WhisperOfSize(test::kTinyEnglish, log, &recognizer.model).make());
                  g = is_window ? hearing_graph(recognizer) : decoding_graph(recognizer, {.times = true});
                }};
   if (!is_window) work.extents = {{"past", past}};
