@@ -28,8 +28,9 @@ class WhisperOfSize : models::WhisperLoader {
     const auto side = [&](int layers, int64_t positions) {
       return models::WhisperSide{layers, size_.width / 64, 4 * size_.width, positions};
     };
-    config_ = {size_.width, size_.bands, size_.vocabulary, side(size_.encoder_layers, 1500),
-               side(size_.decoder_layers, 448), {}};
+    config_ = {
+        size_.width, size_.bands, size_.vocabulary, side(size_.encoder_layers, 1500), side(size_.decoder_layers, 448),
+        {}};
     // The last token is 30 s. Those before the times are in the same order in all vocabularies.
     tokens_.first_time = static_cast<int32_t>(size_.vocabulary) - 1501;
     tokens_.no_times = tokens_.first_time - 1;
