@@ -1,11 +1,8 @@
 #include "io/ctranslate2.hpp"
 
-#include <algorithm>
-
 #include "base/arith.hpp"
 #include "base/find.hpp"
-#include "base/logging.hpp"
-#include "io/gguf_numbers.hpp"
+#include "io/file_parser.hpp"
 #include "io/safetensors_header.hpp"
 
 namespace heed {
@@ -22,23 +19,15 @@ struct TypeFacts {
 };
 constexpr TypeFacts kStoredTypes[] = {{"f32", 4}, {"i8", 1}, {"i16", 2}, {"i32", 4}, {"f16", 2}, {"bf16", 2}};
 
-template <class Named>
-const Named* sort_and_find_twice(std::vector<Named>* list) {
-  std::sort(list->begin(), list->end(), [](const Named& a, const Named& b) { return a.name < b.name; });
-  const auto found =
-      std::adjacent_find(list->begin(), list->end(), [](const Named& a, const Named& b) { return a.name == b.name; });
-  return found == list->end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 const char* CTranslate2::name_of(Type type) { return kStoredTypes[static_cast<size_t>(type)].name; }
 
 // Parses the bytes of a file in one pass. Each step returns Ok or logs the reason why not.
-class CTranslate2Parser {
+class CTranslate2Parser : FileParser {
  public:
   CTranslate2Parser(std::span<const std::byte> bytes, const Log& log, CTranslate2* file)
-      : bytes_(bytes), log_(log), file_(*file) {}
+      : FileParser(bytes, file->name(), log), file_(*file) {}
 
   Status parse() {
     Status status = read_start();
@@ -50,29 +39,12 @@ class CTranslate2Parser {
   }
 
  private:
-  static unsigned long long wide(uint64_t number) { return number; }
-  uint64_t left() const { return bytes_.size() - at_; }
-
-  Status invalid(const std::string& what) const { return fail(log_, Status::InvalidFile, file_.name() + ": " + what); }
-  Status in_tensor(std::string_view name, const std::string& what) const {
-    return invalid(format("tensor '%s': %s", printable(name).c_str(), what.c_str()));
-  }
-
-  template <class T>
-  bool take(T* number) {
-    if (left() < sizeof(T)) return false;
-    *number = load_number<T>(&bytes_[at_]);
-    at_ += sizeof(T);
-    return true;
-  }
-
-  Status take_text(const char* what, std::string_view* text) {
+  Status take_ended(const char* what, std::string_view* text) {
     const size_t begin = at_;
     uint16_t length = 0;
     if (!take(&length) || length > left())
       return invalid(format("the %s at byte %zu has %u bytes, the file ends before", what, begin, length));
-    *text = std::string_view(reinterpret_cast<const char*>(bytes_.data()) + at_, length);
-    at_ += length;
+    *text = take_text(length);
     // Lengths include the zero byte that ends a text; no other zero may occur in it.
     if (text->find('\0') + 1 != length || length < 2)
       return invalid(format("the %s at byte %zu is no text that ends in its only zero byte", what, begin));
@@ -87,7 +59,7 @@ class CTranslate2Parser {
       return fail(
           log_, Status::Unsupported,
           format("%s: is of version %u of CTranslate2's files; %u is read", file_.name().c_str(), version, kVersion));
-    const Status status = take_text("network's name", &file_.network_);
+    const Status status = take_ended("network's name", &file_.network_);
     if (status != Status::Ok) return status;
     return take(&file_.revision_) ? Status::Ok : invalid("ends before the network's revision");
   }
@@ -106,7 +78,7 @@ class CTranslate2Parser {
   }
 
   Status read_entry(CTranslate2::Entry* entry) {
-    const Status status = take_text("name", &entry->name);
+    const Status status = take_ended("name", &entry->name);
     if (status != Status::Ok) return status;
     uint8_t dims = 0, type = 0;
     if (!take(&dims)) return in_tensor(entry->name, "the file ends before its shape");
@@ -130,8 +102,7 @@ class CTranslate2Parser {
       return in_tensor(entry->name, format("%u bytes, its shape %s of %s has others", bytes,
                                            shape_text(entry->shape).c_str(), kStoredTypes[type].name));
     if (bytes > left()) return in_tensor(entry->name, format("%u bytes, the file has %llu left", bytes, wide(left())));
-    entry->data = bytes_.subspan(at_, bytes);
-    at_ += bytes;
+    entry->data = take_bytes(bytes);
     return Status::Ok;
   }
 
@@ -142,8 +113,8 @@ class CTranslate2Parser {
       return invalid(format("%u aliases do not fit the %llu bytes left", count, wide(left())));
     file_.aliases_.resize(count);
     for (CTranslate2::Alias& alias : file_.aliases_) {
-      Status status = take_text("alias", &alias.name);
-      if (status == Status::Ok) status = take_text("name of an alias", &alias.of);
+      Status status = take_ended("alias", &alias.name);
+      if (status == Status::Ok) status = take_ended("name of an alias", &alias.of);
       if (status != Status::Ok) return status;
     }
     return Status::Ok;
@@ -162,10 +133,7 @@ class CTranslate2Parser {
     return Status::Ok;
   }
 
-  std::span<const std::byte> bytes_;
-  const Log& log_;
   CTranslate2& file_;
-  size_t at_ = 0;
 };
 
 Status CTranslate2::open(const std::string& path, const Log& log) {

@@ -1,10 +1,7 @@
 #include "io/ggml_whisper.hpp"
 
-#include <algorithm>
-
 #include "base/arith.hpp"
-#include "base/logging.hpp"
-#include "io/gguf_numbers.hpp"
+#include "io/file_parser.hpp"
 #include "io/safetensors_header.hpp"
 
 namespace heed {
@@ -20,10 +17,10 @@ uint32_t version_of(DType type) { return type == DType::Q5_0 || type == DType::Q
 }  // namespace
 
 // Parses the bytes of a file in one pass. Each step returns Ok or logs the reason why not.
-class GgmlWhisperParser {
+class GgmlWhisperParser : FileParser {
  public:
   GgmlWhisperParser(std::span<const std::byte> bytes, const Log& log, GgmlWhisper* file)
-      : bytes_(bytes), log_(log), file_(*file) {}
+      : FileParser(bytes, file->name(), log), file_(*file) {}
 
   Status parse() {
     Status status = read_sizes();
@@ -35,34 +32,6 @@ class GgmlWhisperParser {
   }
 
  private:
-  static unsigned long long wide(uint64_t number) { return number; }
-  uint64_t left() const { return bytes_.size() - at_; }
-
-  Status invalid(const std::string& what) const { return fail(log_, Status::InvalidFile, file_.name() + ": " + what); }
-  Status in_tensor(std::string_view name, const std::string& what) const {
-    return invalid(format("tensor '%s': %s", printable(name).c_str(), what.c_str()));
-  }
-
-  bool take(uint32_t* number) {
-    if (left() < sizeof *number) return false;
-    *number = load_number<uint32_t>(&bytes_[at_]);
-    at_ += sizeof *number;
-    return true;
-  }
-  template <class... Numbers>
-  bool take(uint32_t* first, Numbers*... others) {
-    return take(first) && take(others...);
-  }
-  std::span<const std::byte> take_bytes(uint64_t count) {
-    const std::span<const std::byte> taken = bytes_.subspan(at_, count);
-    at_ += count;
-    return taken;
-  }
-  std::string_view take_text(uint32_t length) {
-    const std::span<const std::byte> bytes = take_bytes(length);
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-
   Status read_sizes() {
     uint32_t magic = 0, type = 0;
     if (!take(&magic) || magic != kMagic) return invalid("is no model of whisper.cpp: it does not begin with 'lmgg'");
@@ -142,17 +111,11 @@ class GgmlWhisperParser {
   }
 
   Status check_names() {
-    std::vector<GgmlWhisper::Entry>& all = file_.entries_;
-    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-    const auto twice =
-        std::adjacent_find(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name == b.name; });
-    return twice == all.end() ? Status::Ok : in_tensor(twice->name, "is given twice");
+    const GgmlWhisper::Entry* twice = sort_and_find_twice(&file_.entries_);
+    return twice == nullptr ? Status::Ok : in_tensor(twice->name, "is given twice");
   }
 
-  std::span<const std::byte> bytes_;
-  const Log& log_;
   GgmlWhisper& file_;
-  size_t at_ = 0;
   uint32_t version_ = 0;  // version of the layout of quantized blocks
 };
 

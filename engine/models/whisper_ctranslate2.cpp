@@ -82,7 +82,8 @@ class CTranslate2Loader : WhisperLoader {
     if (status == Status::Ok) status = find_weights();
     if (status == Status::Ok) status = read_vocabulary();
     if (status == Status::Ok) status = find_tokens();
-    if (status == Status::Ok) status = read_config();
+    if (status == Status::Ok)
+      status = read_rules((path_ / "config.json").string(), "suppress_ids", "suppress_ids_begin");
     return status;
   }
 
@@ -253,19 +254,6 @@ class CTranslate2Loader : WhisperLoader {
     return fail(log_, Status::ShapeMismatch,
                 format("%s: has %zu tokens, the model's table %lld rows", vocabulary_file_.c_str(), words.size(),
                        static_cast<long long>(config_.vocabulary)));
-  }
-
-  Status read_config() {
-    const std::string path = (path_ / "config.json").string();
-    JsonFile object;
-    const Status status = read_object(path, kMaxConfigBytes, log_, &object);
-    if (status != Status::Ok) return status;
-    Fields fields(object.root(), path, log_);
-    read_ids(&fields, "suppress_ids", &tokens_.suppressed);
-    read_ids(&fields, "suppress_ids_begin", &tokens_.at_first);
-    read_alignment(&fields);
-    tokens_.multilingual = fields.boolean("is_multilingual", seems_multilingual());
-    return fields.status();
   }
 
   std::vector<Stored> stored_;

@@ -122,17 +122,10 @@ class HuggingFaceLoader : WhisperLoader {
   Status read_rules() {
     const std::filesystem::path newer = path_ / "generation_config.json";
     const std::string path = (is_there(newer) ? newer : path_ / "config.json").string();
-    JsonFile object;
-    const Status status = read_object(path, kMaxConfigBytes, log_, &object);
-    if (status != Status::Ok) return status;
-    Fields fields(object.root(), path, log_);
-    read_ids(&fields, "suppress_tokens", &tokens_.suppressed);
-    read_ids(&fields, "begin_suppress_tokens", &tokens_.at_first);
-    read_alignment(&fields);
-    tokens_.multilingual = fields.boolean("is_multilingual", seems_multilingual());
+    const Status status = WhisperLoader::read_rules(path, "suppress_tokens", "begin_suppress_tokens");
     for (size_t i = 0; i < vocabulary_.size(); ++i)  // includes rows that only pad the vocabulary
       if (vocabulary_[i].empty()) tokens_.suppressed.push_back(static_cast<int32_t>(i));
-    return fields.status();
+    return status;
   }
 };
 

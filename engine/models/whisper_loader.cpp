@@ -156,6 +156,18 @@ Status WhisperLoader::find_tokens() {
   return fail(log_, Status::InvalidFile, vocabulary_file_ + ": lacks <|nospeech|>, or its tokens are in another order");
 }
 
+Status WhisperLoader::read_rules(const std::string& path, const char* suppressed, const char* at_first) {
+  JsonFile object;
+  const Status status = read_object(path, kMaxConfigBytes, log_, &object);
+  if (status != Status::Ok) return status;
+  Fields fields(object.root(), path, log_);
+  read_ids(&fields, suppressed, &tokens_.suppressed);
+  read_ids(&fields, at_first, &tokens_.at_first);
+  read_alignment(&fields);
+  tokens_.multilingual = fields.boolean("is_multilingual", seems_multilingual());
+  return fields.status();
+}
+
 void WhisperLoader::read_ids(Fields* fields, const char* name, std::vector<int32_t>* ids) const {
   if (!fields->field(name)) return;
   fields->array(name).each([&](const std::string&, Json value) {

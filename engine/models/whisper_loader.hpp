@@ -80,9 +80,9 @@ class WhisperLoader {
   void name_times();
   // Finds the ids of special tokens by their names in the vocabulary.
   Status find_tokens();
-  void read_ids(Fields* fields, const char* name, std::vector<int32_t>* ids) const;
-  // Reads the list "alignment_heads" of pairs, if present.
-  void read_alignment(Fields* fields) const;
+  // Reads which tokens are never drawn, or not first in a window, from these lists of a JSON file, and "alignment_heads" and
+  // "is_multilingual", if present.
+  Status read_rules(const std::string& path, const char* suppressed, const char* at_first);
   // Vocabularies of English-only models are smaller, although both name all languages.
   bool seems_multilingual() const { return config_.vocabulary >= 51865; }
 
@@ -101,6 +101,8 @@ class WhisperLoader {
 
  private:
   int32_t find_token(std::string_view name) const;
+  void read_ids(Fields* fields, const char* name, std::vector<int32_t>* ids) const;
+  void read_alignment(Fields* fields) const;
   Status take_all(const PartNames& by, const char* wrapper, WeightFinder* finder);
   void take(const WeightInfo& weight, const std::vector<std::string>& names, WeightFinder* finder);
   void join(const std::vector<const Stored*>& parts, const WeightInfo& weight, Stored* whole);

@@ -110,6 +110,7 @@ Status SpeechRecognizer::open(Device& device, std::string_view path, const Speec
   shared->network = {options.weight_dtype, options.cache_dtype};
   shared->compiling.round_rows = options.round_rows;
   shared->compiling.reproducible = options.reproducible;
+  shared->compiling.timestamps = options.timestamps;
   Status status = shared->model.open(shared->path, options.log);
   if (status == Status::Ok) status = make_bpe(shared.get());
   if (status == Status::Ok)

@@ -18,7 +18,7 @@ struct SpeechRun {
   std::shared_ptr<void> recording;  // for a run that the host records into its frames; see frames/record_speech.cpp
   std::vector<float> samples;       // samples of a window, zero-padded
   std::vector<int32_t> ids;
-  std::vector<float> looks;  // [alignment heads, ids, encoder.positions]
+  std::unique_ptr<float[]> looks;  // [alignment heads, ids, frames of the window's sound]
   std::array<int32_t, 4> limits = {};
   std::array<int32_t, 1> start = {}, next = {}, seed = {}, step = {};
   std::array<float, 1> loss = {}, no_speech = {};
@@ -79,7 +79,7 @@ struct SpeechRecognizer::Shared {
 
 Graph hearing_graph(const SpeechRecognizer::Shared& shared);
 Graph decoding_graph(const SpeechRecognizer::Shared& shared, const Decoding& what);
-// A graph that reads a text "ids" [1, tokens] from its beginning and returns "looks" (SpeechRun).
+// A graph that reads a text "ids" [1, tokens] from its beginning and returns "looks" (SpeechRun) for the first "frames".
 Graph aligning_graph(const SpeechRecognizer::Shared& shared);
 
 }  // namespace heed

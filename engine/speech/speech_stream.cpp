@@ -4,6 +4,13 @@
 
 namespace heed {
 
+namespace {
+
+// Elements that a poll processes to time words, about a quarter of a millisecond.
+constexpr size_t kElementsOfPoll = size_t{1} << 16;
+
+}  // namespace
+
 SpeechStream::SpeechStream() = default;
 SpeechStream::SpeechStream(SpeechStream&&) noexcept = default;
 SpeechStream::~SpeechStream() = default;
@@ -29,11 +36,10 @@ Status SpeechStream::step(SpeechPiece* piece) {
   if (shared.in_frames)
     return fail(shared.log, Status::InvalidArgument, "SpeechStream::step: the host records steps; poll() gives pieces");
   shared.settle();
-  if (!impl_->has_run && impl_->busy()) {
-    const Status status = impl_->launch(true);
-    if (status != Status::Ok) return status;
-  }
-  return impl_->has_run ? impl_->take(piece) : Status::Ok;
+  Status status = impl_->wants_run() ? impl_->launch(true) : Status::Ok;
+  if (status == Status::Ok && impl_->has_run) status = impl_->take(piece);
+  if (status == Status::Ok && impl_->words != nullptr) impl_->advance_words(SIZE_MAX, piece);
+  return status;
 }
 
 Status SpeechStream::poll(SpeechPiece* piece) {
@@ -41,8 +47,12 @@ Status SpeechStream::poll(SpeechPiece* piece) {
   *piece = {};
   SpeechRecognizer::Shared& shared = *impl_->shared;
   if (shared.run.under_way && !shared.in_frames && shared.run.started.done()) shared.settle();
-  const Status status = impl_->has_run ? impl_->take(piece) : Status::Ok;
-  if (status != Status::Ok || shared.in_frames || !impl_->busy()) return status;
+  Status status = Status::Ok;
+  if (impl_->has_run)
+    status = impl_->take(piece);
+  else if (impl_->words != nullptr)
+    impl_->advance_words(kElementsOfPoll, piece);
+  if (status != Status::Ok || shared.in_frames || !impl_->wants_run()) return status;
   SpeechStream::Impl* const waiting = shared.waiting;
   if (shared.run.under_way) {
     if (shared.run.of != impl_.get() && waiting == nullptr) shared.waiting = impl_.get();

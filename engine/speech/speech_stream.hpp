@@ -2,6 +2,7 @@
 #pragma once
 
 #include "speech/speech_shared.hpp"
+#include "speech/stream_words.hpp"
 
 namespace heed {
 
@@ -14,8 +15,8 @@ struct SpeechStream::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  // What the next run does.
-  enum class Stage : uint8_t { Idle, Hears, Detects, Reads, Draws, Aligns };
+  // What the next run does. Words: no run, since the host computes the times of words.
+  enum class Stage : uint8_t { Idle, Hears, Detects, Reads, Draws, Aligns, Words };
 
   std::shared_ptr<SpeechRecognizer::Shared> shared;
   SpeechOptions options;
@@ -44,14 +45,15 @@ struct SpeechStream::Impl {
   int64_t there = 0;  // number of tokens in the states
   float no_speech = 0;
   double log_probabilities = 0;
+  std::unique_ptr<SpeechWords> words;  // while the stage is Words
 
   // The finished run whose result has not been fetched, and its results.
   bool has_run = false;
   Status run_status = Status::Ok;
   int32_t run_next = -1;
   float run_log_probability = 0, run_no_speech = 0;
-  std::vector<float> run_looks;  // output of an aligning run
-  uint64_t begun_at = 0;         // value of the shared run counter at this stream's last run
+  std::unique_ptr<float[]> run_looks;  // output of an aligning run
+  uint64_t begun_at = 0;               // value of the shared run counter at this stream's last run
 
   const Log& log() const { return shared->log; }
   int64_t window_samples() const { return shared->model.config().window(); }
@@ -69,6 +71,7 @@ struct SpeechStream::Impl {
 
   // Runs, in stream_steps.cpp.
   bool busy() const;
+  bool wants_run() const;
   Status launch(bool wait);
   void prepare();
   void begins();  // marks the prepared run as this stream's current one
@@ -77,11 +80,16 @@ struct SpeechStream::Impl {
   void begin_text();
   int64_t room() const;  // the most tokens that can still be drawn
   void end_window(SpeechPiece* piece);
-  void give_segments(SpeechPiece* piece);
-  std::vector<int32_t> text_to_align() const;
-  void add_words(std::span<SpeechSegment> segments) const;  // to the window's segments, in stream_words.cpp
+  std::vector<SpeechSegment> segments_of_window(int32_t* next) const;
+  void give(std::vector<SpeechSegment> segments, int32_t next, SpeechPiece* piece);
   std::string text_of(std::span<const int32_t> ids) const;
   void wait();
+
+  // Times of words, in stream_words.cpp.
+  std::vector<int32_t> text_to_align() const;
+  size_t frames_to_align() const;
+  void begin_words();
+  void advance_words(size_t elements, SpeechPiece* piece);
 };
 
 }  // namespace heed

@@ -102,6 +102,7 @@ void SpeechStream::Impl::cancel() {
   quiet = 0;
   spoke = has_run = false;
   pause_end = -1;
+  words = nullptr;
   stage = Stage::Idle;
 }
 

@@ -13,7 +13,7 @@ void SpeechRun::finish(Status status) {
     of->run_next = next[0];
     of->run_log_probability = -loss[0];
     of->run_no_speech = no_speech[0];
-    of->run_looks.swap(looks);
+    of->run_looks = std::move(looks);
     of->has_run = true;
   }
   clear();
@@ -44,7 +44,12 @@ Status SpeechStream::Impl::prepare_plans() {
   return status;
 }
 
-bool SpeechStream::Impl::busy() const { return stage != Stage::Idle || has_run || end_of_window() >= 0 || may_draft(); }
+bool SpeechStream::Impl::busy() const { return has_run || stage == Stage::Words || wants_run(); }
+
+bool SpeechStream::Impl::wants_run() const {
+  if (has_run || stage == Stage::Words) return false;
+  return stage != Stage::Idle || end_of_window() >= 0 || may_draft();
+}
 
 // The most tokens that can be drawn after the prompt.
 int64_t SpeechStream::Impl::room() const {
@@ -70,9 +75,11 @@ void SpeechStream::Impl::prepare() {
   if (stage == Stage::Aligns) {
     run.plan = s.aligner;
     run.ids = text_to_align();
-    run.looks.resize(run.ids.size() * s.look_size());
-    run.extents = {{"tokens", static_cast<int64_t>(run.ids.size())}};
-    run.buffers = {{"ids", given.ids}, {"looks", run.looks}};
+    const size_t frames = frames_to_align();
+    const size_t looks = s.model.config().aligning_heads().size() * run.ids.size() * frames;
+    run.looks = std::make_unique_for_overwrite<float[]>(looks);
+    run.extents = {{"tokens", static_cast<int64_t>(run.ids.size())}, {"frames", static_cast<int64_t>(frames)}};
+    run.buffers = {{"ids", given.ids}, {"looks", std::span(run.looks.get(), looks)}};
     return;
   }
   const models::WhisperTokens& tokens = s.model.tokens();
@@ -150,8 +157,8 @@ Status SpeechStream::Impl::take(SpeechPiece* piece) {
     language = run_next;
     begin_text();
   } else if (status == Status::Ok && stage == Stage::Aligns) {
-    stage = Stage::Idle;
-    give_segments(piece);
+    stage = Stage::Words;
+    begin_words();
   } else if (status == Status::Ok) {
     if (stage == Stage::Reads) no_speech = run_no_speech;
     there += stage == Stage::Reads ? static_cast<int64_t>(prompt.size()) : 1;
@@ -195,24 +202,27 @@ void SpeechStream::Impl::end_window(SpeechPiece* piece) {
   }
   stage = Stage::Idle;
   if (!is_final) return;
-  if (is_silent)
+  if (is_silent) {
     drop(samples);
-  else if (options.words && !ids.empty())
+  } else if (options.words && !ids.empty()) {
     stage = Stage::Aligns;
-  else
-    give_segments(piece);
+  } else {
+    int32_t next = 0;
+    std::vector<SpeechSegment> segments = segments_of_window(&next);
+    give(std::move(segments), next, piece);
+  }
 }
 
-// Fills the segments' texts, and finds where the next window begins.
-void SpeechStream::Impl::give_segments(SpeechPiece* piece) {
+// The segments with their texts, and the step at which the next window begins.
+std::vector<SpeechSegment> SpeechStream::Impl::segments_of_window(int32_t* next) const {
   constexpr int64_t kStep = models::WhisperConfig::kPosition;
   constexpr auto kRate = static_cast<double>(models::WhisperConfig::kRate);
   std::vector<speech::Stretch> stretches;
-  auto next = static_cast<int32_t>((samples + kStep - 1) / kStep);
+  *next = static_cast<int32_t>((samples + kStep - 1) / kStep);
   if (options.timestamps)
-    stretches = speech::stretches(shared->times(), ids, next, &next);
+    stretches = speech::stretches(shared->times(), ids, *next, next);
   else
-    stretches.push_back({0, ids.size(), 0, next});
+    stretches.push_back({0, ids.size(), 0, *next});
   std::vector<SpeechSegment> all;
   for (const speech::Stretch& stretch : stretches) {
     SpeechSegment segment;
@@ -230,10 +240,13 @@ void SpeechStream::Impl::give_segments(SpeechPiece* piece) {
     segment.window_begin = static_cast<double>(begin) / kRate;
     all.push_back(std::move(segment));
   }
-  if (options.words && !ids.empty()) add_words(all);
-  for (SpeechSegment& segment : all)
+  return all;
+}
+
+void SpeechStream::Impl::give(std::vector<SpeechSegment> segments, int32_t next, SpeechPiece* piece) {
+  for (SpeechSegment& segment : segments)
     if (!segment.text.empty() || !options.timestamps) piece->segments.push_back(std::move(segment));
-  drop(std::min(samples, next * kStep));
+  drop(std::min(samples, next * models::WhisperConfig::kPosition));
 }
 
 std::string SpeechStream::Impl::text_of(std::span<const int32_t> list) const {

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "speech/speech_stream.hpp"
-#include "speech/words.hpp"
+#include "speech/stream_words.hpp"
 
 namespace heed {
 
@@ -20,42 +20,27 @@ std::vector<int32_t> SpeechStream::Impl::text_to_align() const {
   return all;
 }
 
-void SpeechStream::Impl::add_words(std::span<SpeechSegment> segments) const {
+size_t SpeechStream::Impl::frames_to_align() const {
+  const auto positions = static_cast<size_t>(shared->model.config().encoder.positions);
+  return std::clamp<size_t>(static_cast<size_t>(samples / models::WhisperConfig::kPosition), 1, positions);
+}
+
+// Splits the window's segments into words, without their times.
+void SpeechStream::Impl::begin_words() {
   const SpeechRecognizer::Shared& s = *shared;
   const models::WhisperTokens& tokens = s.model.tokens();
-  const auto positions = static_cast<size_t>(s.model.config().encoder.positions);
-  const size_t heads = s.model.config().aligning_heads().size(), read = text_to_align().size();
-  const size_t first =
-      prompt.size() - (prompt.back() == tokens.no_times ? 1 : 0);  // the row whose logits give the text's first token
-  const auto frames = std::clamp<size_t>(static_cast<size_t>(samples / models::WhisperConfig::kPosition), 1, positions);
-  // Weights of each head: rows of tokens over the frames of the window's sound, normalized to sum to 1.
-  std::vector<speech::Matrix> looks(heads, {read, frames, std::vector<double>(read * frames)});
-  speech::Matrix mean{read, frames, std::vector<double>(read * frames)};
-  for (size_t h = 0; h < heads; ++h)
-    for (size_t r = 0; r < read; ++r) {
-      const std::span<const float> from = std::span(run_looks).subspan((h * read + r) * positions, frames);
-      const double sum = std::accumulate(from.begin(), from.end(), 0.0);
-      for (size_t c = 0; c < frames; ++c) {
-        const double weight = sum > 0 ? static_cast<double>(from[c]) / sum : 1.0 / static_cast<double>(frames);
-        looks[h].row(r)[c] = weight;
-        mean.row(r)[c] += weight / static_cast<double>(heads);
-      }
-    }
-  speech::Matrix all = speech::combined(std::move(looks));
   // The row of a token gives the next token; the row of the text's last token gives its end.
-  const size_t rows = read - 1 - first;
-  all.values.erase(all.values.begin(), all.values.begin() + static_cast<long>(first * frames));
-  all.values.resize(rows * frames);
-  all.rows = rows;
-  const std::vector<size_t> begins = speech::path_begins(all);
-  const auto seconds = [&](size_t token) {  // time at which a token of the text begins
-    const auto step = static_cast<int64_t>(begins[std::min(token, rows - 1)]);
-    return static_cast<double>(begin + std::min(samples, step * models::WhisperConfig::kPosition)) /
-           static_cast<double>(models::WhisperConfig::kRate);
-  };
+  const size_t read = text_to_align().size(), first = prompt.size() - (prompt.back() == tokens.no_times ? 1 : 0);
+  const speech::Alignment::Sizes sizes = {.heads = s.model.config().aligning_heads().size(),
+                                          .tokens = read,
+                                          .frames = frames_to_align(),
+                                          .first = first,
+                                          .rows = read - 1 - first};
+  words = std::make_unique<SpeechWords>(speech::Alignment(std::move(run_looks), sizes));
+  words->segments = segments_of_window(&words->next);
   const auto bytes = [&](int32_t id) { return s.bpe.bytes(id); };
   size_t at = 0, text_at = 0;  // index among all tokens of the window; among those of the text
-  for (SpeechSegment& segment : segments) {
+  for (SpeechSegment& segment : words->segments) {
     std::vector<int32_t> text;
     std::vector<float> sure;
     for (const int32_t id : segment.ids) {
@@ -65,27 +50,67 @@ void SpeechStream::Impl::add_words(std::span<SpeechSegment> segments) const {
       }
       ++at;
     }
-    const std::string& language = segment.language;
     constexpr std::string_view kWithoutSpaces[] = {"zh", "ja", "th", "lo", "my", "yue"};
     const bool has_spaces =
-        std::find(std::begin(kWithoutSpaces), std::end(kWithoutSpaces), language) == std::end(kWithoutSpaces);
+        std::find(std::begin(kWithoutSpaces), std::end(kWithoutSpaces), segment.language) == std::end(kWithoutSpaces);
     for (const speech::WordSpan& span : speech::words_of(text, bytes, has_spaces)) {
-      SpeechWord word;
+      SpeechWord& word = segment.words.emplace_back();
       word.text = text_of(std::span(text).subspan(span.begin, span.end - span.begin));
-      word.begin = seconds(text_at + span.from);
-      word.end = seconds(text_at + span.to);
       for (size_t i = span.from; i < span.to; ++i)
         word.probability += sure[i] / static_cast<float>(span.to - span.from);
-      std::vector<double> looked(frames);
-      const size_t last = std::min(text_at + span.to, rows);
-      for (size_t i = std::min(text_at + span.from, last - 1); i < last; ++i)
-        for (size_t c = 0; c < frames; ++c) looked[c] += mean.row(first + i)[c];
-      const double sum = std::accumulate(looked.begin(), looked.end(), 0.0);
-      for (const double weight : looked) word.attention.push_back(static_cast<float>(weight / sum));
-      segment.words.push_back(std::move(word));
+      words->spans.push_back({text_at + span.from, text_at + span.to});
+      words->times.push_back({.may_follow_pause = span.may_follow_pause});
     }
     text_at += text.size();
   }
+}
+
+// The sound that the heads attended to while they gave a word.
+std::vector<float> SpeechWords::attention_of(const Span& span) const {
+  const speech::Alignment::Sizes& sizes = alignment.sizes();
+  std::vector<float> attention(sizes.frames);
+  const size_t last = std::min(span.to, sizes.rows), first = std::min(span.from, last - 1);
+  for (size_t row = first; row < last; ++row) {
+    const std::span<const float> one = alignment.attention(row);
+    for (size_t c = 0; c < one.size(); ++c) attention[c] += one[c] / static_cast<float>(last - first);
+  }
+  return attention;
+}
+
+// Processes about so many elements. Returns true if all words have their attention and all times are known.
+bool SpeechWords::advance(size_t elements) {
+  if (!alignment.advance(elements)) return false;
+  const std::span<const size_t> begins = alignment.begins();
+  const auto step = [&](size_t token) { return static_cast<int32_t>(begins[std::min(token, begins.size() - 1)]); };
+  for (size_t done = 0; done < elements && timed < spans.size(); ++timed) {
+    const Span& span = spans[timed];
+    times[timed].begin = step(span.from);
+    times[timed].end = step(span.to);
+    attentions.push_back(attention_of(span));
+    done += (1 + span.to - span.from) * alignment.sizes().frames;
+  }
+  return timed == spans.size();
+}
+
+// Gives the segments if the times of their words are known after about so many elements more.
+void SpeechStream::Impl::advance_words(size_t elements, SpeechPiece* piece) {
+  if (!words->advance(elements)) return;
+  speech::shorten_after_pauses(words->times);
+  const auto seconds = [&](int32_t step) {
+    return static_cast<double>(begin + std::min(samples, step * models::WhisperConfig::kPosition)) /
+           static_cast<double>(models::WhisperConfig::kRate);
+  };
+  size_t at = 0;
+  for (SpeechSegment& segment : words->segments)
+    for (SpeechWord& word : segment.words) {
+      word.begin = seconds(words->times[at].begin);
+      word.end = seconds(words->times[at].end);
+      word.attention = std::move(words->attentions[at++]);
+    }
+  const std::unique_ptr<SpeechWords> ready = std::move(words);
+  piece->done = true;
+  stage = Stage::Idle;
+  give(std::move(ready->segments), ready->next, piece);
 }
 
 }  // namespace heed

@@ -1,111 +1,10 @@
 #include "speech/words.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <limits>
 
 #include "base/utf8.hpp"
 
 namespace heed::speech {
-
-namespace {
-
-void sort(double* a, double* b) {
-  const double least = std::min(*a, *b);
-  *b = std::max(*a, *b);
-  *a = least;
-}
-
-// The least and the greatest of five values cannot be the median of seven: they are dropped, and the next value is inserted.
-double median(std::array<double, 7> v) {
-  for (size_t first = 0, last = 4; first < 3; ++first) {
-    for (size_t i = first + 1; i <= last; ++i) sort(&v[first], &v[i]);
-    for (size_t i = first + 1; i < last; ++i) sort(&v[i], &v[last]);
-    if (first < 2) v[last] = v[5 + first];
-  }
-  return v[3];
-}
-
-}  // namespace
-
-std::vector<double> median_of_7(std::span<const double> values) {
-  constexpr int64_t kHalf = 3;
-  const auto count = static_cast<int64_t>(values.size());
-  std::vector<double> result(values.begin(), values.end());
-  if (count <= kHalf) return result;  // too few values to reflect
-  for (int64_t i = 0; i < count; ++i) {
-    std::array<double, 2 * kHalf + 1> around;
-    for (int64_t k = -kHalf; k <= kHalf; ++k) {
-      int64_t at = std::abs(i + k);
-      if (at >= count) at = 2 * (count - 1) - at;
-      around[static_cast<size_t>(k + kHalf)] = values[static_cast<size_t>(at)];
-    }
-    result[static_cast<size_t>(i)] = median(around);
-  }
-  return result;
-}
-
-namespace {
-
-void standardize_columns(Matrix* m) {
-  const auto rows = static_cast<double>(m->rows);
-  for (size_t c = 0; c < m->columns; ++c) {
-    double mean = 0, square = 0;
-    for (size_t r = 0; r < m->rows; ++r) mean += m->row(r)[c];
-    mean /= rows;
-    for (size_t r = 0; r < m->rows; ++r) square += (m->row(r)[c] - mean) * (m->row(r)[c] - mean);
-    const double deviation = std::sqrt(square / rows);
-    // A smaller deviation comes from rounding alone.
-    const double by = deviation > 1e-9 * std::fabs(mean) ? 1 / deviation : 0;
-    for (size_t r = 0; r < m->rows; ++r) m->row(r)[c] = (m->row(r)[c] - mean) * by;
-  }
-}
-
-}  // namespace
-
-Matrix combined(std::vector<Matrix> heads) {
-  if (heads.empty()) return {};
-  Matrix sum{heads[0].rows, heads[0].columns, std::vector<double>(heads[0].values.size())};
-  for (Matrix& head : heads) {
-    standardize_columns(&head);
-    for (size_t r = 0; r < head.rows; ++r) {
-      const std::vector<double> filtered = median_of_7(head.row(r));
-      for (size_t c = 0; c < head.columns; ++c) sum.row(r)[c] += filtered[c] / static_cast<double>(heads.size());
-    }
-  }
-  return sum;
-}
-
-std::vector<size_t> path_begins(const Matrix& values) {
-  enum Step : uint8_t { kBoth, kDown, kRight };
-  const size_t rows = values.rows, columns = values.columns;
-  std::vector<size_t> begins(rows);
-  if (rows == 0 || columns == 0) return begins;
-  // The best sum up to each element, column by column.
-  constexpr double kNone = -std::numeric_limits<double>::infinity();
-  std::vector<double> before(rows + 1, kNone), now(rows + 1);
-  std::vector<uint8_t> steps(rows * columns);
-  before[0] = 0;
-  for (size_t c = 0; c < columns; ++c) {
-    now[0] = kNone;
-    for (size_t r = 0; r < rows; ++r) {
-      const double both = before[r], down = now[r], right = before[r + 1];
-      const Step step = both > down && both > right ? kBoth : down > both && down > right ? kDown : kRight;
-      steps[r * columns + c] = step;
-      now[r + 1] = values.row(r)[c] + (step == kBoth ? both : step == kDown ? down : right);
-    }
-    std::swap(before, now);
-  }
-  size_t r = rows - 1, c = columns - 1;
-  while (true) {
-    begins[r] = c;
-    if (r == 0 && c == 0) return begins;
-    const auto step = r == 0 ? kRight : c == 0 ? kDown : static_cast<Step>(steps[r * columns + c]);
-    if (step != kRight) --r;
-    if (step != kDown) --c;
-  }
-}
 
 namespace {
 
@@ -134,6 +33,21 @@ bool closes(const WordSpan& word) {
   return std::find(std::begin(kCloses), std::end(kCloses), word.text) != std::end(kCloses);
 }
 
+bool ends_sentence(const std::string& text) {
+  constexpr std::string_view kEnds[] = {".", "。", "!", "！", "?", "？"};
+  return std::any_of(std::begin(kEnds), std::end(kEnds), [&](std::string_view end) { return text.ends_with(end); });
+}
+
+size_t characters(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+bool fits(const WordSpan& word, std::string_view more) {
+  return characters(word.text) + characters(more) <= kMostWordCharacters;
+}
+
+// Bytes that are no text may never end a character.
+bool is_endless(const WordSpan& word) { return word.text.size() > 4 * kMostWordCharacters; }
+
 }  // namespace
 
 std::vector<WordSpan> words_of(std::span<const int32_t> ids, const std::function<std::string_view(int32_t)>& bytes,
@@ -141,9 +55,10 @@ std::vector<WordSpan> words_of(std::span<const int32_t> ids, const std::function
   std::vector<WordSpan> parts;
   for (size_t i = 0; i < ids.size(); ++i) {
     const std::string_view text = bytes(ids[i]);
-    const bool begins =
-        parts.empty() || (whole_characters(parts.back().text) == parts.back().text.size() &&
-                          (!has_spaces || text.starts_with(' ') || is_ascii_punctuation(without_spaces(text))));
+    const bool ends_whole = !parts.empty() && whole_characters(parts.back().text) == parts.back().text.size();
+    const bool begins = parts.empty() || is_endless(parts.back()) ||
+                        (ends_whole && (!has_spaces || text.starts_with(' ') ||
+                                        is_ascii_punctuation(without_spaces(text)) || !fits(parts.back(), text)));
     if (begins) parts.push_back({i, i, i, i, {}});
     parts.back().text += text;
     parts.back().end = parts.back().to = i + 1;
@@ -154,14 +69,28 @@ std::vector<WordSpan> words_of(std::span<const int32_t> ids, const std::function
       part.text.insert(0, words.back().text);
       part.begin = words.back().begin;
       words.back() = std::move(part);
-    } else if (!words.empty() && closes(part)) {
+    } else if (!words.empty() && closes(part) && fits(words.back(), part.text)) {
       words.back().text += part.text;
       words.back().end = part.end;
     } else {
       words.push_back(std::move(part));
     }
   }
+  for (size_t i = 0; i < words.size(); ++i) words[i].may_follow_pause = i == 0 || ends_sentence(words[i - 1].text);
   return words;
+}
+
+void shorten_after_pauses(std::span<WordTime> words) {
+  std::vector<int32_t> lengths;
+  for (const WordTime& word : words)
+    if (word.end > word.begin) lengths.push_back(word.end - word.begin);
+  if (lengths.empty()) return;
+  std::sort(lengths.begin(), lengths.end());
+  // Twice the median.
+  const int32_t usual = lengths[(lengths.size() - 1) / 2] + lengths[lengths.size() / 2];
+  const int32_t most = std::min(usual, kMostAfterPause);
+  for (WordTime& word : words)
+    if (word.may_follow_pause) word.begin = std::max(word.begin, word.end - most);
 }
 
 }  // namespace heed::speech

@@ -1,7 +1,7 @@
-// Times of words: dynamic time warping finds a path through the weights with which cross-attention heads attend to frames while tokens are
-// decoded (as Whisper's reference does; Radford et al. 2022, arXiv:2212.04356).
+// The words of a text, and their lengths.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -11,33 +11,29 @@
 
 namespace heed::speech {
 
-// A matrix with a row for each token and a column for each frame.
-struct Matrix {
-  size_t rows = 0, columns = 0;
-  std::vector<double> values;
-  std::span<double> row(size_t r) { return std::span(values).subspan(r * columns, columns); }
-  std::span<const double> row(size_t r) const { return std::span(values).subspan(r * columns, columns); }
-};
-
-// The running median over 7 values, centred; values are reflected at the ends.
-std::vector<double> median_of_7(std::span<const double> values);
-
-// The mean over several heads. Each is first scaled so that every column has mean 0 and deviation 1 over the rows, and then filtered along
-// its rows by median_of_7.
-Matrix combined(std::vector<Matrix> heads);
-
-// The path with the greatest sum from the first element to the last one, by steps down, right or both. Returns the first column of each row
-// on it.
-std::vector<size_t> path_begins(const Matrix& values);
+// A text that repeats itself without spaces, as a model may write for noise, is split into words of at most this many characters. Tokens
+// stay whole.
+inline constexpr size_t kMostWordCharacters = 80;
 
 // A word of a text: tokens `begin` .. `end`; without the punctuation joined to it, `from` .. `to`.
 struct WordSpan {
   size_t begin = 0, end = 0, from = 0, to = 0;
   std::string text;
+  bool may_follow_pause = false;  // it begins a text or a sentence
 };
 // Splits a text into words. `bytes` returns a token's text. A word begins with a space; punctuation is joined to its word. Without
 // `has_spaces` (Chinese, Japanese, Thai, ...) each character is a word. The bytes of one character stay together.
 std::vector<WordSpan> words_of(std::span<const int32_t> ids, const std::function<std::string_view(int32_t)>& bytes,
                                bool has_spaces);
+
+// Times of a word in steps of 0.02 s.
+struct WordTime {
+  int32_t begin = 0, end = 0;
+  bool may_follow_pause = false;
+};
+inline constexpr int32_t kMostAfterPause = 70;  // 1.4 s
+// The path through a sound gives a pause to the word after it. Such a word begins later, so that it is at most twice as long as the median
+// word, and kMostAfterPause (as in Whisper's reference).
+void shorten_after_pauses(std::span<WordTime> words);
 
 }  // namespace heed::speech

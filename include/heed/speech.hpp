@@ -44,6 +44,7 @@ struct SpeechRecognizerOptions {
   std::optional<DType> cache_dtype = {};
   bool round_rows = false;    // see CompileOptions; may change words
   bool reproducible = false;  // see CompileOptions: the same tokens on every device
+  bool timestamps = false;    // see CompileOptions: record_step fills its budget by measured times
   UploadProgress progress = {};
   Log log = {};  // also receives the messages of streams
 };
@@ -85,7 +86,7 @@ struct SpeechOptions {
   float partial_seconds = 0;
 };
 
-// A word, with the punctuation around it.
+// A word, with the punctuation around it. Text without spaces is split into words of at most 80 characters.
 struct SpeechWord {
   std::string text;           // UTF-8; the concatenated texts of a segment's words are its text
   double begin = 0, end = 0;  // seconds since the stream began
@@ -187,6 +188,7 @@ class HEED_API SpeechStream {
   // model's logits are NaN or infinite. Other failures are those of Plan::run.
   Status step(SpeechPiece* piece);
   // The same without waiting, as far as Plan::start does not wait: begins a step, or returns the last one's result and begins the next.
+  // With SpeechOptions::words the times of a window's words are computed over several calls, a fraction of a millisecond in each.
   // While a step of another stream is running, it does nothing; streams that are polled in turn get their steps in turn. After a failure of
   // step or poll, the current window is lost, and the stream continues after it.
   Status poll(SpeechPiece* piece);

@@ -8,7 +8,8 @@
 //   s = heed::vulkan::record_step(model, cmd, memory, 1.0, &part);       // about a millisecond of a step
 //   ... when the GPU has finished the frame whose part.complete was true:
 //   s = heed::vulkan::finish_step(model);
-//   s = ear.poll(&piece);                                                // gives its piece, and submits nothing
+//   ... in each frame:
+//   s = ear.poll(&piece);                                                // gives a step's piece, and submits nothing
 #pragma once
 
 #include <cstdint>
@@ -29,9 +30,11 @@ HEED_API uint64_t speech_memory_bytes(const SpeechRecognizer& model);
 // Records the next part of the current step, as record_some does, or begins a step of the stream that has waited longest. It neither
 // submits nor waits. After the last part the host records a barrier from sync_needs(model.decoder()).after to VK_PIPELINE_STAGE_HOST_BIT,
 // since heed reads results from the host's memory. Parts must be submitted to one queue in order. The device must have been adopted with a
-// queue, since opening the model and beginning a stream submit to it.
+// queue, since opening the model and beginning a stream submit to it. With SpeechRecognizerOptions::timestamps the budget is filled by the
+// times of earlier steps, else by estimates for a slow device.
 //
-// From the first call on, only this function begins steps: poll() returns pieces and begins nothing, and step() returns InvalidArgument. If
+// From the first call on, only this function begins steps: poll() returns pieces, computes a part of the times of words, and begins nothing;
+// step() returns InvalidArgument. If
 // a stream is cancelled or ends, its step still runs to its end.
 //
 // Errors are those of record_some, and BufferTooSmall: less memory than speech_memory_bytes(). InvalidArgument, too: the step is complete

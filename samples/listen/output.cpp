@@ -1,5 +1,6 @@
 #include "output.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -16,6 +17,12 @@ std::string time_text(double seconds, const char* pattern) {
 std::string without_space(const std::string& text) {
   const size_t first = text.find_first_not_of(' ');
   return first == std::string::npos ? "" : text.substr(first);
+}
+
+// One line: a line feed would end a subtitle, and terminals obey other control characters.
+std::string line_of(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  return without_space(text);
 }
 
 std::string json_text(const std::string& text) {
@@ -56,7 +63,7 @@ std::string json_words(const heed::SpeechSegment& segment) {
 
 void Printer::print_line(double begin, double end, const std::string& text) {
   const char* clock = form_ == Form::Text ? "%02ld:%02ld:%02ld.%03ld" : "%02ld:%02ld:%02ld,%03ld";
-  const std::string from = time_text(begin, clock), to = time_text(end, clock), shown = without_space(text);
+  const std::string from = time_text(begin, clock), to = time_text(end, clock), shown = line_of(text);
   if (form_ == Form::Text)
     std::printf("[%s - %s] %s\n", from.c_str(), to.c_str(), shown.c_str());
   else

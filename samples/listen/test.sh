@@ -47,6 +47,7 @@ save("8.wav", plain, 1, 16000)
 save("stereo.wav", stretched(2), 2, 32000, 2)
 save("48.wav", stretched(3), 3, 48000)
 save("half.wav", plain[::2], 2, 8000)
+save("192.wav", stretched(12), 2, 192000)
 save("silence.wav", [0.0] * 16000, 2, 16000)
 save("nan.wav", plain[:5000] + [float("nan")] + plain[:5000], "f", 16000)
 save("empty.wav", [], 2, 16000)
@@ -67,7 +68,7 @@ if [[ -n $whisper ]]; then
   ids="[4222, 1280, 262, 3420, 290, 804, 2641, 13]"
   says "ids of a recording" "$ids" "${use[@]}" --ids "$recording"
   for form in stereo 48; do says "ids, $form" "$ids" "${use[@]}" --ids "$folder/$form.wav"; done
-  for form in 8 half; do check "text, $form" 0 'Please open the door and look inside' "${use[@]}" "$folder/$form.wav"; done
+  for form in 8 half 192; do check "text, $form" 0 'Please open the door and look inside' "${use[@]}" "$folder/$form.wav"; done
   check "text with times" 0 '^\[00:00:00\.[0-9]+ - 00:00:0[23]\.[0-9]+\] Please open the door and look inside\.$' "${use[@]}" "$recording"
   check "subtitles" 0 '^00:00:00,[0-9]+ --> 00:00:0[23],[0-9]+$' "${use[@]}" --srt "$recording"
   [[ -z $hears ]] || check "the microphone" 0 '^\[00:00:00\.[0-9]+ - 00:00:0[234]\.[0-9]+\] Please open the door and look inside\.$' "${use[@]}" --for 6
@@ -93,7 +94,7 @@ first=$("$program" --device cpu "${tiny[@]}" --ids "$recording")
 # 51,429 samples; a window of this model has 6,400.
 report "a list for each window" "$([[ $(grep -cE '^\[[0-9]+(, [0-9]+)*\]$' <<<"$first") -eq 9 ]] || echo "$first")"
 for form in f32 24; do says "the same from $form" "$first" "${tiny[@]}" --ids "$folder/$form.wav"; done
-for form in 8 stereo 48 half silence; do check "$form" 0 '^\[[0-9, ]*\]$' "${tiny[@]}" --ids "$folder/$form.wav"; done
+for form in 8 stereo 48 192 half silence; do check "$form" 0 '^\[[0-9, ]*\]$' "${tiny[@]}" --ids "$folder/$form.wav"; done
 long=$("$program" --device cpu "${tiny[@]}" --ids "$folder/long.wav")
 report "a file that is longer than what is read at once" "$([[ $(wc -l <<<"$long") -eq 25 ]] || echo "$long")"
 says "two files" "$first"$'\n'"$first" "${tiny[@]}" --ids "$recording" "$recording"
@@ -104,6 +105,11 @@ first, end = json.JSONDecoder().raw_decode(text)
 second, _ = json.JSONDecoder().raw_decode(text[end:].lstrip())
 print(first == second and all(a["begin"] <= a["end"] for a in first))')
 report "JSON" "$([[ $out == True ]] || echo "$out")"
+# A model may write line feeds, of which a subtitle must not have any.
+cp -r "$model" "$folder/lines"
+sed -i 's/^f$/aĊĊb/' "$folder/lines/vocabulary.txt"
+out=$("$program" --device cpu --model "$folder/lines" --srt "$recording")
+report "subtitles are one line" "$([[ $out == *'a  b'* && $(wc -l <<<"$out") -eq $(($(grep -c -- '-->' <<<"$out") * 4 - 1)) ]] || echo "$out")"
 check "words of nonsense" 0 '^\[[0-9:. -]+\]' "${tiny[@]}" --words "$recording"
 check "times" 0 'tokens/s' "${tiny[@]}" --bench 2 --threads 1 "$recording"
 check "times of silence" 0 'nothing is heard' "${tiny[@]}" --bench 1 --pause 0.02 "$folder/silence.wav"

@@ -73,24 +73,31 @@ TEST_CASE("C: sound becomes the text that it becomes in C++", "[c][speech]") {
     REQUIRE(heard.segment_count == want.segments.size());
     for (size_t i = 0; i < heard.segment_count; ++i) CHECK(same(heard.segments[i], want.segments[i]));
 
-    // The same as a stream of pieces, by polling.
+    // The same as two streams of pieces, polled in turn.
     KeptStream stream(heed_speech_stream_begin, recognizer, &options);
-    size_t next = 0;
+    KeptStream other(heed_speech_stream_begin, recognizer, &options);
+    size_t next[2] = {};
     const auto take = [&] {
-      auto piece = sized<heed_speech_piece>();
-      done(heed_speech_stream_poll(stream, &piece));
-      for (size_t i = 0; i < piece.segment_count; ++i) {
-        REQUIRE(next < want.segments.size());
-        CHECK(same(piece.segments[i], want.segments[next++]));
+      for (size_t s = 0; s < 2; ++s) {
+        auto piece = sized<heed_speech_piece>();
+        done(heed_speech_stream_poll(s == 0 ? stream : other, &piece));
+        for (size_t i = 0; i < piece.segment_count; ++i) {
+          REQUIRE(next[s] < want.segments.size());
+          CHECK(same(piece.segments[i], want.segments[next[s]++]));
+        }
       }
     };
     for (size_t at = 0; at < tiny.sound.size(); at += 1600) {
-      done(heed_speech_stream_push(stream, &tiny.sound[at], std::min<size_t>(1600, tiny.sound.size() - at)));
+      for (heed_speech_stream* one :
+           {static_cast<heed_speech_stream*>(stream), static_cast<heed_speech_stream*>(other)})
+        done(heed_speech_stream_push(one, &tiny.sound[at], std::min<size_t>(1600, tiny.sound.size() - at)));
       take();
     }
     done(heed_speech_stream_finish(stream));
-    while (is_busy(stream)) take();
-    CHECK(next == want.segments.size());
+    done(heed_speech_stream_finish(other));
+    while (is_busy(stream) || is_busy(other)) take();
+    CHECK(next[0] == want.segments.size());
+    CHECK(next[1] == want.segments.size());
     double seconds = 0;
     done(heed_speech_stream_seconds(stream, &seconds));
     CHECK(seconds == static_cast<double>(tiny.sound.size()) / kSpeechRate);

@@ -42,6 +42,14 @@ heed_test(talk.models LABELS all talk COST 12 COUNTED NEEDS model.smollm2 AFTER 
 set(hears LABELS all speech NEEDS model.whisper IF ${whisper}/model.bin)
 heed_catch_test(speech.model none "[speech_model]" ${hears} COST 4 SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=cpu)
 heed_catch_test(speech.lavapipe lavapipe-256 "[speech]~[hostile]" LABELS all speech COST 20 SET HEED_TEST_DEVICES=llvmpipe GALLIVM_PERF=nopt)
+# The same on drivers, whose compilers take minutes.
+foreach(driver IN ITEMS lavapipe-256:llvmpipe swiftshader:swiftshader)
+  string(REPLACE ":" ";" driver ${driver})
+  list(GET driver 0 name)
+  list(GET driver 1 device)
+  heed_catch_test(speech.model-${device} ${name} "[speech_model]" LABELS slow NEEDS model.whisper IF ${whisper}/model.bin COST 300
+    SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=${device})
+endforeach()
 if(TARGET listen)
   heed_test(listen.program LABELS all speech COST 3 COUNTED
     COMMAND ${with} none ${samples}/listen/test.sh $<TARGET_FILE:listen> ${PROJECT_BINARY_DIR}/listen-test)

@@ -83,7 +83,7 @@ for target in "${targets[@]}"; do
     grep -s ",ggml," "$root/tests/gpu/profile/$target.csv" >>"$file"
   elif [[ $peer -eq 1 && $target != h100 ]]; then
     while read -r work; do run_peer "$target" "$work" "$file"; done < <(
-      tail -n +2 "$out/$target-heed.csv" | cut -d, -f3 | grep -v '^training' | uniq)
+      tail -n +2 "$out/$target-heed.csv" | cut -d, -f3 | grep -v '^training\|^whisper' | uniq)
   fi
   [[ $update -eq 0 ]] || cp "$file" "$root/tests/gpu/profile/$target.csv"
   python3 "$root/tests/gpu/profile/table.py" "$file"

@@ -73,6 +73,18 @@ def test_samples_and_streams(english, expected, sound, timestamps):
     assert not stream.step().done
 
 
+def test_two_streams_in_turn(english, expected, sound):
+    streams, heard = [english.begin(timestamps=times, words=times, **SURE) for times in (False, True)], ([], [])
+    for stream in streams:
+        stream.push(sound)
+        stream.finish()
+    while any(stream.busy for stream in streams):
+        for stream, segments in zip(streams, heard):
+            segments += stream.poll().segments
+    assert ids(heard[0]) == lists(expected, "plain") and ids(heard[1]) == lists(expected, "times")
+    assert all("".join(word.text for word in s.words) == s.text for s in heard[1])
+
+
 def test_partial_text_and_cancel(english, sound):
     stream = english.begin(partial_seconds=0.05, **SURE)
     stream.push(sound[:len(sound) // 4])

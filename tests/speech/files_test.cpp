@@ -2,6 +2,7 @@
 #include "harness/files.hpp"
 #include "hostile/hostile.hpp"
 #include "io/ctranslate2.hpp"
+#include "speech/changed_files.hpp"
 #include "speech/support.hpp"
 
 namespace heed::test {
@@ -38,14 +39,7 @@ struct FileWriter {
   }
 };
 
-struct Bad {
-  const char* what;
-  std::string bytes;
-  std::vector<const char*> words;  // texts that the message must contain
-  Status status = Status::InvalidFile;
-};
-
-std::vector<Bad> bad_files() {
+std::vector<BadFile> bad_files() {
   const std::string four(4, '\1');
   const auto one = [&](std::vector<uint32_t> shape, uint8_t type, std::string_view data) {
     return FileWriter().tensor("t", std::move(shape), type, data).file();
@@ -93,11 +87,6 @@ std::vector<Bad> bad_files() {
   };
 }
 
-std::vector<std::byte> exact(std::string_view text) {
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
-}
-
 // A copy of a tiny model in a temporary folder, which tests change.
 struct ChangedModel {
   explicit ChangedModel(const std::string& name,
@@ -116,6 +105,18 @@ struct ChangedModel {
   }
   ScratchFolder folder;
 };
+
+// The model opens, and does not after each change.
+void check_changes(const std::string& name, std::initializer_list<const char*> files, std::span<const Change> changes) {
+  for (const Change& change : changes) {
+    INFO(change.said);
+    const ChangedModel model(name, files);
+    Messages messages;
+    CHECK(model.open(messages.log()) == Status::Ok);
+    model.replace(change.file, change.from, change.to);
+    messages.refused(model.open(messages.log()), change.status, change.said);
+  }
+}
 
 }  // namespace
 
@@ -146,14 +147,7 @@ TEST_CASE("ctranslate2: a sound file", "[io][speech]") {
 }
 
 TEST_CASE("ctranslate2: damaged and hostile files", "[io][speech][hostile]") {
-  for (const Bad& bad : bad_files()) {
-    INFO(bad.what);
-    Messages messages;
-    CTranslate2 file;
-    CHECK(file.parse(exact(bad.bytes), "memory", messages.log()) == bad.status);
-    CHECK(messages.count() == 1);
-    for (const char* word : bad.words) CHECK_THAT(messages.text, holds(word));
-  }
+  check_refused<CTranslate2>(bad_files());
   // Truncated at every place.
   const std::string sound = read_file(source_path("tests/speech/english/model.bin"));
   for (size_t size = 0; size < sound.size(); size += size < 2000 ? 1 : 997) {
@@ -164,11 +158,6 @@ TEST_CASE("ctranslate2: damaged and hostile files", "[io][speech][hostile]") {
 }
 
 TEST_CASE("whisper: files that mean another network are refused", "[speech]") {
-  struct Change {
-    const char *file, *from, *to;
-    Status status;
-    const char* said;
-  };
   const std::string width_of_one(1, '\1');
   const Change changes[] = {
       {"model.bin", "WhisperSpec", "WhisperSpek", Status::Unsupported, "'WhisperSpek'"},
@@ -189,14 +178,7 @@ TEST_CASE("whisper: files that mean another network are refused", "[speech]") {
       {"config.json", "{", "{\"alignment_heads\": [[0, 1, 1]], ", Status::InvalidFile, "alignment_heads"},
       {"config.json", "{", "{\"alignment_heads\": 1, ", Status::InvalidFile, "alignment_heads"},
   };
-  for (const Change& change : changes) {
-    INFO(change.said);
-    const ChangedModel model("english");
-    Messages messages;
-    CHECK(model.open(messages.log()) == Status::Ok);
-    model.replace(change.file, change.from, change.to);
-    messages.refused(model.open(messages.log()), change.status, change.said);
-  }
+  check_changes("english", {"model.bin", "config.json", "vocabulary.txt"}, changes);
   for (const char* missing : {"model.bin", "config.json", "vocabulary.txt"}) {
     const ChangedModel model("english");
     Messages messages;
@@ -206,11 +188,6 @@ TEST_CASE("whisper: files that mean another network are refused", "[speech]") {
 }
 
 TEST_CASE("whisper: folders of Hugging Face that mean another network are refused", "[speech]") {
-  struct Change {
-    const char *file, *from, *to;
-    Status status;
-    const char* said;
-  };
   const Change changes[] = {
       {"config.json", "\"whisper\"", "\"bart\"", Status::Unsupported, "model_type"},
       {"config.json", "\"gelu\"", "\"relu\"", Status::Unsupported, "activation_function"},
@@ -229,15 +206,8 @@ TEST_CASE("whisper: folders of Hugging Face that mean another network are refuse
       {"tokenizer.json", "\"id\": 35", "\"id\": 3500", Status::InvalidFile, "3500"},
       {"generation_config.json", "[1, ", "[1.5, ", Status::InvalidFile, "suppress_tokens"},
   };
-  for (const Change& change : changes) {
-    INFO(change.said);
-    const ChangedModel model("english-hf",
-                             {"model.safetensors", "config.json", "generation_config.json", "tokenizer.json"});
-    Messages messages;
-    CHECK(model.open(messages.log()) == Status::Ok);
-    model.replace(change.file, change.from, change.to);
-    messages.refused(model.open(messages.log()), change.status, change.said);
-  }
+  check_changes("english-hf", {"model.safetensors", "config.json", "generation_config.json", "tokenizer.json"},
+                changes);
 }
 
 TEST_CASE("whisper: a vocabulary as JSON", "[speech]") {

@@ -1,6 +1,7 @@
 // Files of whisper.cpp: valid, damaged, and of other networks.
 #include "harness/files.hpp"
 #include "io/ggml_whisper.hpp"
+#include "speech/changed_files.hpp"
 #include "speech/support.hpp"
 
 namespace heed::test {
@@ -30,19 +31,7 @@ std::string tensor(const std::string& name, std::vector<uint32_t> sizes, uint32_
   return bytes + name + std::string(data);
 }
 
-std::vector<std::byte> exact(std::string_view text) {
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
-}
-
-struct Bad {
-  const char* what;
-  std::string bytes;
-  std::vector<const char*> words;  // texts that the message must contain
-  Status status = Status::InvalidFile;
-};
-
-std::vector<Bad> bad_files() {
+std::vector<BadFile> bad_files() {
   const std::string four(4, '\1'), block(18, '\1');
   const auto with = [](const std::string& more) { return start() + more; };
   const std::string head = start().substr(0, 48);
@@ -118,14 +107,7 @@ TEST_CASE("ggml: a sound file", "[io][speech]") {
 }
 
 TEST_CASE("ggml: damaged and hostile files", "[io][speech][hostile]") {
-  for (const Bad& bad : bad_files()) {
-    INFO(bad.what);
-    Messages messages;
-    GgmlWhisper file;
-    CHECK(file.parse(exact(bad.bytes), "memory", messages.log()) == bad.status);
-    CHECK(messages.count() == 1);
-    for (const char* word : bad.words) CHECK_THAT(messages.text, holds(word));
-  }
+  check_refused<GgmlWhisper>(bad_files());
   // Truncated at every place. Between two tensors the file is valid, and the network lacks the rest.
   const std::string sound = read_file(source_path(kPolyglot));
   size_t whole = 0;

@@ -3,6 +3,7 @@
 #include <limits>
 #include <thread>
 
+#include "harness/counting.hpp"
 #include "speech/support.hpp"
 
 namespace heed::test {
@@ -224,6 +225,37 @@ TEST_CASE("speech: sound that is none, or silent, or too loud", "[speech]") {
   REQUIRE(model.begin(options, &stream) == Status::Ok);
   stream.finish();
   messages.refused(stream.push(tiny.sound), Status::InvalidArgument, "finished");
+}
+
+TEST_CASE("speech: an hour of sound takes the memory of a few windows", "[speech]") {
+  const TinyWhisper tiny("english");
+  const SpeechRecognizer model = opened_recognizer(open_cpu(), tiny.path);
+  SpeechOptions options = without_doubts(false);
+  options.pause_seconds = 0.06f;
+  options.pause_level = 0.02f;
+  options.most_tokens = 2;
+  SpeechStream stream;
+  REQUIRE(model.begin(options, &stream) == Status::Ok);
+  // Each minute has a third of a window of noise, in its 31st second.
+  const std::vector<float> silence(kSpeechRate);
+  std::vector<float> noise = silence;
+  std::copy_n(tiny.sound.begin() + 500, model.window_samples() / 3, noise.begin());
+  std::vector<double> begins;
+  {
+    const LimitNews limit(1 << 20);  // the hour has 230 MB
+    for (int second = 0; second < 3600; ++second) {
+      REQUIRE(stream.push(second % 60 == 30 ? noise : silence) == Status::Ok);
+      while (stream.busy()) {
+        SpeechPiece piece;
+        REQUIRE(stream.step(&piece) == Status::Ok);
+        for (const SpeechSegment& segment : piece.segments) begins.push_back(segment.begin);
+      }
+    }
+  }
+  REQUIRE(begins.size() == 60);
+  for (size_t minute = 0; minute < 60; ++minute)
+    CHECK(std::fabs(begins[minute] - (static_cast<double>(minute) * 60 + 30)) < 0.1);
+  CHECK(stream.seconds() == 3600.0);
 }
 
 TEST_CASE("speech: options outside of their ranges are refused", "[speech]") {

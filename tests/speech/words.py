@@ -5,7 +5,8 @@ compares.
     python3 tests/speech/words.py FOLDER [OUT]     FOLDER: Whisper tiny.en (samples/listen/fetch_model.sh); needs numpy
 
 The text is that of open-door.json. Its tokens are read in one run after the prompt without times. The attention of the heads in
-config.json is normalized over the tokens and filtered along the frames; dynamic time warping follows its mean.
+config.json is normalized over the tokens and filtered along the frames; dynamic time warping follows its mean. Words after pauses
+are shortened.
 """
 import json
 import struct
@@ -83,6 +84,15 @@ def warp(cost):
     return first
 
 
+def shorten(words):
+    """Words that may follow a pause become at most twice as long as the median word, and 1.4 s. Times are steps of 0.02 s."""
+    lengths = [word["end"] - word["begin"] for word in words if word["end"] > word["begin"]]
+    most = min(70, int(2 * np.median(lengths)))
+    for i, word in enumerate(words):
+        if i == 0 or words[i - 1]["text"][-1] in ".!?":
+            word["begin"] = max(word["begin"], word["end"] - most)
+
+
 def main():
     folder, here = Path(sys.argv[1]), Path(__file__).parent
     known = json.loads((here / "open-door.json").read_text())
@@ -110,13 +120,14 @@ def main():
     for i, token in enumerate(text):
         piece = pieces[token].replace("Ġ", " ")
         if piece.startswith(" ") or not words:
-            words.append({"text": piece, "begin": begins[i] * 0.02, "end": begins[i + 1] * 0.02})
+            words.append({"text": piece, "begin": begins[i], "end": begins[i + 1]})
         else:
             words[-1]["text"] += piece
             if piece != ".":
-                words[-1]["end"] = begins[i + 1] * 0.02
+                words[-1]["end"] = begins[i + 1]
+    shorten(words)
     for word in words:
-        word["begin"], word["end"] = round(word["begin"], 2), round(word["end"], 2)
+        word["begin"], word["end"] = round(word["begin"] * 0.02, 2), round(word["end"] * 0.02, 2)
     out = Path(sys.argv[2]) if len(sys.argv) > 2 else here / "open-door.words.json"
     out.write_text("[\n" + ",\n".join(" " + json.dumps(word) for word in words) + "\n]\n")
 

@@ -1,17 +1,55 @@
 // Word times: the filter, the path and the words by hand, and those of tiny models. tiny_en_test.cpp compares those of a recording.
 #include "speech/words.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <numeric>
 #include <thread>
 
+#include "speech/alignment.hpp"
+#include "speech/stream_words.hpp"
 #include "speech/support.hpp"
 
 namespace heed::test {
 namespace {
 
-using speech::Matrix;
+using speech::Alignment;
+
+struct Matrix {
+  size_t rows = 0, columns = 0;
+  std::vector<double> values;
+  std::span<double> row(size_t r) { return std::span(values).subspan(r * columns, columns); }
+  std::span<const double> row(size_t r) const { return std::span(values).subspan(r * columns, columns); }
+};
+
+std::vector<size_t> path_begins(const Matrix& m) {
+  speech::BestPath path(m.rows, m.columns);
+  for (size_t c = 0; c < m.columns; ++c) {
+    std::vector<double> column;
+    for (size_t r = 0; r < m.rows; ++r) column.push_back(m.row(r)[c]);
+    path.add(column);
+  }
+  return path.begins();
+}
+
+std::string repeated(const std::string& text, size_t count) {
+  std::string all;
+  for (size_t i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+// Aligns in parts of so many elements. *parts becomes their number.
+Alignment aligned(const std::vector<float>& looks, const Alignment::Sizes& sizes, size_t part,
+                  size_t* parts = nullptr) {
+  auto copy = std::make_unique<float[]>(looks.size());
+  std::copy(looks.begin(), looks.end(), copy.get());
+  Alignment alignment(std::move(copy), sizes);
+  size_t count = 1;
+  while (!alignment.advance(part)) ++count;
+  if (parts != nullptr) *parts = count;
+  return alignment;
+}
 
 // The greatest sum of any path, by exhaustive search.
 double best_sum(const Matrix& m, size_t r, size_t c) {
@@ -34,14 +72,67 @@ TEST_CASE("words: the median of seven", "[speech]") {
 }
 
 TEST_CASE("words: heads count alike, whatever they look at", "[speech]") {
-  Matrix a{2, 8, {}}, b{2, 8, {}};
-  for (size_t i = 0; i < 16; ++i) a.values.push_back(i < 8 ? 1.0 : 3.0), b.values.push_back(i < 8 ? 0.02 : 0.01);
-  const Matrix both = speech::combined({a, b});
-  for (const double value : both.values) CHECK(std::fabs(value) < 1e-9);  // the values are opposite
-  const Matrix one = speech::combined({a});
-  for (size_t i = 0; i < 16; ++i) CHECK(std::fabs(one.values[i] - (i < 8 ? -1.0 : 1.0)) < 1e-9);
-  Matrix same{3, 8, std::vector<double>(24, 0.5)};
-  for (const double value : speech::combined({same}).values) CHECK(value == 0.0);
+  // Two tokens, of which the first is seen in the first half and the other one in the second half; `off` is the share of the other half.
+  const auto halves = [](float off) {
+    std::vector<float> looks;
+    for (size_t i = 0; i < 16; ++i) looks.push_back((i < 8) == (i % 8 < 4) ? 1.0f : off);
+    return looks;
+  };
+  const auto combined = [](const std::vector<float>& looks, size_t heads) {
+    Alignment alignment = aligned(looks, {heads, 2, 8, 0, 2}, SIZE_MAX);
+    return std::vector<double>(alignment.combined().begin(), alignment.combined().end());
+  };
+  const std::vector<float> one = halves(0.1f), opposite = halves(1.5f);
+  std::vector<float> both = one;
+  both.insert(both.end(), opposite.begin(), opposite.end());
+  for (const double value : combined(both, 2)) CHECK(std::fabs(value) < 1e-9);
+  const std::vector<double> alone = combined(one, 1);
+  for (size_t i = 0; i < 16; ++i) CHECK(std::fabs(alone[i] - ((i < 8) == (i % 8 < 4) ? 1.0 : -1.0)) < 1e-9);
+  for (const double value : combined(std::vector<float>(16, 0.5f), 1)) CHECK(value == 0.0);
+  for (const double value : combined(std::vector<float>(16, 0.0f), 1)) CHECK(value == 0.0);  // no weights at all
+}
+
+TEST_CASE("words: an alignment in parts is that at once", "[speech]") {
+  const Alignment::Sizes sizes = {.heads = 3, .tokens = 9, .frames = 31, .first = 2, .rows = 6};
+  const std::vector<float> looks = tiny_sound(sizes.heads * sizes.tokens * sizes.frames + 4000);
+  std::vector<float> weights;
+  for (size_t i = 4000; i < looks.size(); ++i) weights.push_back(looks[i] * looks[i]);
+  const Alignment whole = aligned(weights, sizes, SIZE_MAX);
+  CHECK(std::is_sorted(whole.begins().begin(), whole.begins().end()));
+  CHECK(whole.begins()[0] == 0);
+  for (const size_t part : {size_t{1}, size_t{100}, size_t{2000}}) {
+    size_t parts = 0;
+    const Alignment again = aligned(weights, sizes, part, &parts);
+    CHECK(std::ranges::equal(again.begins(), whole.begins()));
+    CHECK(std::ranges::equal(again.combined(), whole.combined()));
+    for (size_t row = 0; row < sizes.rows; ++row) {
+      CHECK(std::ranges::equal(again.attention(row), whole.attention(row)));
+      CHECK(std::fabs(std::accumulate(again.attention(row).begin(), again.attention(row).end(), -1.0)) < 1e-5);
+    }
+    // A part is never more than what was asked for and one row: three times over the rows, and once over the columns.
+    if (part == 1) CHECK(parts == sizes.heads * sizes.tokens * 3 + sizes.frames);
+    if (part == 100) CHECK(parts > 30);
+  }
+  // The words after it are timed in parts, too.
+  const auto timed = [&](size_t part, size_t* parts) {
+    SpeechWords words(aligned(weights, sizes, SIZE_MAX));
+    words.spans = {{0, 2}, {2, 3}, {3, 9}, {9, 11}};  // the last tokens were not read
+    words.times.resize(words.spans.size());
+    for (*parts = 1; !words.advance(part);) ++*parts;
+    return words;
+  };
+  size_t parts = 0;
+  const SpeechWords all = timed(SIZE_MAX, &parts);
+  CHECK(parts == 1);
+  const SpeechWords one_by_one = timed(1, &parts);
+  CHECK(parts == all.spans.size());
+  CHECK(one_by_one.attentions == all.attentions);
+  CHECK(std::ranges::equal(all.attentions[1], whole.attention(2)));
+  for (size_t i = 0; i < all.spans.size(); ++i) {
+    CHECK((one_by_one.times[i].begin == all.times[i].begin && one_by_one.times[i].end == all.times[i].end));
+    CHECK(all.times[i].begin == static_cast<int32_t>(whole.begins()[std::min<size_t>(all.spans[i].from, 5)]));
+    CHECK(std::fabs(std::accumulate(all.attentions[i].begin(), all.attentions[i].end(), -1.0)) < 1e-5);
+  }
 }
 
 TEST_CASE("words: the best path", "[speech]") {
@@ -49,10 +140,10 @@ TEST_CASE("words: the best path", "[speech]") {
   Matrix blocks{3, 7, std::vector<double>(21, -0.5)};
   for (const auto& [r, c] : {std::pair{0, 0}, {0, 1}, {0, 2}, {1, 3}, {2, 4}, {2, 5}, {2, 6}})
     blocks.row(static_cast<size_t>(r))[static_cast<size_t>(c)] = 1;
-  CHECK(speech::path_begins(blocks) == std::vector<size_t>{0, 3, 4});
-  CHECK(speech::path_begins(Matrix{3, 1, {1, 2, 3}}) == std::vector<size_t>{0, 0, 0});
-  CHECK(speech::path_begins(Matrix{1, 3, {1, 2, 3}}) == std::vector<size_t>{0});
-  CHECK(speech::path_begins(Matrix{}).empty());
+  CHECK(path_begins(blocks) == std::vector<size_t>{0, 3, 4});
+  CHECK(path_begins(Matrix{3, 1, {1, 2, 3}}) == std::vector<size_t>{0, 0, 0});
+  CHECK(path_begins(Matrix{1, 3, {1, 2, 3}}) == std::vector<size_t>{0});
+  CHECK(path_begins(Matrix{}).empty());
   uint32_t state = 7;
   for (int round = 0; round < 20; ++round) {
     Matrix m{4, 5, {}};
@@ -60,7 +151,7 @@ TEST_CASE("words: the best path", "[speech]") {
       state = state * 1664525u + 1013904223u;
       m.values.push_back(static_cast<double>(state >> 8) / (1 << 24) - 0.5);
     }
-    const std::vector<size_t> begins = speech::path_begins(m);
+    const std::vector<size_t> begins = path_begins(m);
     // The path's sum: a row's columns extend to where the next row begins, or one further.
     const std::function<double(size_t, size_t)> most = [&](size_t r, size_t last) {
       double sum = 0;
@@ -93,6 +184,65 @@ TEST_CASE("words: where they begin", "[speech]") {
   CHECK(texts(false).size() == 11);
   CHECK(texts(false).back() == "龍。");
   CHECK(speech::words_of({}, bytes, true).empty());
+  const std::vector<bool> may_follow_pause = {true, false, true, false, false, false};
+  for (size_t i = 0; i < words.size(); ++i) CHECK(words[i].may_follow_pause == may_follow_pause[i]);
+}
+
+TEST_CASE("words: those without end are split", "[speech]") {
+  const std::vector<std::string> tokens = {" A",  "aaaaaaa", "!",   "龍龍龍龍", std::string(120, '='),
+                                           " \"", "\xe9",    "\x8d"};
+  const auto bytes = [&](int32_t id) { return std::string_view(tokens[static_cast<size_t>(id)]); };
+  const auto texts = [&](const std::vector<int32_t>& ids) {
+    std::vector<std::string> all;
+    std::string text, again;
+    for (const int32_t id : ids) text += tokens[static_cast<size_t>(id)];
+    size_t at = 0;
+    for (const speech::WordSpan& word : speech::words_of(ids, bytes, true)) {
+      all.push_back(word.text);
+      again += word.text;
+      CHECK(
+          (word.begin == at && word.end > at && word.from >= word.begin && word.to > word.from && word.to <= word.end));
+      at = word.end;
+    }
+    CHECK(again == text);
+    CHECK(at == ids.size());
+    return all;
+  };
+  // " A" and 11 times seven letters, 79 characters, and so on.
+  std::vector<int32_t> loop(200, 1);
+  loop[0] = 0;
+  CHECK(texts(loop).size() == 19);
+  for (const std::string& word : texts(loop)) CHECK(word.size() <= speech::kMostWordCharacters);
+  CHECK(texts(std::vector<int32_t>(40, 3)) == std::vector<std::string>(2, std::string(repeated("龍", 80))));
+  // Punctuation is joined to a word only as long as it fits.
+  std::vector<int32_t> marks(200, 2);
+  marks[0] = 0;
+  CHECK(texts(marks).size() == 3);
+  for (const std::string& word : texts(marks)) CHECK(word.size() <= speech::kMostWordCharacters);
+  CHECK(texts(std::vector<int32_t>(200, 5)).size() <= 200);
+  CHECK(texts({0, 4, 4, 1}).size() == 4);  // tokens stay whole
+  for (const int32_t broken : {6, 7}) CHECK(texts(std::vector<int32_t>(1000, broken)).size() > 3);
+}
+
+TEST_CASE("words: after a pause they are not longer than others", "[speech]") {
+  struct Case {
+    std::vector<speech::WordTime> words;
+    std::vector<int32_t> begins;
+  };
+  const Case cases[] = {
+      {{}, {}},
+      {{{5, 5, true}}, {5}},                                              // no length is known
+      {{{0, 100, true}}, {30}},                                           // at most 1.4 s
+      {{{0, 40, true}, {40, 50, false}, {50, 60, false}}, {20, 40, 50}},  // twice the median of 10
+      {{{0, 40, true}, {40, 50, false}, {50, 64, false}, {64, 64, false}},
+       {12, 40, 50, 64}},  // 14, without the empty one
+      {{{0, 12, true}, {12, 60, false}, {60, 70, false}, {70, 110, true}}, {0, 12, 60, 70}},
+      {{{0, 8, true}, {8, 60, false}, {60, 70, false}, {70, 110, true}, {110, 114, false}}, {0, 8, 60, 90, 110}},
+  };
+  for (Case one : cases) {
+    speech::shorten_after_pauses(one.words);
+    for (size_t i = 0; i < one.words.size(); ++i) CHECK(one.words[i].begin == one.begins[i]);
+  }
 }
 
 TEST_CASE("words: those of tiny models, in streams that take turns", "[speech]") {
@@ -150,6 +300,8 @@ TEST_CASE("words: those of tiny models, in streams that take turns", "[speech]")
           for (size_t w = 0; w < segments[s].words.size(); ++w) {
             const SpeechWord &got = segments[s].words[w], &expected = want.segments[s].words[w];
             CHECK(got.text == expected.text);
+            if (is_cpu) CHECK((got.begin == expected.begin && got.end == expected.end));  // timed in parts
+            if (is_cpu) CHECK(got.attention == expected.attention);
             CHECK(std::fabs(got.begin - expected.begin) < 0.021);
             CHECK(std::fabs(got.end - expected.end) < 0.021);
             CHECK(distance(got.attention, expected.attention) < 1e-3);

@@ -330,6 +330,19 @@ void HostVulkan::submit_and_wait(std::span<const VkCommandBuffer> commands) {
   REQUIRE((wait != nullptr && wait(queue_) == VK_SUCCESS));
 }
 
+Status HostVulkan::frame(const Plan& plan, const std::function<Status(VkCommandBuffer)>& record) {
+  const VkCommandBuffer commands = begin();
+  const Status status = record(commands);
+  const vulkan::SyncNeeds needs = vulkan::sync_needs(plan);
+  const VkMemoryBarrier barrier = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, needs.after_src_accesses,
+                                   VK_ACCESS_HOST_READ_BIT};
+  vk_.CmdPipelineBarrier(commands, needs.after_src_stages, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr, 0,
+                         nullptr);
+  end(commands);
+  if (status == Status::Ok) submit_and_wait(commands);
+  return status;
+}
+
 void HostVulkan::record_and_wait(const Plan& plan, const vulkan::RecordInfo& info, uint32_t index) {
   const VkCommandBuffer commands = begin(index);
   const Status status = vulkan::record(plan, commands, info);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <functional>
 #include <heed/vulkan.hpp>
 #include <memory>
 #include <string>
@@ -111,6 +112,9 @@ class HostVulkan {
   void submit_and_wait(VkCommandBuffer commands) { submit_and_wait(std::span(&commands, 1)); }
   void submit_and_wait(std::span<const VkCommandBuffer> commands);  // submits all at once
   static constexpr uint32_t kCommandBuffers = 4;
+  // Records a part of a model's step by record(commands) and a barrier for the host, which reads results, and waits. The barrier is that of
+  // `plan`. After a failure nothing is submitted.
+  Status frame(const Plan& plan, const std::function<Status(VkCommandBuffer)>& record);
   // Records the plan into a command buffer, and waits until it has run.
   void record_and_wait(const Plan& plan, const vulkan::RecordInfo& info, uint32_t index = 0);
 

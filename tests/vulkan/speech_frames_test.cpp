@@ -1,4 +1,6 @@
 // Steps of a speech recognizer, recorded by the host into its frames.
+#include <algorithm>
+#include <functional>
 #include <heed/speech_frames.hpp>
 #include <limits>
 
@@ -22,16 +24,9 @@ class Game {
   }
 
   Status frame(double budget, const vulkan::SpeechMemory& memory, vulkan::SpeechPart* part) {
-    const VkCommandBuffer commands = host_.begin();
-    const Status status = vulkan::record_step(model_, commands, memory, budget, part);
-    const vulkan::SyncNeeds needs = vulkan::sync_needs(model_.decoder());
-    const VkMemoryBarrier barrier = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, needs.after_src_accesses,
-                                     VK_ACCESS_HOST_READ_BIT};
-    host_.vk().CmdPipelineBarrier(commands, needs.after_src_stages, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
-                                  nullptr, 0, nullptr);
-    host_.end(commands);
-    if (status == Status::Ok) host_.submit_and_wait(commands);
-    return status;
+    return host_.frame(model_.decoder(), [&](VkCommandBuffer commands) {
+      return vulkan::record_step(model_, commands, memory, budget, part);
+    });
   }
 
   // Runs until all streams have ended. Returns the number of frames.
@@ -39,10 +34,9 @@ class Game {
     for (size_t frames = 0;; ++frames) {
       vulkan::SpeechPart part;
       REQUIRE(frame(budget, memory(), &part) == Status::Ok);
-      if (!part.recorded) return frames;
+      if (!part.recorded && std::none_of(all.begin(), all.end(), std::mem_fn(&SpeechStream::busy))) return frames;
       REQUIRE(frames < 100'000);
-      if (!part.complete) continue;
-      REQUIRE(vulkan::finish_step(model_) == Status::Ok);
+      if (part.complete) REQUIRE(vulkan::finish_step(model_) == Status::Ok);
       for (size_t i = 0; i < all.size(); ++i) {
         SpeechPiece piece;
         REQUIRE(all[i].poll(&piece) == Status::Ok);
@@ -63,6 +57,27 @@ class Game {
 };
 
 }  // namespace
+
+TEST_CASE("steps of a speech recognizer are measured if it was asked for", "[vulkan][speech]") {
+  const auto host = HostVulkan::create({});
+  if (host == nullptr) return;
+  const TinyWhisper tiny("english");
+  const Device device = host->adopt();
+  for (const bool measures : {false, true}) {
+    const SpeechRecognizer model = opened_recognizer(device, tiny.path, {.timestamps = measures});
+    Game game(*host, model);
+    SpeechStream stream;
+    REQUIRE(model.begin(without_doubts(false), &stream) == Status::Ok);
+    REQUIRE(stream.push(tiny.sound) == Status::Ok);
+    stream.finish();
+    std::vector<std::vector<std::vector<int32_t>>> ids(1);
+    game.play({&stream, 1}, &ids, 0.05);
+    CHECK(ids[0] == tiny.lists("plain"));
+    vulkan::Estimate window;
+    REQUIRE(vulkan::estimate(model.encoder(), {}, {}, &window) == Status::Ok);
+    CHECK(window.measured == (measures ? 1.0 : 0.0));
+  }
+}
 
 TEST_CASE("speech is heard by steps that a host records into its frames", "[vulkan][speech]") {
   const auto host = HostVulkan::create({});

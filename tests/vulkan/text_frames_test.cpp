@@ -23,16 +23,9 @@ class Game {
 
   // Records a part into a frame and waits for it. A game's fence would do so some frames later.
   Status frame(double budget, vulkan::TextPart* part) {
-    const VkCommandBuffer commands = host_.begin();
-    const Status status = vulkan::record_step(model_, commands, memory(), budget, part);
-    const vulkan::SyncNeeds needs = vulkan::sync_needs(model_.plan());
-    const VkMemoryBarrier barrier = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, needs.after_src_accesses,
-                                     VK_ACCESS_HOST_READ_BIT};
-    host_.vk().CmdPipelineBarrier(commands, needs.after_src_stages, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
-                                  nullptr, 0, nullptr);
-    host_.end(commands);
-    if (status == Status::Ok) host_.submit_and_wait(commands);
-    return status;
+    return host_.frame(model_.plan(), [&](VkCommandBuffer commands) {
+      return vulkan::record_step(model_, commands, memory(), budget, part);
+    });
   }
 
   // Runs until all answers have ended. Returns the number of frames.

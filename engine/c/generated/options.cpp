@@ -1002,6 +1002,7 @@ heed::SpeechRecognizerOptions read(Call& call, const heed_speech_recognizer_opti
   made.cache_dtype = call.dtype_if(given->cache_dtype);
   made.round_rows = given->round_rows != 0;
   made.reproducible = given->reproducible != 0;
+  made.timestamps = given->timestamps != 0;
   made.progress = {given->progress, given->progress_user};
   return made;
 }
@@ -1013,6 +1014,7 @@ heed_speech_recognizer_options to_c(const heed::SpeechRecognizerOptions& from) {
   to.cache_dtype = from.cache_dtype ? static_cast<heed_dtype>(*from.cache_dtype) : -1;
   to.round_rows = from.round_rows;
   to.reproducible = from.reproducible;
+  to.timestamps = from.timestamps;
   return to;
 }
 

@@ -1064,16 +1064,18 @@ class SpeechRecognizerOptions:
     - cache_dtype: Storage of keys and values: f16 or bf16, for half the memory of a stream, if the device supports it. Default:
     f32.
     - round_rows: see CompileOptions; may change words.
-    - reproducible: see CompileOptions: the same tokens on every device."""
+    - reproducible: see CompileOptions: the same tokens on every device.
+    - timestamps: see CompileOptions: record_step fills its budget by measured times."""
 
     weight_dtype: Optional[str] = None
     cache_dtype: Optional[str] = None
     round_rows: bool = False
     reproducible: bool = False
+    timestamps: bool = False
 
     _ctype: ClassVar[str] = "heed_speech_recognizer_options"
     _kinds: ClassVar[Dict[str, Any]] = {"weight_dtype": _words.DTYPE, "cache_dtype": _words.DTYPE, "round_rows": "bool",
-        "reproducible": "bool"}
+        "reproducible": "bool", "timestamps": "bool"}
 
 
 @dataclass

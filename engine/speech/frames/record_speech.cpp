@@ -20,7 +20,7 @@ constexpr uint64_t kWord = sizeof(int32_t);
 SpeechStream::Impl* next_of(const SpeechRecognizer::Shared& s) {
   SpeechStream::Impl* found = nullptr;
   for (SpeechStream::Impl* one : s.streams)
-    if (!one->has_run && one->busy() && (found == nullptr || one->begun_at < found->begun_at)) found = one;
+    if (one->wants_run() && (found == nullptr || one->begun_at < found->begun_at)) found = one;
   return found;
 }
 

@@ -760,6 +760,7 @@ typedef struct heed_speech_recognizer_options {
   heed_dtype cache_dtype;
   int32_t round_rows;    // see heed_compile_options; may change words
   int32_t reproducible;  // see heed_compile_options: the same tokens on every device
+  int32_t timestamps;    // see heed_compile_options: record_step fills its budget by measured times
   void (*progress)(void* user, uint64_t done, uint64_t total);
   void* progress_user;
   const heed_log* log;  // also receives the messages of streams. NULL: none; copied

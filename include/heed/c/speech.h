@@ -133,8 +133,9 @@ typedef struct heed_speech_piece {
 } heed_speech_piece;
 // Encodes a window, or decodes one or several tokens, and waits for it. Does nothing if there is nothing to do.
 HEED_API heed_status heed_speech_stream_step(heed_speech_stream* stream, heed_speech_piece* piece);
-// The same without waiting: begins a step, or returns the last one's result and begins the next. After a failure of step or poll, the
-// current window is lost, and the stream continues after it.
+// The same without waiting: begins a step, or returns the last one's result and begins the next. With heed_speech_options::words the times of
+// a window's words are computed over several calls. After a failure of step or poll, the current window is lost, and the stream continues
+// after it.
 HEED_API heed_status heed_speech_stream_poll(heed_speech_stream* stream, heed_speech_piece* piece);
 // Discards all sound that has not become text. Time goes on.
 HEED_API heed_status heed_speech_stream_cancel(heed_speech_stream* stream);

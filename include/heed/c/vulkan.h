@@ -263,7 +263,8 @@ HEED_API heed_status heed_speech_recognizer_memory_bytes(heed_speech_recognizer*
 HEED_API heed_status heed_speech_recognizer_record_step(heed_speech_recognizer* recognizer, void* command_buffer,
                                                         const heed_buffer_range* range, void* mapped, double budget_ms,
                                                         heed_text_part* part);
-// Call this when the GPU has finished the last part: heed_speech_stream_poll then returns the stream's piece.
+// Call this when the GPU has finished the last part: heed_speech_stream_poll then returns the stream's piece. Call that in each frame, since
+// the times of words are computed over several calls.
 HEED_API heed_status heed_speech_recognizer_finish_step(heed_speech_recognizer* recognizer);
 
 #ifdef __cplusplus

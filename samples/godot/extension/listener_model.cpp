@@ -50,7 +50,8 @@ std::shared_ptr<ListenerModel> ListenerModel::of(std::shared_ptr<Gpu> gpu, const
 }
 
 heed::Status ListenerModel::open_model() {
-  return heed::SpeechRecognizer::open(device_, path_, {.log = godot::log()}, &recognizer_);
+  return heed::SpeechRecognizer::open(device_, path_, {.timestamps = frames_ != nullptr, .log = godot::log()},
+                                      &recognizer_);
 }
 
 // Runs the job on the worker's thread, and then recognizes pending sound.

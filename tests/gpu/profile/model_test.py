@@ -3,6 +3,7 @@ import json
 import pathlib
 import unittest
 
+import frames
 import model
 
 HERE = pathlib.Path(__file__).parent
@@ -69,6 +70,25 @@ class Row(unittest.TestCase):
         times = model.times_at_full_clock(H100 / "heed.csv")
         self.assertIn("product f16 512x3072x768", times)
         self.assertNotIn("softmax f32 6144x512", times)
+
+
+class Frames(unittest.TestCase):
+    def test_works_that_fit(self):
+        self.assertEqual(frames.most_frames([500, 1500], 2000), 1)
+        self.assertEqual(frames.dearest_frame([(500, 500), (1500, 1500)], 2000), 2000)
+
+    def test_any_order(self):
+        # Each of these fills a frame of 1,000 alone.
+        self.assertGreaterEqual(frames.most_frames([900, 600, 900, 600], 1000), 4)
+        self.assertLessEqual(frames.most_frames([100] * 100, 1000), 12)
+
+    def test_a_dispatch_alone(self):
+        self.assertEqual(frames.dearest_frame([(3000, 5000)], 2000), 3000)
+        self.assertGreaterEqual(frames.most_frames([5000, 100, 5000], 2000), 3)
+
+    def test_estimates_that_are_too_low(self):
+        self.assertEqual(frames.dearest_frame([(30, 10), (100, 100), (500, 2000)], 110), 500)
+        self.assertEqual(frames.dearest_frame([(30, 10), (100, 100), (50, 2000)], 110), 130)
 
 
 class Card(unittest.TestCase):

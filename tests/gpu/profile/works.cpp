@@ -3,6 +3,9 @@
 #include <heed/decoder.hpp>
 #include <heed/nn.hpp>
 
+#include "speech/sizes.hpp"
+#include "speech/speech_shared.hpp"
+
 namespace heed::gpu_tests {
 namespace {
 
@@ -121,6 +124,18 @@ Work training(DType type, int64_t tokens) {
           }};
 }
 
+// "window": from samples to the keys and values of 30 s. "token": one with its rules of times and its draw, after so many others.
+Work whisper(bool is_window, int64_t past) {
+  Work work = {is_window ? "whisper window" : "whisper token", [=](Graph& g) {
+                 SpeechRecognizer::Shared recognizer;
+                 const Log log = stderr_log();
+                 static_cast<void>(test::WhisperOfSize(test::kTinyEnglish, log, &recognizer.model).make());
+                 g = is_window ? hearing_graph(recognizer) : decoding_graph(recognizer, {.times = true});
+               }};
+  if (!is_window) work.extents = {{"past", past}};
+  return work;
+}
+
 std::vector<Work> make_works() {
   std::vector<Work> all;
   for (const DType type : {DType::F16, DType::BF16, DType::F32}) {
@@ -155,6 +170,7 @@ std::vector<Work> make_works() {
   all.push_back(smollm2(DType::Q4_1, 512));
   all.push_back(encoder(DType::F16, 512));
   all.push_back(training(DType::F32, 512));
+  for (const bool is_window : {true, false}) all.push_back(whisper(is_window, 100));
   return all;
 }
 

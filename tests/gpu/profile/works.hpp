@@ -19,8 +19,9 @@ struct Work {
 
 // "product TYPE MxNxK [emulated | rounded | rounded to bytes]": x [M, K] times a weight [N, K]. "attention TYPE HEADSxWIDTH TOKENS
 // [causal]". "token after N TYPE HEADSxWIDTH": the attention of one token to N others. "smollm2 TYPE": a token of SmolLM2-135M after 512.
-// "encoder TYPE TOKENS": 12 layers, 768 wide. "training TYPE TOKENS": gradients and AdamW for two such layers; ggml has no gradient of
-// layernorm, and is left out there.
+// "encoder TYPE TOKENS": 12 layers, 768 wide. "training TYPE TOKENS": gradients and AdamW for two such layers. "whisper window" and
+// "whisper token": 30 s of sound, and a token after 100, by Whisper tiny.en. ggml has no graph of the last two, since it has no gradient of
+// layernorm and no recognizer.
 const std::vector<Work>& works();
 
 }  // namespace heed::gpu_tests
