@@ -9,9 +9,11 @@
 HEED_OPERAND(0, x)
 layout(set = 0, binding = 1) readonly buffer MaskBytes { uint mask[]; };
 HEED_RESULT(2, result)
+layout(set = 0, binding = 3) buffer Parts { uint numbers[]; };
 
 const float LOWEST = -3.402823466e38;
 const uint INFINITY_BITS = 0x7f800000u;
+const bool PARTS = (FLAGS & HEED_REDUCE_PARTS) != 0u;
 const bool POWERS = KIND == HEED_REDUCE_LOG_SUM_EXP, SQUARES = KIND == HEED_REDUCE_L2, FACTORS = KIND == HEED_REDUCE_PRODUCT;
 
 shared uint sh_count[HEED_ROW_INVOCATIONS];
@@ -61,15 +63,42 @@ float finished(float sum, uint count, float largest) {
   return sum;
 }
 
-// Two loops along the axis; the first one, for the largest element, is skipped if it is not needed.
-void reduce(uint n, uint x_row, uint mask_row, uint out_at) {
+// One of the two numbers that an invocation keeps between parts: its sum is the second; the first is its largest element or its count.
+uint kept_at(uint which, uint element) {
+  return p.state + (which * gl_WorkGroupSize.y + gl_LocalInvocationID.y) * p.elements + element;
+}
+bool continues() { return PARTS && (p.part & HEED_PART_CONTINUES) != 0u; }
+bool stores() { return PARTS && (p.part & HEED_PART_STORES) != 0u; }
+bool searches_only() { return PARTS && (p.part & HEED_PART_SEARCHES) != 0u; }
+
+// Joins the results of the invocations that share an element; the first of them then has the result.
+void join_invocations(float made, uint count, bool searches) {
   uint slot = slot_of();
-  float largest = 0.0;
+  sh_row[slot] = made;
+  sh_count[slot] = count;
+  for (uint height = gl_WorkGroupSize.y / 2u; height > 0u; height /= 2u) {
+    barrier();
+    if (gl_LocalInvocationID.y < height) {
+      uint other = slot + height * gl_WorkGroupSize.x;
+      sh_row[slot] = joined(sh_row[slot], sh_row[other], searches);
+      sh_count[slot] += sh_count[other];
+    }
+  }
+}
+
+// Up to two walks along the axis. The first finds the largest element, where the sum needs it.
+void reduce(uint element, uint n, uint x_row, uint mask_row, uint out_at) {
+  float largest = 0.0, made = 0.0;
+  uint count = 0u;
   for (uint walk = POWERS || SQUARES ? 0u : 1u; walk < 2u; ++walk) {
-    bool searches = walk == 0u;
-    float made = searches && POWERS ? LOWEST : FACTORS ? 1.0 : 0.0;
-    uint count = 0u;
-    for (uint i = gl_LocalInvocationID.y; i < n; i += gl_WorkGroupSize.y) {
+    bool searches = walk == 0u, walks = searches == searches_only() || !PARTS;
+    made = searches && POWERS ? LOWEST : FACTORS ? 1.0 : 0.0;
+    count = 0u;
+    if (n > 0u && (continues() || !walks)) {
+      made = uintBitsToFloat(numbers[kept_at(walk, element)]);
+      if (!POWERS && !SQUARES) count = numbers[kept_at(0u, element)];
+    }
+    for (uint i = gl_LocalInvocationID.y; i < n && walks; i += gl_WorkGroupSize.y) {
       uint at = x_row + i * p.x_n;
       if (KIND == HEED_REDUCE_WHOLE) {
         count += x_words[at];
@@ -78,16 +107,14 @@ void reduce(uint n, uint x_row, uint mask_row, uint out_at) {
         ++count;
       }
     }
-    sh_row[slot] = made;
-    sh_count[slot] = count;
-    for (uint height = gl_WorkGroupSize.y / 2u; height > 0u; height /= 2u) {
-      barrier();
-      if (gl_LocalInvocationID.y < height) {
-        uint other = slot + height * gl_WorkGroupSize.x;
-        sh_row[slot] = joined(sh_row[slot], sh_row[other], searches);
-        sh_count[slot] += sh_count[other];
+    if (walks && (stores() || searches_only())) {
+      if (n > 0u) {
+        numbers[kept_at(walk, element)] = floatBitsToUint(made);
+        if (!POWERS && !SQUARES) numbers[kept_at(0u, element)] = count;
       }
+      return;
     }
+    join_invocations(made, count, searches);
     if (searches) {
       barrier();
       largest = sh_row[gl_LocalInvocationID.x];
@@ -95,6 +122,7 @@ void reduce(uint n, uint x_row, uint mask_row, uint out_at) {
     }
   }
   if (gl_LocalInvocationID.y == 0u && n > 0u) {
+    uint slot = slot_of();
     if (KIND == HEED_REDUCE_WHOLE)
       result_words[out_at] = sh_count[slot];
     else
@@ -104,9 +132,9 @@ void reduce(uint n, uint x_row, uint mask_row, uint out_at) {
 
 // Processes as many elements at a time as an element of out has invocations: each adds the sum of the neighbour 1, 2, 4 and so on before
 // it, then the sum of all earlier elements.
-void sum_up(uint n, uint x_row, uint out_row) {
+void sum_up(uint element, uint n, uint x_row, uint out_row) {
   uint slot = slot_of(), width = gl_WorkGroupSize.x, last = (gl_WorkGroupSize.y - 1u) * width + gl_LocalInvocationID.x;
-  float before = 0.0;
+  float before = continues() && n > 0u ? uintBitsToFloat(numbers[kept_at(0u, element)]) : 0.0;
   for (uint first = 0u; first < p.n; first += gl_WorkGroupSize.y) {
     uint i = first + gl_LocalInvocationID.y;
     uint at = (FLAGS & HEED_CUMSUM_REVERSE) != 0u ? n - 1u - i : i;
@@ -126,6 +154,7 @@ void sum_up(uint n, uint x_row, uint out_row) {
     ADD_FLUSHED(before, sh_row[last]);
     barrier();
   }
+  if (stores() && n > 0u) numbers[kept_at(0u, element)] = floatBitsToUint(before);
 }
 
 void main() {
@@ -134,7 +163,7 @@ void main() {
   uvec4 at = UNRAVEL(element, p.dim);
   uint x_row = p.offset[0] + DOT4(at, p.x_stride), out_at = p.offset[2] + DOT4(at, p.out_stride);
   if (KIND == HEED_REDUCE_CUMSUM)
-    sum_up(n, x_row, out_at);
+    sum_up(element, n, x_row, out_at);
   else
-    reduce(n, x_row, p.offset[1] + DOT4(at, p.mask_stride), out_at);
+    reduce(element, n, x_row, p.offset[1] + DOT4(at, p.mask_stride), out_at);
 }

@@ -70,7 +70,7 @@ heed_status heed_device_self_test(heed_device* handle, uint32_t time_limit_ms, h
   const Pin<Device> device(call, handle);
   if (!has_place(call, report, "report") || call.failed()) return call.status();
   heed::SelfTestOptions options;
-  if (time_limit_ms != 0) options.time_limit_ms = time_limit_ms;
+  options.time_limit_ms = time_limit_ms;
   auto made = std::make_unique<SelfTested>();
   heed::Device tested = device->get();
   const heed::Status status = heed::self_test(tested, options, &made->it);

@@ -204,8 +204,8 @@ class KernelPlanning final : public detail::PlanningDevice {
   bool fuses_attention(const detail::GraphData& graph, const Node& node) const override;
   bool projects(DType rows, DType weights, DType results) const override;
   bool binds_together(std::span<const detail::WeightEntry* const> weights) const override;
-  int64_t workspace(const detail::GraphData& graph, std::span<const int64_t> max_values,
-                    const Node& node) const override;
+  int64_t workspace(const detail::GraphData& graph, std::span<const int64_t> max_values, const Node& node,
+                    bool reproducible) const override;
 
  private:
   const Capabilities& device_;

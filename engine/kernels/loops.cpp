@@ -291,8 +291,9 @@ Status check_rounds(const Schedule& schedule, const Node& node, const Capabiliti
     if (rounds > most)
       return fail(
           log, Status::Unsupported,
-          format("%s %s: an invocation of %s would go through loops up to %lld times; %s %lld%s", to_string(node.op),
-                 node.label.c_str(), kernel_name(key), static_cast<long long>(rounds),
+          format("%s %s: an invocation of %s would go through loops up to %lld times; %s %lld%s. Split the axis in the "
+                 "graph, lower the largest extent, or run this graph on the CPU device",
+                 to_string(node.op), node.label.c_str(), kernel_name(key), static_cast<long long>(rounds),
                  most == kLlvmpipeRounds ? "llvmpipe ends loops after" : "heed allows", static_cast<long long>(most),
                  most == kLlvmpipeRounds ? " without an error, with wrong results" : ""));
   }

@@ -190,9 +190,9 @@ bool KernelPlanning::binds_together(std::span<const detail::WeightEntry* const> 
   return end - begin <= traits.max_tensor_bytes && traits.alignment % 16 == 0;
 }
 
-int64_t KernelPlanning::workspace(const detail::GraphData& graph, std::span<const int64_t> max_values,
-                                  const Node& node) const {
-  return kernels::workspace_of({graph.sizes, graph.tensors, graph.extents, max_values, node, device_});
+int64_t KernelPlanning::workspace(const detail::GraphData& graph, std::span<const int64_t> max_values, const Node& node,
+                                  bool reproducible) const {
+  return kernels::workspace_of({graph.sizes, graph.tensors, graph.extents, max_values, node, device_, reproducible});
 }
 
 Status select_kernels(const Schedule& schedule, const Node& node, const Capabilities& device, const Log& log,

@@ -20,6 +20,7 @@ struct Need {
   std::span<const int64_t> max_values;
   const Node& node;
   const Capabilities& device;
+  bool reproducible = false;
 
   const TensorInfo& info(size_t input) const { return tensors[node.inputs[input].id]; }
   int64_t max_of(SizeId size) const { return max_values[static_cast<size_t>(size)]; }
@@ -37,7 +38,9 @@ struct Select {
   const TensorInfo& info(size_t input) const { return schedule.info(node.inputs[input]); }
   const TensorInfo& out() const { return schedule.info(node.outputs[0]); }
   int64_t max_of(SizeId size) const { return schedule.max_values[static_cast<size_t>(size)]; }
-  Need need() const { return {schedule.sizes, schedule.tensors, schedule.extents, schedule.max_values, node, device}; }
+  Need need() const {
+    return {schedule.sizes, schedule.tensors, schedule.extents, schedule.max_values, node, device, reproducible()};
+  }
   // Unsupported, with the operation, the pass and `what`.
   Status unsupported(const std::string& what) const;
 };

@@ -71,7 +71,14 @@ struct DeviceOptions {
   std::span<const std::byte> pipeline_cache = {};  // a blob from Device::pipeline_cache; checked, may be stale
   bool validation = false;   // Vulkan: enable the Khronos validation layer with synchronization validation
   bool debug_labels = true;  // Vulkan: label passes and name objects if VK_EXT_debug_utils is there
-  bool self_test = true;     // compare a small graph with the CPU, unless the build lacks it, before a GPU is accepted
+  // Vulkan: asks the system to prefer other programs' work on the GPU to heed's (VK_KHR_global_priority, or VK_EXT_global_priority). Where
+  // the driver lacks both or refuses, the queue gets the default priority. DeviceInfo::limits has the priority of an open device ("queue
+  // priority"), and DeviceInfo::reason says why it is not low.
+  bool low_priority = false;
+  // Vulkan: uses a queue of a family with compute and without graphics, which GPUs that draw may run beside their other work. Without such
+  // a family heed uses the same queue family as otherwise; DeviceInfo::limits has its index and what it can do ("queue family").
+  bool async_compute = false;
+  bool self_test = true;  // compare a small graph with the CPU, unless the build lacks it, before a GPU is accepted
   // SelfTestReport::blob of an earlier start (<heed/self_test.hpp>). If it was made with this device, driver and version of heed, kernels
   // that failed then are not used. If none failed, self_test above has nothing to do.
   std::span<const std::byte> self_test_results = {};

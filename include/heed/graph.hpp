@@ -411,8 +411,8 @@ class HEED_API Graph {
   // --- Operations on rows, which lie along the last axis --------------------------------------------------
   // A NaN makes all of its row NaN in layernorm, rmsnorm and l2_normalize. On Vulkan the loops of an invocation are bounded: compile
   // returns Unsupported, with the numbers, if one would have more than 2^20 iterations (llvmpipe: 65,535). This limits rows to some 33
-  // million elements (llvmpipe: 2 million); along an inner axis it limits a masked mean, max, min and their indices to 4 million (260,000),
-  // and cumsum to a million (65,000). Longer sums take several dispatches.
+  // million elements (llvmpipe: 2 million); along an inner axis it limits max, min and their indices to 4 million (260,000). Longer sums,
+  // means and cumulative sums take several dispatches, with the same bits in reproducible plans.
 
   // A visible NaN makes all visible weights NaN. Hidden keys have weight 0 whatever their logit is.
   Tensor softmax(Tensor x, const SoftmaxOptions& options = {});  // rank 1..4

@@ -37,9 +37,9 @@ HEED_API const char* to_string(SelfTestVerdict verdict);  // "passed", "wrong", 
 
 // Options of self_test.
 struct SelfTestOptions {
-  // The limit for one run of one kernel, at least 1. A run takes microseconds on a GPU, but a software driver on a busy
-  // processor may need seconds to translate the kernel.
-  uint32_t time_limit_ms = 10000;
+  // The limit for one run of one kernel. 0: ten seconds on a GPU, where a run takes microseconds, and a minute on a software driver, which
+  // may need that long to translate a kernel on a busy processor.
+  uint32_t time_limit_ms = 0;
 };
 
 // The result for one kernel.

@@ -68,6 +68,12 @@
 #define HEED_REDUCE_MASK_KEEP 2u
 #define HEED_CUMSUM_EXCLUSIVE 4u
 #define HEED_CUMSUM_REVERSE 8u
+#define HEED_REDUCE_PARTS 16u  // a dispatch takes a part of the axis
+// A dispatch that takes a part: it begins with the numbers that the part before stored; it stores such numbers and no result; it only looks
+// for the largest elements, which the sums of powers and squares need.
+#define HEED_PART_CONTINUES 1u
+#define HEED_PART_STORES 2u
+#define HEED_PART_SEARCHES 4u
 
 #define HEED_ARGMAX_SMALLEST 1u
 #define HEED_ARGMAX_LAST 2u

@@ -1,5 +1,8 @@
 // out[e] = the reduction KIND of x[e, i] over all i < n. A mean with a mask includes only the i that the mask keeps, and is 0 if there are
 // none. With HEED_REDUCE_CUMSUM, out[e, i] = the sum of x[e, j] over j <= i.
+//
+// A long axis may take several dispatches (HEED_REDUCE_PARTS). Between two of them each invocation keeps its own numbers in the workspace, so
+// that the order of sums, and with it the bits, are those of one dispatch.
 #include "constants.h"
 #include "params.h"
 
@@ -20,7 +23,8 @@ uint dim[4];  // dims of these elements, right-aligned
 uint x_stride[4], x_n;
 uint mask_stride[4], mask_n;
 uint out_stride[4], out_n;
-uint of;  // number of elements of a mean without a mask
+uint of;           // number of elements of a mean without a mask
+uint part, state;  // with HEED_REDUCE_PARTS: HEED_PART_*, and where the numbers between parts lie
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(ReduceConstants)

@@ -65,6 +65,7 @@ const std::vector<Machine>& machines() {
     intel.matrix.m = intel.bfloat_matrix.m = 8;
     intel.byte_matrix = {8, 16, 32};
     intel.matrix_subgroup = 16;
+    intel.registers = 128;
     list.push_back({"spirv:intel", intel, 8, 64});
 
     Capabilities amd = large;  // WMMA

@@ -34,7 +34,8 @@ std::vector<Machine> machines() {
   intel.shared_bytes = 65536;
   intel.matrix = {8, 16, 16};
   intel.byte_matrix = {8, 16, 32};
-  intel.matrix_subgroup = 16;
+  intel.matrix_subgroup = 32;
+  intel.registers = 128;
   Capabilities always = large;
   always.matrix_always = true;
   Capabilities lavapipe = gpu;

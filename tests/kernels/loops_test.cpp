@@ -65,15 +65,42 @@ const Row kRows[] = {
      [](Graph& g, int64_t size) {
        g.output("y", g.cross_entropy(g.input("x", {1, size}), g.input("label", {1}, DType::I32)));
      }},
-    {"reduce", 261'500, 262'144, masked_mean},
+    {"argmax", 260'000, 262'144,
+     [](Graph& g, int64_t size) { g.output("y", g.reduce(g.input("x", {size, 3}), Reduction::Max, {0})); }},
     {"norm_backward_sums", 1'046'000, 1'049'000, norm_backward},
-    {"cumsum", 925'000, 935'000, of_row<[](Graph& g, Tensor x) { return g.cumsum(x, 1); }>},
     {"softmax", 11'150'000, 11'190'000, of_row<[](Graph& g, Tensor x) { return g.softmax(x); }>},
     {"layernorm", 11'150'000, 11'190'000, of_row<[](Graph& g, Tensor x) { return g.layernorm(x, {}, {}, 1e-5f); }>},
     {"rmsnorm", 11'150'000, 11'190'000, of_row<[](Graph& g, Tensor x) { return g.rmsnorm(x, {}, 1e-5f); }>},
     {"l2_normalize", 11'150'000, 11'190'000, of_row<[](Graph& g, Tensor x) { return g.l2_normalize(x, 1e-5f); }>},
     {"log_softmax", 2'780'000, 2'800'000, of_row<[](Graph& g, Tensor x) { return g.log_softmax(x); }>},
     {"argmax", 8'350'000, 8'390'000, of_row<[](Graph& g, Tensor x) { return g.argmax(x); }>},
+};
+
+// The gradient of a result of x.
+template <auto kCall>
+void gradient_of_row(Graph& g, int64_t size) {
+  const Tensor x = g.input("x", {1, size}), y = kCall(g, x);
+  const train::Upstream upstream{y, g.input("up", g.shape(y))};
+  g.output("y", train::gradients(g, std::span(&upstream, 1), std::span(&x, 1))[0]);
+}
+
+// Sizes beyond the limit of kernels that run too long just below it.
+struct TooLong {
+  const char* name;
+  int64_t size;
+  void (*build)(Graph& g, int64_t size);
+};
+const TooLong kTooLong[] = {
+    {"softmax_backward", 9'000'000, gradient_of_row<[](Graph& g, Tensor x) { return g.softmax(x); }>},
+    {"norm_backward", 9'000'000, gradient_of_row<[](Graph& g, Tensor x) { return g.layernorm(x, {}, {}, 1e-5f); }>},
+    {"cross_entropy_backward", 9'000'000,
+     gradient_of_row<[](Graph& g, Tensor x) { return g.cross_entropy(x, g.input("label", {1}, DType::I32)); }>},
+    {"rotary", 34'000'000, of_row<[](Graph& g, Tensor x) { return g.rotary(x); }>},
+    {"sample", 9'000'000, of_row<[](Graph& g, Tensor x) { return g.sample(x, {.top_k = 7}); }>},
+    {"embedding", 9'000'000,
+     [](Graph& g, int64_t size) {
+       g.output("y", g.embedding(g.input("table", {2, size}), g.input("ids", {1}, DType::I32)));
+     }},
 };
 
 // Work beyond the limit of one dispatch, split among several.
@@ -95,9 +122,35 @@ const Cut kCut[] = {
     {"reduce of whole numbers", 530'000,
      [](Graph& g, int64_t size) { g.output("y", g.reduce(g.input("x", {size, 3}, DType::I32), Reduction::Sum, {0})); },
      0.0f},
+    {"mean with a mask", 270'000, masked_mean},
+    {"cumsum", 70'000, [](Graph& g, int64_t size) { g.output("y", g.cumsum(g.input("x", {2, size, 3}), 1)); }},
+    {"cumsum of rows", 935'000, of_row<[](Graph& g, Tensor x) { return g.cumsum(x, 1); }>},
     {"top_k", 140'000, of_row<[](Graph& g, Tensor x) { return g.top_k(x, 100).indices; }>, 0.0f},
     {"attention_backward to keys", 8'192, attention_backward<false>},
     {"attention_backward to queries", 100'000, attention_backward<true>},
+};
+
+void cut_along_inner_axis(Graph& g, int64_t size) { g.output("y", g.cumsum(g.input("x", {size, 3}), 0)); }
+
+// Sums of reproducible plans, whose order does not depend on the number of dispatches.
+const Cut kInOrder[] = {
+    {"sum", 270'003, reduce_first<Reduction::Sum>},
+    {"mean", 270'000, reduce_first<Reduction::Mean>},
+    {"product", 123'000,
+     [](Graph& g, int64_t size) {
+       const Tensor x = g.input("x", {size, 3}), one = g.div(x, x);
+       g.output("y", g.reduce(g.add(one, g.scale(x, 2e-5f)), Reduction::Product, {0}));
+     }},
+    {"length", 140'000, reduce_first<Reduction::L2>},
+    {"powers", 250'001, reduce_first<Reduction::LogSumExp>},
+    {"mean with a mask", 270'000, masked_mean},
+    {"gradient of a bias", 270'000, bias_backward},
+    {"whole numbers", 270'000,
+     [](Graph& g, int64_t size) { g.output("y", g.reduce(g.input("x", {size, 3}, DType::I32), Reduction::Sum, {0})); }},
+    {"cumsum", 900'000, [](Graph& g, int64_t size) { g.output("y", g.cumsum(g.input("x", {size, 2}), 0)); }},
+    {"cumsum of earlier ones", 1'000'000, of_row<[](Graph& g, Tensor x) { return g.cumsum(x, 1, true); }>},
+    {"cumsum from the end", 1'000'001, of_row<[](Graph& g, Tensor x) { return g.cumsum(x, 1, false, true); }>},
+    {"cumsum of later ones", 1'000'000, of_row<[](Graph& g, Tensor x) { return g.cumsum(x, 1, true, true); }>},
 };
 
 Capabilities like_llvmpipe() {
@@ -134,10 +187,10 @@ std::vector<std::byte> values_of(const detail::GraphData& data, const detail::Na
   return bytes;
 }
 
-std::vector<float> result_of(Device device, const Graph& g) {
+std::vector<float> result_of(Device device, const Graph& g, const CompileOptions& options = {}) {
   const detail::GraphData& data = g.data();
   Plan plan;
-  REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+  REQUIRE(device.compile(g, {}, &plan, options) == Status::Ok);
   std::vector<std::vector<std::byte>> inputs;
   for (const detail::NamedTensor& input : data.inputs) inputs.push_back(values_of(data, input));
   std::vector<std::byte> output = values_of(data, data.outputs[0]);
@@ -186,7 +239,19 @@ TEST_CASE("loops: what llvmpipe would cut off is refused, and no more", "[kernel
     CHECK(selected(below, &message) == Status::Ok);
     CHECK(message == "");
     CHECK(selected(beyond, &message) == Status::Unsupported);
-    for (const char* word : {row.name, "llvmpipe", "65535", "times"}) CHECK_THAT(message, holds(word));
+    for (const char* word : {row.name, "llvmpipe", "65535", "times", "Split the axis in the graph"})
+      CHECK_THAT(message, holds(word));
+  }
+  for (const TooLong& row : kTooLong) {
+    INFO(row.name);
+    Graph below, beyond;
+    row.build(below, row.size / 100);
+    row.build(beyond, row.size);
+    std::string message;
+    CHECK(selected(below, &message) == Status::Ok);
+    CHECK(selected(beyond, &message) == Status::Unsupported);
+    for (const char* word : {row.name, "llvmpipe", "65535", "Split the axis in the graph"})
+      CHECK_THAT(message, holds(word));
   }
   for (const Cut& cut : kCut)
     for (const int64_t size : {cut.size, 7 * cut.size}) {
@@ -233,6 +298,36 @@ TEST_CASE("loops: what llvmpipe takes in several dispatches", "[ops]") {
       compare(on.device, test::open_cpu(), cut.build, cut.size, cut.error);
     }
   }
+}
+
+TEST_CASE("loops: sums of reproducible plans have the same bits in several dispatches", "[ops][reproducible]") {
+  for (const ops::TestDevice& on : ops::test_devices()) {
+    if (on.word.find("llvmpipe") == std::string::npos) continue;
+    for (const Cut& cut : kInOrder) {
+      INFO(on.word << " " << cut.name);
+      Graph g;
+      cut.build(g, cut.size);
+      Device device = on.device;
+      Plan plan;
+      REQUIRE(device.compile(g, {}, &plan, {.reproducible = true}) == Status::Ok);
+      uint32_t dispatches = 0;
+      for (const PassInfo& pass : plan.passes())
+        dispatches += pass.op == "reduce" || pass.op == "cumsum" ? pass.dispatches : 0;
+      CHECK(dispatches > 1);
+      const std::vector<float> got = result_of(device, g, {.reproducible = true}),
+                               want = result_of(test::open_cpu(), g, {.reproducible = true});
+      REQUIRE(got.size() == want.size());
+      CHECK(std::memcmp(got.data(), want.data(), got.size() * sizeof(float)) == 0);
+    }
+  }
+}
+
+TEST_CASE("loops: what several dispatches cannot do is refused with what to do instead", "[kernels]") {
+  Graph g;
+  cut_along_inner_axis(g, 16'000'000);
+  std::string message;
+  CHECK(selected(g, &message) == Status::Unsupported);
+  CHECK_THAT(message, holds("15728640 are the most, so split the axis in the graph"));
 }
 
 }  // namespace heed::kernel_tests

@@ -222,6 +222,31 @@ TEST_CASE("tiles on matrix units follow the subgroups that a device reports") {
   }
 }
 
+TEST_CASE("Intel's subgroups have few sums of a product, and as many invocations as a fragment has columns") {
+  struct Row {
+    MatrixSize size;  // Xe2's and that of the GPUs before
+    uint32_t wm, wn;
+  };
+  for (const Row& row : {Row{{8, 16, 16}, 16, 16}, Row{{8, 8, 16}, 8, 16}})
+    for (const int64_t rows : {20, 1000}) {
+      INFO(row.size.n << " " << rows);
+      Graph g;
+      g.output("y", g.matmul(g.input("a", {rows, 4096}, DType::F16), g.input("b", {4096, 4096}, DType::F16)));
+      Capabilities device = device_with_units();
+      device.subgroup_size = 32;
+      device.registers = 128;
+      device.matrix = row.size;
+      Lowered lowered(g, false, device);
+      const MatmulLowering lowering(lowered, lowered.pass(Op::Matmul));
+      const KernelKey& key = lowering.use(0).key;
+      CHECK(key.subgroup == row.size.n);
+      CHECK(key.spec[MatmulMatrixConstants::WM] == row.wm);
+      CHECK(key.spec[MatmulMatrixConstants::WN] == row.wn);
+      CHECK(key.spec[0] ==
+            row.size.n * key.spec[MatmulConstants::BM] * key.spec[MatmulConstants::BN] / row.wm / row.wn);
+    }
+}
+
 TEST_CASE("several workgroups of a product share a core where its registers are few") {
   for (const auto& [weight, rows, columns] :
        {std::tuple<DType, uint32_t, uint32_t>{DType::F32, 64, 64}, {DType::Q8_0, 128, 64}}) {

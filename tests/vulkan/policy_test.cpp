@@ -174,11 +174,11 @@ TEST_CASE("device reasons: what a host did not tell is told from what a driver h
   for (const bool adopted : {false, true}) {
     device.adopted = adopted;
     device.offered = device.features = {};
-    CHECK_THAT(describe(device).reason, holds(kNotThere));
+    CHECK_THAT(describe(device, 0).reason, holds(kNotThere));
     device.offered.storageBuffer16BitAccess = true;
-    if (adopted) CHECK_THAT(describe(device).reason, holds(kNotTold));
+    if (adopted) CHECK_THAT(describe(device, 0).reason, holds(kNotTold));
     device.features.storageBuffer16BitAccess = true;
-    CHECK_THAT(describe(device).reason, !holds("storageBuffer16BitAccess;"));
+    CHECK_THAT(describe(device, 0).reason, !holds("storageBuffer16BitAccess;"));
   }
 }
 
@@ -191,6 +191,15 @@ TEST_CASE("queue family: compute, with timestamps if there is a choice", "[vulka
   CHECK(choose_queue_family({transfer, compute, timed}) == 2);
   CHECK(choose_queue_family({transfer, compute}) == 1);
   CHECK(choose_queue_family({transfer}) == UINT32_MAX);
+  VkQueueFamilyProperties draws = timed, empty = timed;
+  draws.queueFlags = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
+  empty.queueCount = 0;
+  CHECK(choose_queue_family({draws, compute, timed, timed}) == 0);
+  CHECK(choose_queue_family({draws, empty, compute, timed, timed}, true) == 3);
+  CHECK(choose_queue_family({draws, transfer, compute}, true) == 2);
+  CHECK(choose_queue_family({compute, draws}) == 1);
+  CHECK(choose_queue_family({transfer, draws}, true) == 1);
+  CHECK(choose_queue_family({transfer}, true) == UINT32_MAX);
 }
 
 TEST_CASE("VkResult: names and the nearest Status", "[vulkan][names]") {

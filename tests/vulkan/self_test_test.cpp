@@ -18,7 +18,7 @@ namespace {
 
 SelfTestReport tested(Device& device) {
   SelfTestReport report;
-  REQUIRE(self_test(device, {.time_limit_ms = 60000}, &report) == Status::Ok);
+  REQUIRE(self_test(device, {}, &report) == Status::Ok);
   return report;
 }
 
@@ -141,7 +141,6 @@ TEST_CASE("self-test: a healthy device passes, and every kernel was tested", "[v
   again.self_test_results = report.blob;
   device = adopted(again);
   CHECK(device.impl()->tested() == detail::DeviceImpl::Tested::Passed);
-  host->refused(self_test(device, {.time_limit_ms = 0}, &report), Status::InvalidArgument, "time_limit_ms");
 }
 
 TEST_CASE("self-test: the kernels that stand in for variants are right, too", "[vulkan][self_test]") {
@@ -312,6 +311,8 @@ TEST_CASE("self-test: a device that heed opened is opened again when it hangs", 
   SelfTestReport report = tested(device);
   CHECK(device.impl() != first);
   CHECK(only(report, SelfTestVerdict::TimedOut, "rmsnorm_f32", kept));
+  const bool software = device.info().kind == DeviceKind::SoftwareGpu;
+  CHECK(test_of(report, "rmsnorm_f32").detail == (software ? "no end after 60000 ms" : "no end after 10000 ms"));
   CHECK(test_of(report, "argmax_f32").verdict == SelfTestVerdict::Passed);
   Plan plan = compiled(device, attention_graph());
   CHECK(difference(run_attention(plan).data(), attention_on_cpu()) == "");

@@ -559,6 +559,8 @@ heed::DeviceOptions read(Call& call, const heed_device_options* given) {
     made.pipeline_cache = {static_cast<const std::byte*>(given->pipeline_cache), given->pipeline_cache_bytes};
   made.validation = given->validation != 0;
   made.debug_labels = given->debug_labels != 0;
+  made.low_priority = given->low_priority != 0;
+  made.async_compute = given->async_compute != 0;
   made.self_test = given->self_test != 0;
   if (call.has_array(given->self_test_results, given->self_test_results_bytes, "self_test_results"))
     made.self_test_results = {static_cast<const std::byte*>(given->self_test_results), given->self_test_results_bytes};
@@ -575,6 +577,8 @@ heed_device_options to_c(const heed::DeviceOptions& from) {
   to.vulkan_loader = from.vulkan_loader.empty() ? nullptr : from.vulkan_loader.data();
   to.validation = from.validation;
   to.debug_labels = from.debug_labels;
+  to.low_priority = from.low_priority;
+  to.async_compute = from.async_compute;
   to.self_test = from.self_test;
   return to;
 }

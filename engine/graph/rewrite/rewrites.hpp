@@ -10,15 +10,15 @@
 
 namespace heed::detail {
 
-// A device as reproducible plans see it. Attention and its gradient are composed of matmuls and softmax. Disables split-k, norm fusion and
-// split reductions.
+// A device as reproducible plans see it. Attention and its gradient are composed of matmuls and softmax. Disables split-k and norm fusion.
 class ReproducibleDevice final : public PlanningDevice {
  public:
   explicit ReproducibleDevice(const PlanningDevice& device) : PlanningDevice(device.traits), device_(device) {
     traits.converts_results = traits.strided_attention = traits.adds_behind_norms = false;
   }
-  int64_t workspace(const GraphData& graph, std::span<const int64_t> max_values, const Node& node) const override {
-    return node.op == Op::Matmul || node.op == Op::Reduce ? 0 : device_.workspace(graph, max_values, node);
+  int64_t workspace(const GraphData& graph, std::span<const int64_t> max_values, const Node& node,
+                    bool /*reproducible*/) const override {
+    return node.op == Op::Matmul ? 0 : device_.workspace(graph, max_values, node, true);
   }
 
  private:

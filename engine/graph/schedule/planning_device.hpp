@@ -42,7 +42,10 @@ class PlanningDevice {
   // Whether one pass can bind all these weights at their uploaded offsets.
   virtual bool binds_together(std::span<const WeightEntry* const>) const { return false; }
   // The most elements of Node::workspace that the pass may use; `max_values` are the sizes at their maxima.
-  virtual int64_t workspace(const GraphData&, std::span<const int64_t> /*max_values*/, const Node&) const { return 0; }
+  virtual int64_t workspace(const GraphData&, std::span<const int64_t> /*max_values*/, const Node&,
+                            bool /*reproducible*/) const {
+    return 0;
+  }
 
   PlanningTraits traits;
 };

@@ -106,7 +106,7 @@ class Planner {
   void add_workspaces() {
     detail::Build build(graph_, "compile");
     for (Node& node : graph_.nodes) {
-      const int64_t elements = device_.workspace(graph_, max_values_, node);
+      const int64_t elements = device_.workspace(graph_, max_values_, node, false);
       if (elements == 0) continue;
       TensorInfo info;
       info.rank = 1;

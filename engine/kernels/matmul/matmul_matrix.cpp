@@ -34,9 +34,24 @@ constexpr MatrixTile kMatrixTiles[] = {
     {128, 128, 64, 32, 8, 0, 1, false, 8.0, HEED_MATRIX_WHY("matrix units, 128x128 tiles: many rows")},
     {64, 64, 32, 32, 16, 32, 2, false, 5.0, HEED_MATRIX_WHY("matrix units, 64x64 tiles, two buffers")},
     {64, 64, 32, 32, 16, 0, 1, false, 5.0, HEED_MATRIX_WHY("matrix units, 64x64 tiles")},
+    {64, 64, 16, 16, 16, 0, 1, false, 5.0, HEED_MATRIX_WHY("matrix units, 64x64 tiles of 16 subgroups")},
+    {64, 64, 8, 16, 16, 0, 1, false, 5.0, HEED_MATRIX_WHY("matrix units, 64x64 tiles of 32 subgroups")},
     {32, 64, 32, 16, 16, 32, 2, false, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles, two buffers: few rows")},
     {32, 64, 32, 16, 16, 0, 1, false, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles: few rows")},
+    {32, 64, 16, 16, 16, 0, 1, false, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles of eight subgroups: few rows")},
+    {32, 64, 8, 16, 16, 0, 1, false, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles of 16 subgroups: few rows")},
 };
+
+// Intel's matrix units work in subgroups of as many invocations as a fragment has columns. A thread has 128 registers of so many words
+// whatever the subgroup's size, so that variables of larger subgroups take several. An eighth of the registers may hold sums: with more,
+// fragments of the operands spill (tests/gpu).
+bool is_intel(const Capabilities& device, const MatrixSize& size) { return device.registers <= 128 && size.m == 8; }
+uint32_t subgroup_of(const Capabilities& device, const MatrixSize& size) {
+  return is_intel(device, size) ? std::min(size.n, device.matrix_subgroup) : device.matrix_subgroup;
+}
+bool holds_sums(const Capabilities& device, const MatrixTile& tile, const MatrixSize& size) {
+  return !is_intel(device, size) || 8 * tile.wm * tile.wn <= device.registers * size.n;
+}
 
 // Operands lie in shared memory as vectors of eight halves, to which fragments are aligned.
 constexpr uint32_t kOctet = 8;
@@ -120,13 +135,14 @@ bool fits(const Select& select, const MatrixTile& tile, const Elements& elements
     return false;
   const uint32_t flags = flags_of(select);
   const bool a_k_fast = (flags & HEED_MATMUL_A_K_FAST) != 0, b_k_fast = (flags & HEED_MATMUL_B_K_FAST) != 0;
+  if (!holds_sums(select.device, tile, size)) return false;
   if (tile.alike && a_k_fast != b_k_fast) return false;
   if ((size.m | size.n | size.k) % kOctet != 0) return false;
   const uint32_t fragments = tile.wm / size.m * (tile.wn / size.n);
   if (elements.form == Form::Bytes && fragments * (kSpan / size.k) > kMostProducts) return false;
   return tile.wm % size.m == 0 && tile.wn % size.n == 0 && elements.depth() % size.k == 0 &&
          fragments <= tile.most_fragments && shared_bytes(tile, elements) <= select.device.shared_bytes &&
-         tile.subgroups() * select.device.matrix_subgroup <= select.device.max_invocations;
+         tile.subgroups() * subgroup_of(select.device, size) <= select.device.max_invocations;
 }
 
 }  // namespace
@@ -145,7 +161,7 @@ void list_matrix_units(const Select& select, Candidates* candidates) {
     if (!fits(select, tile, elements)) continue;
     before = &tile;
     const double efficiency = tile.efficiency / elements.products();
-    Candidate& one = add_tile(candidates, elements.id, tile.subgroups() * device.matrix_subgroup, tile.bm, tile.bn,
+    Candidate& one = add_tile(candidates, elements.id, tile.subgroups() * subgroup_of(device, size), tile.bm, tile.bn,
                               tile.bm * tile.bn / efficiency * slower);
     one.set(Matrix::BK, elements.depth()).set(Matrix::WM, tile.wm).set(Matrix::WN, tile.wn);
     one.set(Matrix::MS, size.m).set(Matrix::NS, size.n).set(Matrix::KS, size.k);
@@ -153,7 +169,7 @@ void list_matrix_units(const Select& select, Candidates* candidates) {
     if (elements.buffers(tile) > 1) one.set(Matrix::BUFFERS, elements.buffers(tile));
     one.reads_vec4 = true;
     one.traits.octets = elements.form == Form::Whole;
-    one.key.subgroup = device.matrix_subgroup;
+    one.key.subgroup = subgroup_of(device, size);
     if (elements.form != Form::Whole)
       one.among = operands == Operands::F32 ? Tuning::kEmulated : option_of(select.schedule);
     one.why = tile.*elements.why;

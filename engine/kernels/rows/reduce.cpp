@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include "kernels/loops.hpp"
 #include "kernels/rows/argmax.hpp"
@@ -19,9 +20,34 @@ static_assert(static_cast<uint32_t>(Reduction::Sum) == HEED_REDUCE_SUM &&
               static_cast<uint32_t>(Reduction::LogSumExp) == HEED_REDUCE_LOG_SUM_EXP &&
               static_cast<uint32_t>(Reduction::L2) == HEED_REDUCE_L2);
 
-// A longer axis is reduced in pieces, whose results, in the workspace, are then reduced. This many elements keep the loops of a workgroup
-// within kRoundsAtOnce, even if it reads them twice.
+// A longer axis takes several dispatches. This many elements keep the loops of a workgroup within kRoundsAtOnce, even if it reads them twice
+// or combines the sums of neighbours as often as cumsum does. There are two ways:
+// - Pieces are reduced one by one, and then their results, which lie in the workspace.
+// - Parts are dispatches that continue each other's sums (shared/reduce.h). Reproducible plans need this order, a masked mean must count,
+//   and the sums of cumsum are all results.
 int64_t piece_of(uint32_t invocations) { return kRoundsAtOnce / 2 * invocations; }
+int64_t cumsum_part_of(uint32_t invocations) {
+  return kRoundsAtOnce / (1 + std::bit_width(invocations)) * int64_t{invocations};
+}
+bool takes_parts(const Need& need) { return need.reproducible || need.node.inputs[in::kReduceMask].valid(); }
+
+// In reproducible plans the workgroup's shape is part of the canon.
+AxisShape reduce_shape(const Need& need, int axis) {
+  if (need.reproducible) return {{32, 4, 1}, "32 results per workgroup, 4 invocations each"};
+  return axis_shape(need, need.info(in::kX), axis);
+}
+AxisShape cumsum_shape(const Need& need, int axis) {
+  if (need.reproducible) return {{1, HEED_ROW_INVOCATIONS, 1}, "a workgroup for each row"};
+  return axis_shape(need, need.info(in::kX), axis);
+}
+
+// The largest number of rows along an axis, times `each`.
+int64_t rows_of(const Need& need, int axis, int64_t each) {
+  const TensorInfo& x = need.info(in::kX);
+  for (int i = 0; i < x.rank; ++i)
+    if (i != axis) each = mul_up_to(each, need.max_of(x.dims[static_cast<size_t>(i)]), int64_t{1} << 40);
+  return each;
+}
 
 constexpr ByStorage kFromF32 = {KernelId::ReduceF32, KernelId::ReduceF32F16, KernelId::ReduceF32Bf16};
 constexpr ByStorage kToF32 = {KernelId::ReduceF32, KernelId::ReduceF16F32, KernelId::ReduceBf16F32};
@@ -42,14 +68,32 @@ uint32_t mask_flags(const Select& select) {
   return HEED_REDUCE_MASK | (keep ? HEED_REDUCE_MASK_KEEP : 0);
 }
 
-// In reproducible plans the workgroup's shape is part of the canon.
 KernelUse& add_reduce_kernel(const Select& select, KernelId id, const AxisShape& shape, uint32_t kind, uint32_t flags) {
   KernelUse& use = add_kernel(select, id, shape.workgroup, shape.why);
   use.key.set(ReduceConstants::KIND, kind);
   use.key.set(ReduceConstants::FLAGS, flags);
   const size_t inputs[] = {in::kX, select.node.op == Op::Reduce ? in::kReduceMask : in::kX};
   bind(select, &use, inputs);
+  use.buffers[use.buffer_count++] = use.buffers[2];  // a binding needs a buffer, even if the kernel takes no parts
   return use;
+}
+
+// The kernel for parts of at most `part` elements.
+Status add_parts(const Select& select, int axis, int64_t part, const KernelUse& whole) {
+  const uint32_t kind = whole.key.spec[ReduceConstants::KIND];
+  const bool searches = kind == HEED_REDUCE_LOG_SUM_EXP || kind == HEED_REDUCE_L2;
+  const int64_t n = select.max_of(select.info(in::kX).dims[static_cast<size_t>(axis)]);
+  const int64_t most = kMaxDispatchesPerPass / (searches ? 2 : 1) * part;
+  if (n > most)
+    return select.unsupported(format("%lld elements along axis %d; %lld are the most, so split the axis in the graph",
+                                     static_cast<long long>(n), axis, static_cast<long long>(most)));
+  KernelUse& use = select.kernels->add();
+  use = whole;
+  use.role = KernelUse::Role::Partial;
+  use.key.set(ReduceConstants::FLAGS, whole.key.spec[ReduceConstants::FLAGS] | HEED_REDUCE_PARTS);
+  use.why = "parts of a long axis";
+  use.buffers[3].tensor = select.node.workspace;
+  return Status::Ok;
 }
 
 constexpr AxisShape kSecond = {{32, 4, 1}, "adds up the results of the pieces of a long axis"};
@@ -130,20 +174,35 @@ void emit_pieces(const Emit& emit, const ReduceParams& all, int64_t piece, doubl
   dispatch.set_push(p);
 }
 
+// Dispatches that continue each other, of at most `part` elements each. `all` has the parameters of a single dispatch; with `backwards` the
+// first part is the axis's end.
+void emit_parts(const Emit& emit, const ReduceParams& all, int64_t part, bool searches, bool backwards,
+                double element) {
+  for (int64_t begin = 0; begin < all.n; begin += part) {
+    ReduceParams p = all;
+    p.n = u32(std::min<int64_t>(part, all.n - begin));
+    const int64_t first = backwards ? all.n - begin - p.n : begin;
+    p.offset[0] += u32(first * all.x_n);
+    p.offset[1] += u32(first * all.mask_n);
+    if (emit.node.op == Op::Cumsum) p.offset[2] += u32(first * all.out_n);
+    p.state = u32(resolve(emit.schedule, emit.node.workspace, emit.values).offset);
+    p.part = (begin != 0 ? HEED_PART_CONTINUES : 0) | (begin + p.n < all.n ? HEED_PART_STORES : 0) |
+             (searches ? HEED_PART_SEARCHES : 0);
+    emit_elements(emit, p.elements, p.n * element, 1).set_push(p);
+  }
+}
+
 }  // namespace
 
-// Workspace in elements of f32 or i32. A mean with a mask needs none: it counts elements, and is not split. Reproducible plans do not split
-// either, since their sums have one order (ReproducibleDevice).
+// Workspace in elements of f32 or i32.
 int64_t reduce_workspace(const Need& need) {
-  const TensorInfo& x = need.info(in::kX);
+  if (is_extreme(need.node)) return 0;
+  constexpr int64_t kNumbers = 2;  // of each invocation, between parts
   const int axis = need.node.as<ReduceAttrs>().axis;
-  if (is_extreme(need.node) || need.node.inputs[in::kReduceMask].valid()) return 0;
-  const int64_t count =
-      ceil_div(need.max_of(x.dims[static_cast<size_t>(axis)]), piece_of(axis_shape(need, x, axis).workgroup[1]));
-  int64_t elements = count > 1 ? count : 0;
-  for (int i = 0; i < x.rank; ++i)
-    if (i != axis) elements = mul_up_to(elements, need.max_of(x.dims[static_cast<size_t>(i)]), int64_t{1} << 40);
-  return elements;
+  const int64_t invocations = reduce_shape(need, axis).workgroup[1];
+  const int64_t n = need.max_of(need.info(in::kX).dims[static_cast<size_t>(axis)]);
+  const int64_t count = ceil_div(n, piece_of(u32(invocations)));
+  return count <= 1 ? 0 : rows_of(need, axis, takes_parts(need) ? kNumbers * invocations : count);
 }
 
 Status select_reduce(const Select& select) {
@@ -160,11 +219,12 @@ Status select_reduce(const Select& select) {
   if (status != Status::Ok) return status;
   if (select.has(in::kReduceMask) && attrs.axis != 1)
     return select.unsupported(format("a mask with axis %d; axis 1 is needed", attrs.axis));
-  const AxisShape shape = select.reproducible() ? AxisShape{{32, 4, 1}, "32 results per workgroup, 4 invocations each"}
-                                                : axis_shape(select.need(), x, attrs.axis);
+  const AxisShape shape = reduce_shape(select.need(), attrs.axis);
   const uint32_t kind = whole ? HEED_REDUCE_WHOLE : static_cast<uint32_t>(attrs.kind);
-  add_reduce_kernel(select, id, shape, kind, mask_flags(select));
-  if (select.node.workspace.valid()) add_pieces(select, shape, kind);
+  const KernelUse& one = add_reduce_kernel(select, id, shape, kind, mask_flags(select));
+  if (!select.node.workspace.valid()) return Status::Ok;
+  if (takes_parts(select.need())) return add_parts(select, attrs.axis, piece_of(shape.workgroup[1]), one);
+  add_pieces(select, shape, kind);
   return Status::Ok;
 }
 
@@ -182,28 +242,48 @@ void emit_reduce(const Emit& emit) {
   fill_params(x, emit.out(), axis, &p);
   const int64_t piece = piece_of(emit.kernels.uses[0].key.spec[1]);
   const auto element = static_cast<double>(size_of(x.dtype));
-  if (emit.node.workspace.valid() && p.n > piece) return emit_pieces(emit, p, piece, element);
-  emit_elements(emit, p.elements, p.n * element).set_push(p);
+  if (!emit.node.workspace.valid() || p.n <= piece) {
+    emit_elements(emit, p.elements, p.n * element).set_push(p);
+    return;
+  }
+  const KernelKey& many = emit.kernels.uses[1].key;
+  if ((many.spec[ReduceConstants::FLAGS] & HEED_REDUCE_PARTS) == 0) return emit_pieces(emit, p, piece, element);
+  const uint32_t kind = many.spec[ReduceConstants::KIND];
+  if (kind == HEED_REDUCE_LOG_SUM_EXP || kind == HEED_REDUCE_L2) emit_parts(emit, p, piece, true, false, element);
+  emit_parts(emit, p, piece, false, false, element);
+}
+
+int64_t cumsum_workspace(const Need& need) {
+  const int axis = need.node.as<CumsumAttrs>().axis;
+  const uint32_t invocations = cumsum_shape(need, axis).workgroup[1];
+  const int64_t n = need.max_of(need.info(in::kX).dims[static_cast<size_t>(axis)]);
+  return n <= cumsum_part_of(invocations) ? 0 : rows_of(need, axis, invocations);
 }
 
 Status select_cumsum(const Select& select) {
-  const TensorInfo& x = select.info(in::kX);
   const auto& attrs = select.node.as<CumsumAttrs>();
   KernelId id{};
   const Status status = pick_kernel(select, &id);
   if (status != Status::Ok) return status;
-  const AxisShape shape = select.reproducible() ? AxisShape{{1, HEED_ROW_INVOCATIONS, 1}, "a workgroup for each row"}
-                                                : axis_shape(select.need(), x, attrs.axis);
-  add_reduce_kernel(select, id, shape, HEED_REDUCE_CUMSUM,
-                    (attrs.exclusive ? HEED_CUMSUM_EXCLUSIVE : 0) | (attrs.reverse ? HEED_CUMSUM_REVERSE : 0));
-  return Status::Ok;
+  const AxisShape shape = cumsum_shape(select.need(), attrs.axis);
+  const KernelUse& one =
+      add_reduce_kernel(select, id, shape, HEED_REDUCE_CUMSUM,
+                        (attrs.exclusive ? HEED_CUMSUM_EXCLUSIVE : 0) | (attrs.reverse ? HEED_CUMSUM_REVERSE : 0));
+  if (!select.node.workspace.valid()) return Status::Ok;
+  return add_parts(select, attrs.axis, cumsum_part_of(shape.workgroup[1]), one);
 }
 
 void emit_cumsum(const Emit& emit) {
   ReduceParams p{};
   const View x = emit.in(in::kX);
-  fill_params(x, emit.out(), emit.node.as<CumsumAttrs>().axis, &p);
-  emit_elements(emit, p.elements, p.n * 2.0 * static_cast<double>(size_of(x.dtype))).set_push(p);
+  const auto& attrs = emit.node.as<CumsumAttrs>();
+  fill_params(x, emit.out(), attrs.axis, &p);
+  const int64_t part = cumsum_part_of(emit.kernels.uses[0].key.spec[1]);
+  const double element = 2.0 * static_cast<double>(size_of(x.dtype));
+  if (emit.node.workspace.valid() && p.n > part)
+    emit_parts(emit, p, part, false, attrs.reverse, element);
+  else
+    emit_elements(emit, p.elements, p.n * element).set_push(p);
 }
 
 }  // namespace heed::kernels

@@ -592,6 +592,12 @@ class DeviceOptions:
     - vulkan_loader: Vulkan: a library file instead of the system's Vulkan loader. If it cannot be loaded, there is no GPU.
     - validation: Vulkan: enable the Khronos validation layer with synchronization validation.
     - debug_labels: Vulkan: label passes and name objects if VK_EXT_debug_utils is there.
+    - low_priority: Vulkan: asks the system to prefer other programs' work on the GPU to heed's (VK_KHR_global_priority, or
+    VK_EXT_global_priority). Where the driver lacks both or refuses, the queue gets the default priority. DeviceInfo.limits has the
+    priority of an open device ("queue priority"), and DeviceInfo.reason says why it is not low.
+    - async_compute: Vulkan: uses a queue of a family with compute and without graphics, which GPUs that draw may run beside their
+    other work. Without such a family heed uses the same queue family as otherwise; DeviceInfo.limits has its index and what it can
+    do ("queue family").
     - self_test: compare a small graph with the CPU, unless the build lacks it, before a GPU is accepted."""
 
     select: Optional[str] = None
@@ -600,11 +606,13 @@ class DeviceOptions:
     vulkan_loader: Optional[str] = None
     validation: bool = False
     debug_labels: bool = True
+    low_priority: bool = False
+    async_compute: bool = False
     self_test: bool = True
 
     _ctype: ClassVar[str] = "heed_device_options"
     _kinds: ClassVar[Dict[str, Any]] = {"select": "text", "threads": "int", "cpu_instructions": "text", "vulkan_loader": "text",
-        "validation": "bool", "debug_labels": "bool", "self_test": "bool"}
+        "validation": "bool", "debug_labels": "bool", "low_priority": "bool", "async_compute": "bool", "self_test": "bool"}
 
 
 @dataclass

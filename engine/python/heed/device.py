@@ -186,7 +186,8 @@ class Device(_c.Handle):
 
     def self_test(self, time_limit_ms: int = 0) -> "SelfTestReport":
         """Runs every kernel that heed would use here and compares the results with the CPU's, which takes seconds. Kernels that fail are no
-        longer used. The limit is for one run of one kernel; 0: ten seconds. No other thread may compile on the device meanwhile."""
+        longer used. The limit is for one run of one kernel; 0: ten seconds on a GPU, a minute on a software driver. No other thread may
+        compile on the device meanwhile."""
         report = _c.make(lib.heed_device_self_test, self._c, time_limit_ms)
         try:
             kernels = [_c.filled("heed_kernel_test", lib.heed_self_test_report_kernel, report, i)

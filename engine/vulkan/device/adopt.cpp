@@ -112,7 +112,7 @@ Status VulkanDevice::adopt(const HostDevice& host) {
   const std::string untold_bytes = untold_for_bytes(told);
   if (!untold_bytes.empty() && context_.physical.matrix_units.byte_missing.empty())
     context_.physical.matrix_units.byte_missing = "the host lists no " + untold_bytes;
-  context_.info = describe(context_.physical);
+  context_.info = describe(context_.physical, host.queue_family);
   if (!context_.info.usable)
     return fail(host.log, Status::Unsupported,
                 "adopt: " + context_.info.name + " cannot be used: " + context_.info.reason);

@@ -58,8 +58,8 @@ class VulkanDevice final : public detail::DeviceImpl {
 
   std::unique_ptr<Instance> instance_;  // null if adopted
   uint32_t index_ = 0;                  // index in list_devices, if heed opened the device
-  bool validation_ = false;
-  std::string loader_;  // DeviceOptions::vulkan_loader
+  std::string loader_;
+  DeviceOptions opened_with_;  // what reopen needs; its vulkan_loader refers to loader_
   Tested tested_ = Tested::Unknown;
   Context context_;
   std::unique_ptr<Pipelines> pipelines_;

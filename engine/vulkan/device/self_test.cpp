@@ -54,12 +54,7 @@ bool VulkanDevice::supports(DType dtype) const {
 
 Status VulkanDevice::reopen(std::shared_ptr<detail::DeviceImpl>* device) const {
   if (instance_ == nullptr) return Status::Unsupported;
-  DeviceOptions options;
-  options.log = context_.log;
-  options.validation = validation_;
-  options.debug_labels = context_.labels;
-  options.vulkan_loader = loader_;
-  return open_device(options, index_, device);
+  return open_device(opened_with_, index_, device);
 }
 
 void VulkanDevice::apply_self_test(std::span<const std::byte> blob) {

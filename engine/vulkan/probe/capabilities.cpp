@@ -61,6 +61,8 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
   device.portability_subset = contains(extensions, "VK_KHR_portability_subset");
   device.cores = read_core_count(vk, handle, extensions);
   device.memory_budget = contains(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  for (const char* name : {VK_EXT_GLOBAL_PRIORITY_EXTENSION_NAME, VK_KHR_GLOBAL_PRIORITY_EXTENSION_NAME})
+    if (contains(extensions, name)) device.global_priority = name;
   const bool listed = contains(extensions, kMatrixExtension);
   const bool matrices = listed && device.api_version >= VK_API_VERSION_1_3;
   Features asked = matrices ? kMatrixFeatures : Features{};
@@ -86,12 +88,16 @@ std::string needs_version(uint32_t needed, const PhysicalDevice& device) {
                 whose, VK_API_VERSION_MAJOR(has), VK_API_VERSION_MINOR(has));
 }
 
-uint32_t choose_queue_family(const std::vector<VkQueueFamilyProperties>& families) {
+uint32_t choose_queue_family(const std::vector<VkQueueFamilyProperties>& families, bool async) {
   uint32_t chosen = UINT32_MAX;
+  int best = -1;
   for (uint32_t i = 0; i < families.size(); ++i) {
     if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0 || families[i].queueCount == 0) continue;
-    if (families[i].timestampValidBits != 0) return i;
-    if (chosen == UINT32_MAX) chosen = i;
+    const bool apart = async && (families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT) == 0;
+    const int rank = (apart ? 2 : 0) + (families[i].timestampValidBits != 0 ? 1 : 0);
+    if (rank <= best) continue;
+    chosen = i;
+    best = rank;
   }
   return chosen;
 }

@@ -32,9 +32,10 @@ struct PhysicalDevice {
   Features offered;                                       // supported by the driver
   Features features;                                      // the same, or if adopted, those that the host enabled
   MatrixUnits matrix_units;
-  bool adopted = false;             // from a host
-  bool portability_subset = false;  // VK_KHR_portability_subset is present and must be enabled
-  bool memory_budget = false;       // VK_EXT_memory_budget; if adopted: the host enabled it
+  bool adopted = false;                   // from a host
+  bool portability_subset = false;        // VK_KHR_portability_subset is present and must be enabled
+  bool memory_budget = false;             // VK_EXT_memory_budget; if adopted: the host enabled it
+  const char* global_priority = nullptr;  // the name of the extension for priorities of queues; null: there is none
 };
 
 PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle, uint32_t instance_version,
@@ -43,8 +44,9 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
 // A message that this version of Vulkan is needed, and what has a lower one: the driver, the loader, or HostDevice.
 std::string needs_version(uint32_t needed, const PhysicalDevice& device);
 
-// The queue family for heed: one with compute, and with timestamps if there is a choice. UINT32_MAX if there is none.
-uint32_t choose_queue_family(const std::vector<VkQueueFamilyProperties>& families);
+// The queue family for heed: one with compute, and with timestamps if there is a choice; without graphics if `async` and such a family
+// exists. UINT32_MAX if there is none.
+uint32_t choose_queue_family(const std::vector<VkQueueFamilyProperties>& families, bool async = false);
 
 // Empty if the device meets heed's requirements; otherwise every limit that is too low, with both values.
 std::string below_floor(const PhysicalDevice& device);
@@ -60,8 +62,12 @@ Capabilities capabilities_of(const PhysicalDevice& device, WhyNoMatrix* why = nu
 // The reason why kernels do not use dot products of bytes; empty if they do.
 std::string why_no_dots(const PhysicalDevice& device);
 
-// Fills DeviceInfo. `word` is derived from the name only; see make_unique.
-DeviceInfo describe(const PhysicalDevice& device);
+// Fills DeviceInfo for a device whose queue is of this family. `word` is derived from the name only; see make_unique.
+DeviceInfo describe(const PhysicalDevice& device, uint32_t queue_family);
+// Adds what became of DeviceOptions::async_compute and low_priority to the description of an open device. `why_not_low` is empty if its
+// queue has low priority.
+void describe_queue(const PhysicalDevice& device, uint32_t family, const DeviceOptions& options,
+                    const std::string& why_not_low, DeviceInfo* info);
 // "NVIDIA H200" -> "nvidia-h200", "llvmpipe (LLVM 15.0.6, 256 bits)" -> "llvmpipe",
 // "AMD Radeon Graphics (RADV REMBRANDT)" -> "radv-rembrandt".
 std::string short_name(const std::string& device_name);

@@ -52,8 +52,13 @@ std::string bytes(uint64_t count) {
   return format("%.4g %s", value, kUnits[unit]);
 }
 
+std::string family_text(const PhysicalDevice& device, uint32_t family) {
+  const bool draws = (device.queue_families[family].queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0;
+  return format("%u (%s)", family, draws ? "graphics and compute" : "compute");
+}
+
 // VkPhysicalDeviceLimits as (name, value) pairs.
-void list_limits(const PhysicalDevice& device, DeviceInfo* info) {
+void list_limits(const PhysicalDevice& device, uint32_t family, DeviceInfo* info) {
   const VkPhysicalDeviceLimits& limits = device.properties.limits;
   const auto add = [&](const char* name, std::string value) { info->limits.emplace_back(name, std::move(value)); };
   const auto three = [](const uint32_t* v) { return format("%u x %u x %u", v[0], v[1], v[2]); };
@@ -72,8 +77,7 @@ void list_limits(const PhysicalDevice& device, DeviceInfo* info) {
   add("push constants", bytes(limits.maxPushConstantsSize));
   add("cores", device.cores == 0 ? "not told" : std::to_string(device.cores));
   add("subgroup size", std::to_string(device.subgroup.subgroupSize));
-  const uint32_t family = choose_queue_family(device.queue_families);
-  add("queue family", family == UINT32_MAX ? "none" : std::to_string(family));
+  add("queue family", family == UINT32_MAX ? "none" : family_text(device, family));
   add("timestamp bits", family == UINT32_MAX ? "0" : std::to_string(device.queue_families[family].timestampValidBits));
   add("timestamp period", format("%g ns", static_cast<double>(limits.timestampPeriod)));
 }
@@ -95,7 +99,7 @@ std::string subgroup_text(const Capabilities& can) {
   return "subgroup operations: not used, because compute shaders have no subgroup arithmetic";
 }
 
-std::string what_heed_uses(const PhysicalDevice& device) {
+std::string what_heed_uses(const PhysicalDevice& device, uint32_t family) {
   std::string text = "f32: used; every pass accumulates in f32";
   if (device.features.storageBuffer16BitAccess)
     text += "\nf16 and bf16 storage: used where a graph asks for it (storageBuffer16BitAccess)";
@@ -112,7 +116,6 @@ std::string what_heed_uses(const PhysicalDevice& device) {
   const std::string no_dots = why_no_dots(device);
   text += "\ndot products of bytes: " + (no_dots.empty() ? "used where rows may be rounded (CompileOptions::round_rows)"
                                                          : "not used, because " + no_dots);
-  const uint32_t family = choose_queue_family(device.queue_families);
   text += device.queue_families[family].timestampValidBits != 0
               ? "\ntimestamps: used where a plan asks for them"
               : "\ntimestamps: not used, because the compute queue has none";
@@ -133,7 +136,7 @@ std::string short_name(const std::string& device_name) {
   return name.empty() ? "gpu" : name;
 }
 
-DeviceInfo describe(const PhysicalDevice& device) {
+DeviceInfo describe(const PhysicalDevice& device, uint32_t queue_family) {
   DeviceInfo info;
   info.kind = kind_of(device.properties.deviceType);
   info.name = device.properties.deviceName;
@@ -144,9 +147,23 @@ DeviceInfo describe(const PhysicalDevice& device) {
                     VK_API_VERSION_PATCH(version));
   info.reason = below_floor(device);
   info.usable = info.reason.empty();
-  if (info.usable) info.reason = what_heed_uses(device);
-  list_limits(device, &info);
+  if (info.usable) info.reason = what_heed_uses(device, queue_family);
+  list_limits(device, queue_family, &info);
   return info;
+}
+
+void describe_queue(const PhysicalDevice& device, uint32_t family, const DeviceOptions& options,
+                    const std::string& why_not_low, DeviceInfo* info) {
+  const bool low = options.low_priority && why_not_low.empty();
+  info->limits.emplace_back("queue priority", low ? "low" : "default");
+  if (options.async_compute) {
+    const bool draws = (device.queue_families[family].queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0;
+    info->reason += draws ? "\nasync compute: not used, because every queue family with compute also has graphics"
+                          : format("\nasync compute: used, by queue family %u", family);
+  }
+  if (options.low_priority)
+    info->reason += low ? format("\nlow queue priority: used (%s)", device.global_priority)
+                        : "\nlow queue priority: not used, because " + why_not_low;
 }
 
 void make_unique(std::vector<DeviceInfo>* devices) {

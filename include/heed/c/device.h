@@ -75,7 +75,8 @@ HEED_API heed_status heed_device_compile(heed_device* device, heed_graph* graph,
 // --- Self-test and tuning ----------------------------------------------------------------------------------------
 
 // Runs every kernel that heed would use on the device and compares the results with the CPU's, which takes seconds. Kernels that fail are
-// no longer used. `time_limit_ms` is for one run of one kernel; 0: ten seconds. No other thread may compile on the device meanwhile.
+// no longer used. `time_limit_ms` is for one run of one kernel; 0: ten seconds on a GPU, a minute on a software driver. No other thread may
+// compile on the device meanwhile.
 // HEED_DEVICE_LOST: an adopted device was lost; the report then has the results so far. *report is NULL after other failures. On the CPU
 // the report is empty.
 HEED_API heed_status heed_device_self_test(heed_device* device, uint32_t time_limit_ms, heed_self_test_report** report);

@@ -404,7 +404,16 @@ typedef struct heed_device_options {
   size_t pipeline_cache_bytes;
   int32_t validation;    // Vulkan: enable the Khronos validation layer with synchronization validation
   int32_t debug_labels;  // Vulkan: label passes and name objects if VK_EXT_debug_utils is there
-  int32_t self_test;     // compare a small graph with the CPU, unless the build lacks it, before a GPU is accepted
+  // Vulkan: asks the system to prefer other programs' work on the GPU to heed's (VK_KHR_global_priority, or
+  // VK_EXT_global_priority). Where the driver lacks both or refuses, the queue gets the default priority.
+  // DeviceInfo::limits has the priority of an open device ("queue priority"), and DeviceInfo::reason says why it is not
+  // low.
+  int32_t low_priority;
+  // Vulkan: uses a queue of a family with compute and without graphics, which GPUs that draw may run beside their other
+  // work. Without such a family heed uses the same queue family as otherwise; DeviceInfo::limits has its index and what
+  // it can do ("queue family").
+  int32_t async_compute;
+  int32_t self_test;  // compare a small graph with the CPU, unless the build lacks it, before a GPU is accepted
   // heed_self_test_report_blob of an earlier start (<heed/self_test.hpp>). If it was made with this device, driver and
   // version of heed, kernels that failed then are not used. If none failed, self_test above has nothing to do.
   const void* self_test_results;

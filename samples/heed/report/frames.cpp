@@ -131,7 +131,8 @@ struct Frames {
       };
       return json{{"median", at(0.5)}, {"p99", at(0.99)}, {"worst", all.back()}};
     };
-    json one = {{"row", name}, {"frames", clock.size()}, {"clock_ms", summary(clock)}};
+    const uint32_t family = beside != nullptr ? beside->family : device.queues().front().family;
+    json one = {{"row", name}, {"queue_family", family}, {"frames", clock.size()}, {"clock_ms", summary(clock)}};
     if (gpu.front() > 0) one["gpu_ms"] = summary(gpu);
     if (guest != nullptr) one["runs"] = guest->runs();
     rows->push_back(std::move(one));

@@ -149,8 +149,13 @@ std::string without_paths(const std::string& text) {
 std::string page_of(const json& report) {
   const json& system = at(report, "system");
   std::string text = formatted("heed %s on %s\n", text_at(report, "heed").c_str(), name_of(report).c_str());
-  text += formatted("%s, %s, %.0f threads\n\n", text_at(system, "name").c_str(), text_at(system, "processor").c_str(),
+  text += formatted("%s, %s, %.0f threads\n", text_at(system, "name").c_str(), text_at(system, "processor").c_str(),
                     number_at(system, "threads"));
+  const json& limits = at(at(report, "device"), "limits");
+  if (const std::string family = text_at(limits, "queue family"); !family.empty())
+    text += "queue family " + family +
+            (text_at(limits, "queue priority") == "low" ? ", low priority\n" : ", default priority\n");
+  text += "\n";
   if (const json& open = at(report, "open"); open.is_object())
     text += formatted("  %-10s %-11s%s\n", "open", text_at(open, "state").c_str(), text_at(open, "reason").c_str());
   return text + results_of(report) + times_of(report) + frames_of(report);

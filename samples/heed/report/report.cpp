@@ -120,24 +120,27 @@ json device_json(const DeviceInfo& info) {
           {"api", info.api},   {"reason", std::move(reasons)}, {"limits", std::move(limits)}};
 }
 
-// Opens the device once, with heed's small test, and describes it in *report.
+// Opens the device, describes it in *report, and opens it again with heed's small test. Without a selection that is the best GPU, also if it
+// fails the test: the report is about it, and not about the CPU that other programs would get then.
 bool begin(const ReportOptions& options, PartContext* context, json* report) {
   PartDevice opened;
-  Status status = Device::open(device_options(options.device, opened.messages.log()), &opened.device);
+  DeviceOptions untested = device_options(options.device, opened.messages.log());
+  untested.self_test = false;
+  Status status = Device::open(untested, &opened.device);
   if (status != Status::Ok) {
     (*report)["open"] = failed_part(status, opened.messages);
-    DeviceOptions untested = device_options(options.device, opened.messages.log());
-    untested.self_test = false;
-    context->tested = false;
-    status = Device::open(untested, &opened.device);
-  }
-  if (status != Status::Ok) {
-    complain(options.device.empty() ? "device" : "device '" + options.device + "'", opened.messages.take(), status);
     (*report)["device"] = json::object();
+    const std::string reason = (*report)["open"]["reason"];
+    complain(options.device.empty() ? "device" : "device '" + options.device + "'", {reason}, status);
     return false;
   }
   context->info = opened.device.info();
+  context->select = context->info.word;
   (*report)["device"] = device_json(context->info);
+  opened.device = {};
+  status = Device::open(device_options(context->select, opened.messages.log()), &opened.device);
+  context->tested = status == Status::Ok;
+  if (!context->tested) (*report)["open"] = failed_part(status, opened.messages);
   return true;
 }
 
@@ -172,7 +175,6 @@ bool wants(const ReportOptions& options, const std::string& part) {
 int run_parts(const ReportOptions& options) {
   json report = {{"format", kFormat}, {"heed", HEED_VERSION}, {"system", system_json()}, {"parts", json::object()}};
   PartContext context;
-  context.select = options.device;
   context.seconds = options.seconds;
   Watch watch;
   json unopened = report;

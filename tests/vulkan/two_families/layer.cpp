@@ -82,7 +82,7 @@ VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance handle, const VkAllocatio
   g_instances.erase(key);
 }
 
-// Reports the first family twice, with one queue each.
+// Reports the first family twice, with one queue each, and the second time without graphics.
 VKAPI_ATTR void VKAPI_CALL get_families(VkPhysicalDevice device, uint32_t* count, VkQueueFamilyProperties* properties) {
   VkQueueFamilyProperties first = {};
   uint32_t one = 1;
@@ -90,6 +90,7 @@ VKAPI_ATTR void VKAPI_CALL get_families(VkPhysicalDevice device, uint32_t* count
   if (properties != nullptr) {
     first.queueCount = 1;
     std::fill_n(properties, std::min(*count, 2u), first);
+    if (*count > kPretended) properties[kPretended].queueFlags &= ~static_cast<VkQueueFlags>(VK_QUEUE_GRAPHICS_BIT);
   }
   *count = properties == nullptr ? 2 : std::min(*count, 2u);
 }
