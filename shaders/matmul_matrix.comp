@@ -160,20 +160,20 @@ HEED_STREAM(begin_b, ask_b, fill_b, depth_in_b, next_b, places_b, b16, sh_b, B_K
 
 // compile.sh turns the float16_t in this function, the only ones in the module, into bf16 if operands are bf16.
 void multiply_blocks(uint wave_m, uint wave_n, uint stage) {
-  coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[FM];
-  coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right;
+  coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left;
+  coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right[FN];
   uint a_at = stage * A_VECTORS + (A_K_FAST ? wave_m * A_ROW : wave_m / 8u);
   uint b_at = stage * B_VECTORS + (B_K_FAST ? wave_n * B_ROW : wave_n / 8u);
   [[unroll]] for (uint k = 0u; k < BK; k += KS) {
-    [[unroll]] for (uint i = 0u; i < FM; ++i) {
-      if (A_K_FAST) coopMatLoad(left[i], sh_a, a_at + i * MS * A_ROW + k / 8u, A_ROW, gl_CooperativeMatrixLayoutRowMajor);
-      else coopMatLoad(left[i], sh_a, a_at + k * A_ROW + i * MS / 8u, A_ROW, gl_CooperativeMatrixLayoutColumnMajor);
-    }
     [[unroll]] for (uint j = 0u; j < FN; ++j) {
-      if (B_K_FAST) coopMatLoad(right, sh_b, b_at + j * NS * B_ROW + k / 8u, B_ROW, gl_CooperativeMatrixLayoutColumnMajor);
-      else coopMatLoad(right, sh_b, b_at + k * B_ROW + j * NS / 8u, B_ROW, gl_CooperativeMatrixLayoutRowMajor);
-      [[unroll]] for (uint i = 0u; i < FM; ++i)
-        sums[i * FN + j] = coopMatMulAdd(left[i], right, sums[i * FN + j]);
+      if (B_K_FAST) coopMatLoad(right[j], sh_b, b_at + j * NS * B_ROW + k / 8u, B_ROW, gl_CooperativeMatrixLayoutColumnMajor);
+      else coopMatLoad(right[j], sh_b, b_at + k * B_ROW + j * NS / 8u, B_ROW, gl_CooperativeMatrixLayoutRowMajor);
+    }
+    [[unroll]] for (uint i = 0u; i < FM; ++i) {
+      if (A_K_FAST) coopMatLoad(left, sh_a, a_at + i * MS * A_ROW + k / 8u, A_ROW, gl_CooperativeMatrixLayoutRowMajor);
+      else coopMatLoad(left, sh_a, a_at + k * A_ROW + i * MS / 8u, A_ROW, gl_CooperativeMatrixLayoutColumnMajor);
+      [[unroll]] for (uint j = 0u; j < FN; ++j)
+        sums[i * FN + j] = coopMatMulAdd(left, right[j], sums[i * FN + j]);
     }
   }
 }

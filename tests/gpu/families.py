@@ -58,7 +58,7 @@ MORE_GROUPS = {
     ("mesa-26-ga102", "attention_matrix", "unaligned"): 19,
     ("mesa-26-ga102", "attention_matrix", "unaligned, masks"): 74,
     ("mesa-26-ga102", "attention_matrix", "unaligned, wide heads"): 30,
-    ("mesa-26-ga102", "matmul_matrix", "unaligned"): 48,
+    ("mesa-26-ga102", "matmul_matrix", "unaligned"): 56,
     ("mesa-26-ga102", "matmul_quantized_bytes", "aligned"): 5,
     ("mesa-26-ga102", "matmul_quantized_bytes", "unaligned"): 9,
     ("mesa-26-ga102", "matmul_quantized_matrix", "aligned"): 4,
