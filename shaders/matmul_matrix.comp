@@ -237,37 +237,10 @@ void main() {
 #if A_BITS == 16
   multiply_tile(tile, wave_m, wave_n);
 #else
-  forget_largest(0u);
-  barrier();
-  // A block is loaded into registers while the one before is multiplied, and is stored after all have finished with shared memory. The last
-  // one is multiplied after the loop, so that there is no branch between the loads and multiplications of a step.
-  Block from_a = block_of_a(tile, 0u), from_b = block_of_b(tile, 0u);
-  if (p.k > 0u) {
-    read_a(from_a);
-    read_b(from_b);
+  if (!multiply_terms(tile, wave_m, wave_n)) {
+    multiply_plainly(tile);
+    return;
   }
-  for (uint k0 = 0u; k0 < p.k;) {
-    uint slot = k0 / BK & 1u;
-    settle_a(from_a);
-    settle_b(from_b);
-    note_largest(slot);
-    barrier();
-    if (!scale_terms(slot)) {
-      multiply_plainly(tile);
-      return;
-    }
-    keep_a(scale_of(exponents.x));
-    keep_b(scale_of(exponents.y));
-    barrier();
-    k0 += BK;
-    if (k0 >= p.k) break;
-    from_a = block_of_a(tile, k0);
-    from_b = block_of_b(tile, k0);
-    read_a(from_a);
-    read_b(from_b);
-    multiply_blocks(wave_m, wave_n);
-  }
-  if (p.k > 0u) multiply_blocks(wave_m, wave_n);
 #endif
   store_fragments(tile, wave_m, wave_n);
 }

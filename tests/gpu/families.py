@@ -61,7 +61,7 @@ MORE_GROUPS = {
     ("mesa-26-ga102", "matmul_matrix", "unaligned"): 56,
     ("mesa-26-ga102", "matmul_quantized_bytes", "aligned"): 5,
     ("mesa-26-ga102", "matmul_quantized_bytes", "unaligned"): 9,
-    ("mesa-26-ga102", "matmul_quantized_matrix", "aligned"): 4,
+    ("mesa-26-ga102", "matmul_quantized_matrix", "aligned"): 5,
     ("mesa-26-ga102", "matmul_quantized_matrix", "unaligned"): 20,
     ("mesa-26-gfx1201", "attention_matrix", "aligned"): 4,
     ("mesa-26-gfx1201", "attention_matrix", "aligned, masks"): 4,

@@ -48,17 +48,22 @@ struct Elements {
   MatrixSize size;
   const char* MatrixTile::* why = nullptr;
   Form form = Form::Whole;
+  bool deep = false;  // for one term
 
   uint32_t terms() const { return form == Form::TwoTerms ? 2 : 1; }
   bool split() const { return form == Form::OneTerm || form == Form::TwoTerms; }
-  // The part of k that a workgroup processes at a time. Two summands take half as much as one, and so the same shared memory; with more of
+  // The part of k that a workgroup processes at a time. Rounding is done once for it, so that a deep one is faster; NVIDIA's invocations have
+  // registers for it. Two summands take half as much as one, and so the same shared memory; with more of
   // it AMD's cores would hold half as many subgroups.
-  uint32_t depth() const { return form == Form::Bytes ? 64 : 32 / terms(); }
+  uint32_t depth() const { return form == Form::Bytes ? 64 : form == Form::OneTerm && deep ? 64 : 32 / terms(); }
   uint32_t buffers(const MatrixTile& tile) const { return form == Form::Whole ? tile.buffers : 1; }
   // The cost of a matmul in f16 matmuls. Two summands take three; bytes take half of one, since rounding and scaling take as long as the
   // matrix units.
   double products() const { return form == Form::TwoTerms ? 3 : form == Form::Bytes ? 0.5 : 1; }
 };
+
+// Devices whose reported subgroup has this size, as NVIDIA's have, and whose shared memory holds 128x128 tiles of depth 64.
+constexpr uint32_t kDeepSubgroup = 32, kDeepBytes = 40960;
 
 // Four neighbouring invocations of a subgroup round a span of 32 together. If each half of a span has a scale, fragments must lie within a
 // half.
@@ -71,6 +76,11 @@ bool rounds_to_bytes(const Select& select) {
   return select.schedule.asked.round_rows && device.allows(KernelId::MatmulF32QuantizedBytes) &&
          device.byte_matrix.m != 0 && device.byte_matrix.k <= (has_halves ? kSpan / 2 : kSpan) &&
          device.subgroup_shuffle && device.matrix_subgroup >= kSharers;
+}
+
+bool is_deep(const Capabilities& device) {
+  return device.subgroup_size == kDeepSubgroup && device.matrix_subgroup == kDeepSubgroup &&
+         device.shared_bytes >= kDeepBytes;
 }
 
 Elements elements_of(const Select& select, Operands operands) {
@@ -87,7 +97,7 @@ Elements elements_of(const Select& select, Operands operands) {
       if (rounds_to_bytes(select))
         return {KernelId::MatmulF32QuantizedBytes, device.byte_matrix, &MatrixTile::bytes, Form::Bytes};
       if (schedule.asked.round_rows)
-        return {KernelId::MatmulF32QuantizedMatrix, device.matrix, &MatrixTile::rounded, Form::OneTerm};
+        return {KernelId::MatmulF32QuantizedMatrix, device.matrix, &MatrixTile::rounded, Form::OneTerm, is_deep(device)};
       if (schedule.asked.emulate_f32)
         return {KernelId::MatmulF32QuantizedMatrix, device.matrix, &MatrixTile::quantized, Form::TwoTerms};
       break;
