@@ -86,8 +86,8 @@ TEST_CASE("splits are as many as take the least time on the cores") {
   };
   // Tiles of 128x128 on matrix units: six splits of 24 tiles would need a second wave on 132 cores. Of five splits of 3072 the last would be
   // shorter, and a dispatch of its own.
-  for (const Row& row : {Row{132, 512, 768, 3072, 4}, {132, 512, 768, 3200, 5}, {144, 512, 768, 3072, 6},
-                         {132, 4096, 4096, 4096, 1}}) {
+  for (const Row& row :
+       {Row{132, 512, 768, 3072, 4}, {132, 512, 768, 3200, 5}, {144, 512, 768, 3072, 6}, {132, 4096, 4096, 4096, 1}}) {
     INFO(row.cores << ": " << row.m << "x" << row.n << "x" << row.k);
     Graph g;
     g.output("y", g.linear(g.input("a", {row.m, row.k}, DType::F16), g.input("b", {row.n, row.k}, DType::F16)));

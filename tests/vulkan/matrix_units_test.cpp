@@ -91,8 +91,10 @@ TEST_CASE("matrix units: bf16 has sizes of its own and is asked of a device only
   CHECK(missing_features(matrix_needs(device).features, kBfloatFeatures).empty());
 }
 
-TEST_CASE("matrix units: bytes are used where their fragments are deeper than those of f16 and these have few rows, or always",
-          "[vulkan][matrix]") {
+TEST_CASE(
+    "matrix units: bytes are used where their fragments are deeper than those of f16 and these have few rows, or "
+    "always",
+    "[vulkan][matrix]") {
   struct Row {
     std::vector<MatrixSize> sizes;
     MatrixUse use;

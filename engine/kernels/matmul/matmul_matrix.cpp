@@ -97,7 +97,8 @@ Elements elements_of(const Select& select, Operands operands) {
       if (rounds_to_bytes(select))
         return {KernelId::MatmulF32QuantizedBytes, device.byte_matrix, &MatrixTile::bytes, Form::Bytes};
       if (schedule.asked.round_rows)
-        return {KernelId::MatmulF32QuantizedMatrix, device.matrix, &MatrixTile::rounded, Form::OneTerm, is_deep(device)};
+        return {KernelId::MatmulF32QuantizedMatrix, device.matrix, &MatrixTile::rounded, Form::OneTerm,
+                is_deep(device)};
       if (schedule.asked.emulate_f32)
         return {KernelId::MatmulF32QuantizedMatrix, device.matrix, &MatrixTile::quantized, Form::TwoTerms};
       break;
