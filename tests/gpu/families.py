@@ -39,7 +39,7 @@ MORE_GROUPS = {
     ("mesa-26-bmg", "attention_matrix", "aligned"): 4,
     ("mesa-26-bmg", "attention_matrix", "unaligned"): 25,
     ("mesa-26-bmg", "matmul_matrix", "aligned"): 3,
-    ("mesa-26-bmg", "matmul_matrix", "unaligned"): 10,
+    ("mesa-26-bmg", "matmul_matrix", "unaligned"): 11,
     ("mesa-26-bmg", "matmul_quantized_bytes", "aligned"): 10,
     ("mesa-26-bmg", "matmul_quantized_bytes", "unaligned"): 29,
     ("mesa-26-bmg", "matmul_quantized_matrix", "aligned"): 5,
