@@ -160,20 +160,20 @@ HEED_STREAM(begin_b, ask_b, fill_b, depth_in_b, next_b, places_b, b16, sh_b, B_K
 
 // compile.sh turns the float16_t in this function, the only ones in the module, into bf16 if operands are bf16.
 void multiply_blocks(uint wave_m, uint wave_n, uint stage) {
-  coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[FM];
-  coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right;
+  coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left;
+  coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right[FN];
   uint a_at = stage * A_VECTORS + (A_K_FAST ? wave_m * A_ROW : wave_m / 8u);
   uint b_at = stage * B_VECTORS + (B_K_FAST ? wave_n * B_ROW : wave_n / 8u);
   [[unroll]] for (uint k = 0u; k < BK; k += KS) {
-    [[unroll]] for (uint i = 0u; i < FM; ++i) {
-      if (A_K_FAST) coopMatLoad(left[i], sh_a, a_at + i * MS * A_ROW + k / 8u, A_ROW, gl_CooperativeMatrixLayoutRowMajor);
-      else coopMatLoad(left[i], sh_a, a_at + k * A_ROW + i * MS / 8u, A_ROW, gl_CooperativeMatrixLayoutColumnMajor);
-    }
     [[unroll]] for (uint j = 0u; j < FN; ++j) {
-      if (B_K_FAST) coopMatLoad(right, sh_b, b_at + j * NS * B_ROW + k / 8u, B_ROW, gl_CooperativeMatrixLayoutColumnMajor);
-      else coopMatLoad(right, sh_b, b_at + k * B_ROW + j * NS / 8u, B_ROW, gl_CooperativeMatrixLayoutRowMajor);
-      [[unroll]] for (uint i = 0u; i < FM; ++i)
-        sums[i * FN + j] = coopMatMulAdd(left[i], right, sums[i * FN + j]);
+      if (B_K_FAST) coopMatLoad(right[j], sh_b, b_at + j * NS * B_ROW + k / 8u, B_ROW, gl_CooperativeMatrixLayoutColumnMajor);
+      else coopMatLoad(right[j], sh_b, b_at + k * B_ROW + j * NS / 8u, B_ROW, gl_CooperativeMatrixLayoutRowMajor);
+    }
+    [[unroll]] for (uint i = 0u; i < FM; ++i) {
+      if (A_K_FAST) coopMatLoad(left, sh_a, a_at + i * MS * A_ROW + k / 8u, A_ROW, gl_CooperativeMatrixLayoutRowMajor);
+      else coopMatLoad(left, sh_a, a_at + k * A_ROW + i * MS / 8u, A_ROW, gl_CooperativeMatrixLayoutColumnMajor);
+      [[unroll]] for (uint j = 0u; j < FN; ++j)
+        sums[i * FN + j] = coopMatMulAdd(left, right[j], sums[i * FN + j]);
     }
   }
 }
@@ -237,37 +237,10 @@ void main() {
 #if A_BITS == 16
   multiply_tile(tile, wave_m, wave_n);
 #else
-  forget_largest(0u);
-  barrier();
-  // A block is loaded into registers while the one before is multiplied, and is stored after all have finished with shared memory. The last
-  // one is multiplied after the loop, so that there is no branch between the loads and multiplications of a step.
-  Block from_a = block_of_a(tile, 0u), from_b = block_of_b(tile, 0u);
-  if (p.k > 0u) {
-    read_a(from_a);
-    read_b(from_b);
+  if (!multiply_terms(tile, wave_m, wave_n)) {
+    multiply_plainly(tile);
+    return;
   }
-  for (uint k0 = 0u; k0 < p.k;) {
-    uint slot = k0 / BK & 1u;
-    settle_a(from_a);
-    settle_b(from_b);
-    note_largest(slot);
-    barrier();
-    if (!scale_terms(slot)) {
-      multiply_plainly(tile);
-      return;
-    }
-    keep_a(scale_of(exponents.x));
-    keep_b(scale_of(exponents.y));
-    barrier();
-    k0 += BK;
-    if (k0 >= p.k) break;
-    from_a = block_of_a(tile, k0);
-    from_b = block_of_b(tile, k0);
-    read_a(from_a);
-    read_b(from_b);
-    multiply_blocks(wave_m, wave_n);
-  }
-  if (p.k > 0u) multiply_blocks(wave_m, wave_n);
 #endif
   store_fragments(tile, wave_m, wave_n);
 }

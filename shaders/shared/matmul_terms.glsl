@@ -13,8 +13,10 @@
 const float LOW_SCALE = 2048.0, LEAST_HALF = 6.103515625e-5;  // 2^11, 2^-14
 // Exponents are biased, as in f32. The minimum keeps the scale finite.
 const uint LEAST_EXPONENT = 14u, SCALED_EXPONENT = 141u, STRANGE_EXPONENT = 255u;
+const uint A_HEADROOM = TERMS == 1u ? 3u : 0u, B_HEADROOM = TERMS == 1u ? 2u : 0u;
 
 uvec2 exponents = uvec2(LEAST_EXPONENT);  // exponents of the largest elements so far, of A and of B
+uvec2 next_exponents;                     // and with those of the blocks in registers
 shared uint sh_largest[4];                // magnitudes, as bits, of A and B of this block and of the next
 
 // Splits two elements into halves. The high summands are rounded here, since a driver may round in any direction. Subnormal ones are left
@@ -63,8 +65,8 @@ const bool B_FOURS = (FLAGS & HEED_MATMUL_B_VEC4) != 0u;
         if (inside && fast + c < s.fast_end) next[four][c] = one(from + c * s.fast_stride);               \
     }                                                                                                     \
   }                                                                                                       \
-  void settle(Block s) {                                                                                  \
-    if (!FOURS) return;                                                                                   \
+  void settle(Block s, bool whole) {                                                                      \
+    if (!FOURS || whole) return;                                                                                   \
     [[unroll]] for (uint four = 0u; four < 2u * LOADS; ++four) {                                          \
       uint i = gl_LocalInvocationID.x + four / 2u * gl_WorkGroupSize.x;                                   \
       uint slow = row_of_terms(i, FAST / 8u), fast = i % (FAST / 8u) * 8u + four % 2u * 4u;               \
@@ -77,23 +79,28 @@ HEED_READ(read_a, settle_a, next_a, one_a, a_fours, A_FOURS, A_LOADS, A_OCTETS, 
 // Quantized weights stay in registers as stored while the block before is multiplied; settle_b then dequantizes them to f32.
 Words next_words[2u * B_LOADS];
 vec4 next_b[2u * B_LOADS];
-uint at_of_b(Block s, uint four, out uint inside) {
+// The block of four elements, and their place in it. Both fours of an octet get the same expression for the block, so that compilers read
+// its scale once.
+uvec2 place_in_b(Block s, uint four, out uint inside) {
   uint i = gl_LocalInvocationID.x + four / 2u * gl_WorkGroupSize.x;
-  uint column = row_of_terms(i, B_FAST / 8u), k = i % (B_FAST / 8u) * 8u + four % 2u * 4u;
+  uint column = row_of_terms(i, B_FAST / 8u), k = i % (B_FAST / 8u) * 8u;
   inside = uint(i < B_OCTETS) & uint(column < s.slow_end) & uint(k < s.fast_end);
-  return s.at + min(column, s.slow_end - 1u) * s.slow_stride + min(k, s.fast_end - 4u);
+  uint at = s.at + min(column, s.slow_end - 1u) * s.slow_stride + min(k, s.fast_end - 8u);
+  return uvec2(at / BLOCK, at % BLOCK + four % 2u * 4u);
 }
 void read_b(Block s) {
   [[unroll]] for (uint four = 0u; four < 2u * B_LOADS; ++four) {
-    uint inside, at = at_of_b(s, four, inside);
-    next_words[four] = read_four(BLOCK_TYPE, blocks_of_b(), at / BLOCK, at % BLOCK);
+    uint inside;
+    uvec2 place = place_in_b(s, four, inside);
+    next_words[four] = read_four(BLOCK_TYPE, blocks_of_b(), place.x, place.y);
   }
 }
-void settle_b(Block s) {
+void settle_b(Block s, bool whole) {
   [[unroll]] for (uint four = 0u; four < 2u * B_LOADS; ++four) {
-    uint inside, at = at_of_b(s, four, inside);
-    vec4 wide = widen_read_four(BLOCK_TYPE, next_words[four], at / BLOCK, at % BLOCK);
-    next_b[four] = uintBitsToFloat(floatBitsToUint(wide) & (0u - inside));
+    uint inside;
+    uvec2 place = place_in_b(s, four, inside);
+    next_b[four] = widen_read_four(BLOCK_TYPE, next_words[four], place.x, place.y);
+    if (!whole) next_b[four] = uintBitsToFloat(floatBitsToUint(next_b[four]) & (0u - inside));
   }
 }
 float one_b(uint at) {
@@ -142,18 +149,26 @@ void note_largest(uint slot) {
 
 float power_of_two(int exponent) { return exponent < -126 ? 0.0 : uintBitsToFloat(uint(127 + exponent) << 23); }
 
-// Returns false if there is an infinity or NaN. Otherwise, blocks and sums are scaled for the new largest elements.
-bool scale_terms(uint slot) {
+// Whether the largest elements of the blocks in registers exceed all before.
+bool grows(uint slot) {
   uvec2 most = uvec2(sh_largest[2u * slot], sh_largest[2u * slot + 1u]) >> 23;
-  most = subgroupBroadcast(max(most, exponents), 0u);
+  next_exponents = subgroupBroadcast(max(most, exponents), 0u);
   forget_largest(1u - slot);
-  if (max(most.x, most.y) == STRANGE_EXPONENT) return false;
-  if (most != exponents) {
-    float shrink = power_of_two(int(exponents.x + exponents.y) - int(most.x + most.y));
-    [[unroll]] for (uint i = 0u; i < FM * FN; ++i) sums[i] *= shrink;
-    exponents = most;
-  }
-  return true;
+  return next_exponents != exponents;
+}
+
+// Exponents for the new largest elements. With one term, elements may grow by the headroom before the next change.
+void raise_exponents() {
+  uvec2 above = min(next_exponents + uvec2(A_HEADROOM, B_HEADROOM), uvec2(STRANGE_EXPONENT - 1u));
+  exponents = mix(exponents, max(next_exponents, above), greaterThan(next_exponents, exponents));
+}
+
+bool is_strange() { return max(next_exponents.x, next_exponents.y) == STRANGE_EXPONENT; }
+
+void scale_sums() {
+  float shrink = power_of_two(int(exponents.x + exponents.y) - int(next_exponents.x + next_exponents.y));
+  [[unroll]] for (uint i = 0u; i < FM * FN; ++i) sums[i] *= shrink;
+  exponents = next_exponents;
 }
 
 float scale_of(uint exponent) { return power_of_two(int(SCALED_EXPONENT) - int(exponent)); }
@@ -197,6 +212,55 @@ void multiply_blocks(uint wave_m, uint wave_n) {
       }
     }
   }
+}
+
+// Multiplies the blocks in registers, and loads the next ones meanwhile: those at k0.
+void multiply_kept(Tile tile, uint wave_m, uint wave_n, uint k0) {
+  keep_a(scale_of(exponents.x));
+  keep_b(scale_of(exponents.y));
+  barrier();
+  read_a(block_of_a(tile, k0));
+  read_b(block_of_b(tile, k0));
+  multiply_blocks(wave_m, wave_n);
+}
+
+// Returns false if there is an infinity or NaN. The last blocks, which may be partial, come first, so that the others are whole. The last
+// iteration reads blocks again, so that no branch separates loads from multiplications. With one term, sums begin anew if an element exceeds
+// the range for which the scales were chosen: if the loop scaled them, NVK would not keep them in registers of matrix units.
+bool multiply_terms(Tile tile, uint wave_m, uint wave_n) {
+  if (p.k == 0u) return true;
+  uint last = (p.k - 1u) / BK * BK, slot = 0u;
+  forget_largest(0u);
+  for (bool again = true; again;) {
+    coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> no_left = coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA>(0.0);
+    coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> no_right = coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB>(0.0);
+    [[unroll]] for (uint i = 0u; i < FM * FN; ++i)
+      sums[i] = coopMatMulAdd(no_left, no_right, coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0));
+    read_a(block_of_a(tile, last));
+    read_b(block_of_b(tile, last));
+    settle_a(block_of_a(tile, last), false);
+    settle_b(block_of_b(tile, last), false);
+    again = false;
+    barrier();
+    for (uint next = 0u; next <= last; next += BK) {
+      note_largest(slot);
+      barrier();
+      bool grown = grows(slot);
+      slot = 1u - slot;
+      if (grown) {
+        if (is_strange()) return false;
+        if (TERMS == 2u) scale_sums();
+        raise_exponents();
+        again = TERMS == 1u && next > 0u;
+        if (again) break;
+      }
+      uint k0 = min(next, max(last, BK) - BK);
+      multiply_kept(tile, wave_m, wave_n, k0);
+      settle_a(block_of_a(tile, k0), true);
+      settle_b(block_of_b(tile, k0), true);
+    }
+  }
+  return true;
 }
 
 void multiply_plainly(Tile tile) {

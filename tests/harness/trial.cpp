@@ -108,7 +108,7 @@ Array Trial::product(const Array& a, const Array& b, double factor) const {
   Array y = matmul(a, b, factor);
   if (!options.round_rows && (!options.emulate_f32 || dtype != DType::F32)) return y;
   const Array errors = options.round_rows ? rounding_errors(a, rounds_to_f16) : scale(magnitudes(a), 0x1p-21);
-  const double small = options.round_rows ? 0x1p-28 : 0x1p-38;
+  const double small = options.round_rows ? 0x1p-24 : 0x1p-38;
   const Array sums = matmul(errors, magnitudes(b), std::abs(factor));
   const double largest = std::abs(factor) * static_cast<double>(a.dim(0)) * largest_of(a) * largest_of(b);
   for (int64_t i = 0; i < y.size(); ++i) y.err(i) += sums.at(i) + small * largest + 0x1p-126;

@@ -80,7 +80,6 @@ const std::vector<Machine>& machines() {
     nvidia.subgroup_size = nvidia.matrix_subgroup = 32;
     nvidia.cores = 132;
     nvidia.bfloat_matrix.n = 8;
-    nvidia.byte_matrix = {16, 16, 32};
     nvidia.matrix_always = true;
     list.push_back({"spirv:nvidia", nvidia, 32, 0, true});
 

@@ -190,34 +190,34 @@ TEST_CASE("matrix units read eight elements at a time where both operands lie wh
   }
 }
 
-TEST_CASE("tiles on matrix units follow the subgroups that a device reports") {
+TEST_CASE("tiles on matrix units follow the subgroups that a device reports, its memory and its cores") {
   using Matrix = MatmulMatrixConstants;
   struct Row {
     uint32_t reported;  // AMD's GPUs report 64, NVIDIA's 32
-    MatrixSize size;
-    uint32_t shared, wm, wn, buffers;
-    bool transposed = true;
+    int64_t rows;
+    uint32_t shared, bm, bn, wm, wn, buffers;
   };
-  for (const Row& row : {Row{64, {16, 16, 16}, 49152, 64, 64, 0},
-                         {32, {16, 16, 16}, 49152, 64, 32, 0, false},
-                         {32, {16, 16, 16}, 49152, 64, 32, 2},
-                         {32, {16, 16, 16}, 32768, 64, 32, 0},
-                         {16, {16, 16, 16}, 49152, 64, 32, 0}}) {
-    INFO(row.reported << " " << row.size.m << " " << row.shared);
+  for (const Row& row : {Row{64, 4096, 49152, 128, 128, 64, 64, 0},
+                         {32, 4096, 49152, 128, 128, 64, 32, 0},
+                         {16, 4096, 49152, 128, 128, 64, 32, 0},
+                         {32, 512, 49152, 64, 96, 32, 48, 2},
+                         {32, 512, 16384, 64, 64, 32, 32, 0},
+                         {16, 512, 49152, 128, 128, 64, 32, 0}}) {
+    INFO(row.reported << " " << row.rows << " " << row.shared);
     Graph g;
-    g.output("y", g.matmul(g.input("a", {4096, 4096}, DType::F16), g.input("b", {4096, 4096}, DType::F16),
-                           {.transpose_b = row.transposed}));
+    g.output("y", g.linear(g.input("a", {row.rows, 768}, DType::F16), g.input("b", {3072, 768}, DType::F16)));
     Capabilities device = device_with_units();
     device.subgroup_size = row.reported;
-    device.matrix = row.size;
+    device.cores = 132;
     device.shared_bytes = row.shared;
     Lowered lowered(g, false, device);
     const MatmulLowering lowering(lowered, lowered.pass(Op::Matmul));
     const KernelKey& key = lowering.use(0).key;
-    CHECK(key.spec[MatmulConstants::BM] == 128);
+    CHECK(key.spec[MatmulConstants::BM] == row.bm);
+    CHECK(key.spec[MatmulConstants::BN] == row.bn);
     CHECK(key.spec[Matrix::WM] == row.wm);
     CHECK(key.spec[Matrix::WN] == row.wn);
-    CHECK(key.spec[0] == 32 * 128 / row.wm * 128 / row.wn);
+    CHECK(key.spec[0] == 32 * row.bm / row.wm * row.bn / row.wn);
     CHECK((key.spec_count > Matrix::BUFFERS ? key.spec[Matrix::BUFFERS] : 0) == row.buffers);
   }
 }

@@ -91,21 +91,26 @@ TEST_CASE("matrix units: bf16 has sizes of its own and is asked of a device only
   CHECK(missing_features(matrix_needs(device).features, kBfloatFeatures).empty());
 }
 
-TEST_CASE("matrix units: bytes are used where their fragments are deeper than those of f16, or always",
-          "[vulkan][matrix]") {
+TEST_CASE(
+    "matrix units: bytes are used where their fragments are deeper than those of f16 and these have few rows, or "
+    "always",
+    "[vulkan][matrix]") {
   struct Row {
     std::vector<MatrixSize> sizes;
     MatrixUse use;
     uint32_t k;
     const char* why;
+    MatrixSize half = {8, 16, 16};
   };
   const Row rows[] = {{{{16, 8, 16}, {16, 8, 32}}, MatrixUse::Auto, 32, ""},
+                      {{{16, 8, 16}, {16, 8, 32}}, MatrixUse::Auto, 0, "scaling their sums", {16, 16, 16}},
+                      {{{16, 8, 16}, {16, 8, 32}}, MatrixUse::Always, 32, "", {16, 16, 16}},
                       {{{16, 16, 16}}, MatrixUse::Auto, 0, "no deeper"},
                       {{{16, 16, 16}}, MatrixUse::Always, 16, ""},
                       {{{16, 16, 64}}, MatrixUse::Auto, 0, "no size for bytes"},
                       {{}, MatrixUse::Always, 0, "no size for bytes"}};
-  const MatrixSize half = {16, 16, 16};
   for (const Row& row : rows) {
+    const MatrixSize half = row.half;
     MatrixUnits units = units_of({half});
     units.byte_sizes = row.sizes;
     std::string why;
@@ -117,7 +122,7 @@ TEST_CASE("matrix units: bytes are used where their fragments are deeper than th
     CHECK(why == units.byte_missing);
   }
   Capabilities device;
-  device.matrix = half;
+  device.matrix = {16, 16, 16};
   CHECK_FALSE(matrix_needs(device).features.shaderInt8);
   device.byte_matrix = {16, 8, 32};
   CHECK(matrix_needs(device).features.shaderInt8);

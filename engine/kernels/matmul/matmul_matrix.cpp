@@ -13,7 +13,6 @@ struct MatrixTile {
   uint32_t most_fragments;  // per subgroup: more fragments of sums would not fit into registers, whatever their size
   uint32_t subgroup;        // only for devices that report this subgroup size, which then skip the later tiles; 0: all
   uint32_t buffers;         // number of blocks in shared memory, for operands that are not split or rounded
-  bool alike;               // requires that both operands are contiguous along k, or neither is
   double efficiency;        // multiply-adds of 16 bits per time, relative to 64x64 tiles without matrix units
   const char *f16, *bf16, *f32, *quantized, *rounded, *bytes;  // the reasons for a choice
 
@@ -24,22 +23,22 @@ struct MatrixTile {
       text "; f32 by quantized weights, two f16 summands, f32 sums",                                                 \
       text "; f32 by quantized weights, both rounded to f16, f32 sums",                                              \
       text "; f32 rounded to 8 bits by quantized weights, f32 sums"
-// From the compilers' listings (tests/gpu). AMD's tiles take the fewest cycles with four subgroups of 64x64; a second buffer of shared
-// memory would halve the number of subgroups on a core. NVIDIA's have registers for two workgroups per core with 64x32, and with two
-// buffers a step needs only one barrier; but for operands with different contiguous axes two buffers need too many registers.
+// From the compilers' listings (tests/gpu) and the model of tests/gpu/profile. AMD's tiles take the fewest cycles with four subgroups of
+// 64x64; a second buffer of shared memory would halve the number of subgroups on a core. NVIDIA's cores have registers for two workgroups
+// of eight 64x32 subgroups with one buffer, but not with two. Smaller tiles have registers to spare, and with two buffers a step needs only
+// one barrier. Tiles of 64x96 leave fewer cores idle where a result has few 128x128 tiles.
 constexpr MatrixTile kMatrixTiles[] = {
-    {128, 128, 64, 64, 16, 64, 1, false, 8.0,
-     HEED_MATRIX_WHY("matrix units, 128x128 tiles of four subgroups: many rows")},
-    {128, 128, 64, 32, 8, 32, 2, true, 8.0, HEED_MATRIX_WHY("matrix units, 128x128 tiles, two buffers: many rows")},
-    {128, 128, 64, 32, 8, 0, 1, false, 8.0, HEED_MATRIX_WHY("matrix units, 128x128 tiles: many rows")},
-    {64, 64, 32, 32, 16, 32, 2, false, 5.0, HEED_MATRIX_WHY("matrix units, 64x64 tiles, two buffers")},
-    {64, 64, 32, 32, 16, 0, 1, false, 5.0, HEED_MATRIX_WHY("matrix units, 64x64 tiles")},
-    {64, 64, 16, 16, 16, 0, 1, false, 5.0, HEED_MATRIX_WHY("matrix units, 64x64 tiles of 16 subgroups")},
-    {64, 64, 8, 16, 16, 0, 1, false, 5.0, HEED_MATRIX_WHY("matrix units, 64x64 tiles of 32 subgroups")},
-    {32, 64, 32, 16, 16, 32, 2, false, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles, two buffers: few rows")},
-    {32, 64, 32, 16, 16, 0, 1, false, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles: few rows")},
-    {32, 64, 16, 16, 16, 0, 1, false, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles of eight subgroups: few rows")},
-    {32, 64, 8, 16, 16, 0, 1, false, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles of 16 subgroups: few rows")},
+    {128, 128, 64, 64, 16, 64, 1, 8.0, HEED_MATRIX_WHY("matrix units, 128x128 tiles of four subgroups: many rows")},
+    {128, 128, 64, 32, 8, 0, 1, 8.0, HEED_MATRIX_WHY("matrix units, 128x128 tiles: many rows")},
+    {64, 96, 32, 48, 6, 32, 2, 6.6, HEED_MATRIX_WHY("matrix units, 64x96 tiles, two buffers")},
+    {64, 64, 32, 32, 16, 32, 2, 5.0, HEED_MATRIX_WHY("matrix units, 64x64 tiles, two buffers")},
+    {64, 64, 32, 32, 16, 0, 1, 5.0, HEED_MATRIX_WHY("matrix units, 64x64 tiles")},
+    {64, 64, 16, 16, 16, 0, 1, 5.0, HEED_MATRIX_WHY("matrix units, 64x64 tiles of 16 subgroups")},
+    {64, 64, 8, 16, 16, 0, 1, 5.0, HEED_MATRIX_WHY("matrix units, 64x64 tiles of 32 subgroups")},
+    {32, 64, 32, 16, 16, 32, 2, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles, two buffers: few rows")},
+    {32, 64, 32, 16, 16, 0, 1, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles: few rows")},
+    {32, 64, 16, 16, 16, 0, 1, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles of eight subgroups: few rows")},
+    {32, 64, 8, 16, 16, 0, 1, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles of 16 subgroups: few rows")},
 };
 
 // Intel's matrix units work in subgroups of as many invocations as a fragment has columns. A thread has 128 registers of so many words
@@ -64,17 +63,22 @@ struct Elements {
   MatrixSize size;
   const char* MatrixTile::* why = nullptr;
   Form form = Form::Whole;
+  bool deep = false;  // for one term
 
   uint32_t terms() const { return form == Form::TwoTerms ? 2 : 1; }
   bool split() const { return form == Form::OneTerm || form == Form::TwoTerms; }
-  // The part of k that a workgroup processes at a time. Two summands take half as much as one, and so the same shared memory; with more of
+  // The part of k that a workgroup processes at a time. Rounding is done once for it, so that a deep one is faster; NVIDIA's invocations have
+  // registers for it. Two summands take half as much as one, and so the same shared memory; with more of
   // it AMD's cores would hold half as many subgroups.
-  uint32_t depth() const { return form == Form::Bytes ? 64 : 32 / terms(); }
+  uint32_t depth() const { return form == Form::Bytes ? 64 : form == Form::OneTerm && deep ? 64 : 32 / terms(); }
   uint32_t buffers(const MatrixTile& tile) const { return form == Form::Whole ? tile.buffers : 1; }
   // The cost of a matmul in f16 matmuls. Two summands take three; bytes take half of one, since rounding and scaling take as long as the
   // matrix units.
   double products() const { return form == Form::TwoTerms ? 3 : form == Form::Bytes ? 0.5 : 1; }
 };
+
+// Devices whose reported subgroup has this size, as NVIDIA's have, and whose shared memory holds 128x128 tiles of depth 64.
+constexpr uint32_t kDeepSubgroup = 32, kDeepBytes = 40960;
 
 // Four neighbouring invocations of a subgroup round a span of 32 together. If each half of a span has a scale, fragments must lie within a
 // half.
@@ -87,6 +91,11 @@ bool rounds_to_bytes(const Select& select) {
   return select.schedule.asked.round_rows && device.allows(KernelId::MatmulF32QuantizedBytes) &&
          device.byte_matrix.m != 0 && device.byte_matrix.k <= (has_halves ? kSpan / 2 : kSpan) &&
          device.subgroup_shuffle && device.matrix_subgroup >= kSharers;
+}
+
+bool is_deep(const Capabilities& device) {
+  return device.subgroup_size == kDeepSubgroup && subgroup_of(device, device.matrix) == kDeepSubgroup &&
+         device.shared_bytes >= kDeepBytes;
 }
 
 Elements elements_of(const Select& select, Operands operands) {
@@ -103,7 +112,8 @@ Elements elements_of(const Select& select, Operands operands) {
       if (rounds_to_bytes(select))
         return {KernelId::MatmulF32QuantizedBytes, device.byte_matrix, &MatrixTile::bytes, Form::Bytes};
       if (schedule.asked.round_rows)
-        return {KernelId::MatmulF32QuantizedMatrix, device.matrix, &MatrixTile::rounded, Form::OneTerm};
+        return {KernelId::MatmulF32QuantizedMatrix, device.matrix, &MatrixTile::rounded, Form::OneTerm,
+                is_deep(device)};
       if (schedule.asked.emulate_f32)
         return {KernelId::MatmulF32QuantizedMatrix, device.matrix, &MatrixTile::quantized, Form::TwoTerms};
       break;
@@ -133,10 +143,7 @@ bool fits(const Select& select, const MatrixTile& tile, const Elements& elements
   const MatrixSize& size = elements.size;
   if (tile.subgroup != 0 && (tile.subgroup != select.device.subgroup_size || elements.form != Form::Whole))
     return false;
-  const uint32_t flags = flags_of(select);
-  const bool a_k_fast = (flags & HEED_MATMUL_A_K_FAST) != 0, b_k_fast = (flags & HEED_MATMUL_B_K_FAST) != 0;
   if (!holds_sums(select.device, tile, size)) return false;
-  if (tile.alike && a_k_fast != b_k_fast) return false;
   if ((size.m | size.n | size.k) % kOctet != 0) return false;
   const uint32_t fragments = tile.wm / size.m * (tile.wn / size.n);
   if (elements.form == Form::Bytes && fragments * (kSpan / size.k) > kMostProducts) return false;

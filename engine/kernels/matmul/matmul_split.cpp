@@ -26,8 +26,8 @@ constexpr int64_t kMostWaves = 4;
 constexpr double kLoneWave = 1.25;
 // The time to write and read a sum: 8 bytes, during which a core does some 32 multiply-adds of a 64x64 tile.
 constexpr double kSumTime = 32;
-// A shorter last split needs a separate dispatch, which costs this much.
-constexpr double kShortSplit = 1 << 13;
+// The time to begin a dispatch for a shorter last split, behind a barrier: some 2 us of a GPU.
+constexpr double kShortSplit = 1 << 17;
 
 KernelId sum_id(DType dtype) {
   return ByStorage{KernelId::MatmulF32Sum, KernelId::MatmulF16Sum, KernelId::MatmulBf16Sum}.of(dtype);
@@ -39,25 +39,31 @@ int64_t depth_of_split(const Problem& problem, int64_t splits) {
   return align_up(ceil_div(problem.k, splits), std::max(kDepthStep, problem.depth_step));
 }
 
-// The actual number of splits if this many are requested, since their depth is rounded up.
-int64_t rounded(const Problem& problem, int64_t splits) { return ceil_div(problem.k, depth_of_split(problem, splits)); }
-
-// The time of a run, in units of Problem::cost, including writing and reading the splits' sums.
-double time_of(const Problem& problem, const Traits& traits, int64_t groups, int64_t splits) {
-  const int64_t waves = ceil_div(groups * splits, problem.cores), depth = depth_of_split(problem, splits);
-  double time = (waves == 1 ? kLoneWave : static_cast<double>(waves)) * traits.group * static_cast<double>(depth);
-  if (splits > 1) time += kSumTime * static_cast<double>(elements_of(problem) * splits / problem.cores);
-  if (problem.k % depth != 0 && splits > 1) time += kShortSplit;
-  return time;
+// The time of `groups` workgroups that sum over `depth` of k.
+double time_of_waves(const Problem& problem, const Traits& traits, int64_t groups, int64_t depth) {
+  const int64_t waves = ceil_div(groups, problem.cores);
+  return (waves == 1 ? kLoneWave : static_cast<double>(waves)) * traits.group * static_cast<double>(depth);
 }
 
-// The number of splits from `least` to `most` with the least time. Of those with the same number of waves, only the largest is tried.
+// The time of a run, in units of Problem::cost, including writing and reading the splits' sums. A last split that is shorter is a dispatch
+// of its own, which begins when the others have ended.
+double time_of(const Problem& problem, const Traits& traits, int64_t splits) {
+  const int64_t groups = problem.tiles(traits), depth = depth_of_split(problem, splits);
+  if (splits == 1) return time_of_waves(problem, traits, groups, problem.k);
+  const int64_t last = problem.k % depth, whole = problem.k / depth;
+  double time = time_of_waves(problem, traits, groups * whole, depth);
+  if (last != 0) time += time_of_waves(problem, traits, groups, last) + kShortSplit;
+  return time + kSumTime * static_cast<double>(elements_of(problem) * splits / problem.cores);
+}
+
+// The number of splits from `least` to `most` with the least time.
 int64_t fastest(const Problem& problem, const Traits& traits, int64_t least, int64_t most) {
-  const int64_t groups = problem.tiles(traits);
-  int64_t best = least;
-  for (int64_t waves = 0; waves <= kMostWaves; ++waves) {
-    const int64_t fits = rounded(problem, std::clamp(waves * problem.cores / groups, least, most));
-    if (time_of(problem, traits, groups, fits) < time_of(problem, traits, groups, best)) best = fits;
+  int64_t best = 0;
+  double best_time = 0;
+  for (int64_t asked = least; asked <= most; ++asked) {
+    const int64_t splits = ceil_div(problem.k, depth_of_split(problem, asked));  // fewer, since depths are rounded up
+    const double time = time_of(problem, traits, splits);
+    if (best == 0 || time < best_time) best = splits, best_time = time;
   }
   return best;
 }
@@ -65,12 +71,13 @@ int64_t fastest(const Problem& problem, const Traits& traits, int64_t least, int
 }  // namespace
 
 int64_t splits_of(const Problem& problem, const Traits& traits) {
-  const int64_t most = problem.workspace / elements_of(problem);
-  if (most <= 1) return 1;
-  const int64_t depth = std::max<int64_t>(kLeastSplitDepth, traits.least_split);
-  const int64_t least = std::min(ceil_div(problem.k, kMostDepth), most);
-  const bool fills = problem.tiles(traits) >= problem.cores * kGroupsPerCore;
-  return fastest(problem, traits, rounded(problem, least), fills ? least : std::clamp(problem.k / depth, least, most));
+  const int64_t fit = problem.workspace / elements_of(problem);
+  if (fit <= 1) return 1;
+  const int64_t depth = std::max<int64_t>(kLeastSplitDepth, traits.least_split), groups = problem.tiles(traits);
+  const int64_t least = std::min(ceil_div(problem.k, kMostDepth), fit);
+  const int64_t most = std::min(problem.k / depth, kMostWaves * problem.cores / groups);
+  const bool fills = groups >= problem.cores * kGroupsPerCore;
+  return fastest(problem, traits, least, fills ? least : std::clamp(most, least, fit));
 }
 
 void add_partial(const Select& select, uint32_t kernel) {

@@ -137,8 +137,16 @@ MatrixSize choose_byte_matrix(const MatrixUnits& units, const MatrixSize& matrix
   *why = units.byte_missing;
   if (!why->empty()) return {};
   const MatrixSize size = largest_of(units.byte_sizes, "bytes with sums of 32 bits", why);
-  if (size.m == 0 || size.k > matrix.k || use == MatrixUse::Always) return size;
-  *why = "their fragments are no deeper than those of f16";
+  if (size.m == 0 || use == MatrixUse::Always) return size;
+  // A byte fragment needs three plain instructions for each of its sums. By tests/gpu/profile/model.py those take longer than twice the
+  // multiplications of f16 on NVIDIA's units, whose fragments have 16 rows; Intel's have 8.
+  constexpr uint32_t kManyRows = 16;
+  if (size.k <= matrix.k)
+    *why = "their fragments are no deeper than those of f16";
+  else if (matrix.m >= kManyRows)
+    *why = "scaling their sums takes longer than multiplying f16";
+  else
+    return size;
   return {};
 }
 
