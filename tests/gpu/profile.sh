@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Counts what heed's kernels, and those of ggml's Vulkan backend, do for the same works on GPUs of four makers that are not here,
+# Counts what heed's kernels, and those of ggml's Vulkan backend, do for the same works on GPUs of five makers that are not here,
 # and prints tables with the least time by published figures of such GPUs: see tests/gpu/profile/README.md.
 #
-#   tests/gpu/profile.sh [--update] [--heed] [navi31] [ga102] [h100] [m1] [a740] [WORK...]
-#     WORK     a name in tests/gpu/profile/works.cpp, or the beginning of some, "product f16"; default: all of them, on all five
+#   tests/gpu/profile.sh [--update] [--heed] [navi31] [ga102] [h100] [m1] [a740] [dg2] [bmg] [WORK...]
+#     WORK     a name in tests/gpu/profile/works.cpp, or the beginning of some, "product f16"; default: all of them, on all but dg2 and bmg
 #     h100     the kernels that heed chooses for an H100 with NVIDIA's driver, compiled for ga102; without ggml's
+#     dg2, bmg Intel's Arc A770 and B580; without ggml's
 #     --update writes tests/gpu/profile/TARGET.csv, for all works; with --heed it keeps ggml's rows
 #     --heed   leaves ggml out
 #
@@ -23,7 +24,7 @@ while [[ $# -gt 0 ]]; do
   case $1 in
     --update) update=1 ;;
     --heed) peer=0 ;;
-    navi31 | ga102 | h100 | m1 | a740) targets+=("$1") ;;
+    navi31 | ga102 | h100 | m1 | a740 | dg2 | bmg) targets+=("$1") ;;
     -*) sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
     *) works+=("$1") ;;
   esac
@@ -47,9 +48,11 @@ fi
 
 # count TARGET ROWS ENGINE...: writes the counts of heed_profile, with the columns of loops.py.
 count() {
-  local target=$1 rows=$2 driver=$1 options=() listings=$out/listings-$1
+  local target=$1 rows=$2 driver=$1 options=() listings=$out/listings-$1 HEED_DEBIAN_ROOT=$HEED_DEBIAN_ROOT
   shift 2
   if [[ $target == h100 ]]; then driver=ga102 options=(--nvidia 132); fi
+  # loops.py reads the assembly that ANV of Debian 13's backports prints; sid's prints another one.
+  if [[ $target == dg2 || $target == bmg ]]; then HEED_DEBIAN_ROOT=; fi
   rm -rf "$listings"
   mkdir -p "$listings"
   "$with" "null-$driver" "$program" "${options[@]}" --listings "$listings" "$target" "$@" >"$rows" 2>>"$out/$target.log" &&
@@ -81,7 +84,7 @@ for target in "${targets[@]}"; do
   append "$file" "$out/$target-heed.csv"
   if [[ $peer -eq 0 && $update -eq 1 ]]; then
     grep -s ",ggml," "$root/tests/gpu/profile/$target.csv" >>"$file"
-  elif [[ $peer -eq 1 && $target != h100 ]]; then
+  elif [[ $peer -eq 1 && $target != h100 && $target != dg2 && $target != bmg ]]; then
     while read -r work; do run_peer "$target" "$work" "$file"; done < <(
       tail -n +2 "$out/$target-heed.csv" | cut -d, -f3 | grep -v '^training\|^whisper' | uniq)
   fi

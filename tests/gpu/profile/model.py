@@ -73,9 +73,13 @@ def kernel_of(row, machine):
     length, step = number(row, "step_length") or number(row, "step_instructions"), number(row, "step_instructions")
     beside = max(0.0, number(row, "instructions") - length) if turns else number(row, "instructions")
     executed = turns * step + min(beside, int(row["issues"]) / groups / subgroups)
-    fetch = max(1 / m["slots"], SLOW_FETCH / m["slots"] if length > m["fetched"] else 0)
+    # Vector engines with threads of their own registers take half as long for half as many lanes.
+    slots = m["slots"] * (32 / int(row["subgroup"]) if "threads" in m else 1)
+    fetch = max(1 / slots, SLOW_FETCH / slots if length > m["fetched"] else 0)
     taken = m["more_registers"] * number(row, "registers") * int(row["invocations"])
     fits = max(1, int(m["registers"] // taken)) if taken else 1
+    if "threads" in m:  # each has the same registers, whether it uses them or not
+        fits = max(1, int(m["threads"] // subgroups))
     if number(row, "shared"):
         fits = max(1, min(fits, int(65536 // number(row, "shared"))))
     # A load that never waits alone waits together with others: there is at most one wait for each request.

@@ -66,6 +66,10 @@ class Row(unittest.TestCase):
         found = model.kernel_of(row(step_length=2000, instructions=2200), MACHINE)
         self.assertEqual(found.issue, (10 * 60 + 200) * 4 * model.SLOW_FETCH / 4)
 
+    def test_threads_with_registers_of_their_own(self):
+        machine = {**MACHINE, "model": {**MACHINE["model"], "threads": 64}}
+        self.assertEqual([model.kernel_of(row(**of), machine).fits for of in ({}, {"registers": 999}, {"invocations": 4096})], [16, 16, 1])
+
     def test_rows_of_another_clock(self):
         times = model.times_at_full_clock(H100 / "heed.csv")
         self.assertIn("product f16 512x3072x768", times)
