@@ -60,19 +60,23 @@ MORE_GROUPS = {
     ("mesa-26-ga102", "attention_matrix", "unaligned, wide heads"): 30,
     ("mesa-26-ga102", "matmul_matrix", "unaligned"): 56,
     ("mesa-26-ga102", "matmul_quantized_matrix", "aligned"): 5,
-    ("mesa-26-ga102", "matmul_quantized_matrix", "unaligned"): 35,
+    ("mesa-26-ga102", "matmul_quantized_matrix", "aligned, q6_k"): 7,
+    ("mesa-26-ga102", "matmul_quantized_matrix", "unaligned"): 36,
+    ("mesa-26-ga102", "matmul_quantized_matrix", "unaligned, q6_k"): 37,
     ("mesa-26-gfx1201", "attention_matrix", "aligned"): 4,
     ("mesa-26-gfx1201", "attention_matrix", "aligned, masks"): 4,
     ("mesa-26-gfx1201", "attention_matrix", "unaligned"): 3,
     ("mesa-26-gfx1201", "attention_matrix", "unaligned, masks"): 5,
     ("mesa-26-gfx1201", "attention_matrix", "unaligned, wide heads"): 2,
     ("mesa-26-gfx1201", "matmul_matrix", "unaligned"): 10,
+    ("mesa-26-gfx1201", "matmul_quantized_matrix", "aligned, q6_k"): 2,
     ("mesa-26-navi31", "attention_matrix", "aligned"): 4,
     ("mesa-26-navi31", "attention_matrix", "aligned, masks"): 5,
     ("mesa-26-navi31", "attention_matrix", "unaligned"): 3,
     ("mesa-26-navi31", "attention_matrix", "unaligned, masks"): 6,
     ("mesa-26-navi31", "attention_matrix", "unaligned, wide heads"): 2,
     ("mesa-26-navi31", "matmul_matrix", "unaligned"): 10,
+    ("mesa-26-navi31", "matmul_quantized_matrix", "aligned, q6_k"): 2,
 }
 
 # The most instructions of an iteration for each matrix instruction, by kernel. An entry applies to kernels whose constants are at least
@@ -208,6 +212,8 @@ def kind_of(row):
     constants = [int(word) for word in row["constants"].split()]
     number, flag = WAIT_ONCE[row["family"]]
     kind = "aligned" if constants[number] & flag else "unaligned"
+    if row["family"] == "matmul_quantized_matrix" and "q6_k" in row["example"]:
+        return kind + ", q6_k"  # its blocks consist of the most parts
     if row["family"] != "attention_matrix":
         return kind
     return kind + (", masks" if constants[number] & MASKS else ", wide heads" if max(constants[4:6]) > 128 else "")
@@ -219,7 +225,8 @@ def waiting(rows):
         if not is_compiled(row) or row["family"] not in WAIT_ONCE or not row["load_groups"]:
             continue
         kind = kind_of(row)
-        most = MORE_GROUPS.get((row["chip"], row["family"], kind), 1)
+        of_all_types = MORE_GROUPS.get((row["chip"], row["family"], kind.removesuffix(", q6_k")), 1)
+        most = MORE_GROUPS.get((row["chip"], row["family"], kind), of_all_types)
         if int(row["load_groups"]) > most:
             yield (f"{row['chip']} {row['kernel']} of {row['example']}, {kind}: a step waits for {row['load_groups']} groups of "
                    f"loads one after the other, where {most} may be")
