@@ -171,11 +171,11 @@ struct CompileOptions {
   // Where it acts (PassInfo::why says so for each pass, DeviceInfo::reason for the device):
   // - The CPU device, where its instructions make it faster: x86 with AVX2 or AVX-512 (tests/bench/README.md compares both).
   // - Vulkan devices, for many rows of f32, whose drivers have integer matrix units that are deeper than those for f16, whose fragments
-  //   have fewer than 16 rows (VK_KHR_cooperative_matrix with shaderInt8; for Q6_K at most 16 deep), or that have no matrix units but fast
+  //   have fewer than 16 rows (VK_KHR_cooperative_matrix with shaderInt8, for Q6_K at most 16 deep), or that have no matrix units but fast
   //   dot products of bytes (Vulkan 1.3 with shaderIntegerDotProduct, integerDotProduct4x8BitPackedSignedAccelerated).
   // - Other Vulkan devices with matrix units round many rows of f32 and the weights to f16 instead, for one f16 matmul with sums in f32.
   //   Let A and B be the largest magnitudes of finite elements of rows and weights, but at least 2^-113. The error of a result is then at
-  //   most 2^-9 * (1 + 2^-11) * (sum over k of |a| |b|) + 2^-24 * k * A * B, beside that of f32 sums; the first summand is below half of
+  //   most 2^-9 * (1 + 2^-11) * (sum over k of |a| |b|) + 2^-24 * k * A * B, beside that of f32 sums. The first summand is below half of
   //   the CPU's bound. For infinities and NaN, results below 2^-126 and their last bits see emulate_f32.
   //
   // A matmul that both options allow is rounded. All other operations are unchanged.

@@ -37,15 +37,13 @@ WAIT_ONCE = {"matmul_matrix": (4, 32), "matmul_quantized_matrix": (4, 32), "matm
              "attention_matrix": (6, 1024)}
 MORE_GROUPS = {
     ("mesa-26-bmg", "attention_matrix", "aligned"): 4,
-    ("mesa-26-bmg", "attention_matrix", "unaligned"): 25,
+    ("mesa-26-bmg", "attention_matrix", "unaligned"): 4,
     ("mesa-26-bmg", "matmul_matrix", "aligned"): 4,
     ("mesa-26-bmg", "matmul_matrix", "unaligned"): 7,
     ("mesa-26-bmg", "matmul_quantized_bytes", "aligned"): 3,
     ("mesa-26-bmg", "matmul_quantized_bytes", "unaligned"): 3,
     ("mesa-26-bmg", "matmul_quantized_matrix", "aligned"): 2,
     ("mesa-26-bmg", "matmul_quantized_matrix", "unaligned"): 4,
-    ("mesa-26-dg2", "attention_matrix", "aligned"): 6,
-    ("mesa-26-dg2", "attention_matrix", "unaligned"): 23,
     ("mesa-26-dg2", "matmul_matrix", "aligned"): 3,
     ("mesa-26-dg2", "matmul_matrix", "unaligned"): 8,
     ("mesa-26-dg2", "matmul_quantized_bytes", "aligned"): 6,

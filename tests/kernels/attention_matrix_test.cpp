@@ -94,13 +94,37 @@ TEST_CASE("attention on matrix units fits the device at every head size", "[kern
 }
 
 TEST_CASE("attention gives a subgroup 32 queries where it has registers for them", "[kernels][matrix]") {
-  for (const auto& [registers, queries] : {std::pair<uint32_t, uint32_t>{kManyRegisters, 32}, {128, 16}}) {
+  for (const auto& [registers, queries] : {std::pair<uint32_t, uint32_t>{kManyRegisters, 32}, {128, 8}}) {
     Capabilities device = device_with({{8, 16, 16}, 32, 65536});
     device.registers = registers;
     Lowered lowered(graph_of(DType::F16, 4096, 4096, 64, 64), false, device);
     const auto [kernels, dispatches] = lowered.lower(Op::Attention);
     const Constants c(kernels.uses[dispatches.dispatches[0].kernel].key);
     CHECK(c.wm == queries);
+  }
+}
+
+TEST_CASE("attention leaves Intel's registers for operands", "[kernels][matrix]") {
+  struct Row {
+    uint32_t columns;
+    int64_t width;
+    uint32_t queries, lanes;  // of a subgroup; 0: not on matrix units
+  };
+  for (const auto& [columns, width, queries, lanes] :
+       {Row{16, 64, 8, 16}, {16, 65, 16, 32}, {16, 128, 16, 32}, {8, 64, 0, 0}}) {
+    INFO(columns << " columns, heads of " << width);
+    Capabilities device = device_with({{8, columns, 16}, 32, 65536});
+    device.registers = 128;
+    Lowered lowered(graph_of(DType::F16, 4096, 4096, width, width), false, device);
+    const auto [kernels, dispatches] = lowered.lower(Op::Attention);
+    const KernelUse& use = kernels.uses[dispatches.dispatches[0].kernel];
+    REQUIRE(is_matrix(use.key) == (queries != 0));
+    if (queries == 0) {
+      CHECK(std::string_view(use.why).find("too few registers") != std::string_view::npos);
+      continue;
+    }
+    CHECK(use.key.subgroup == lanes);
+    CHECK(Constants(use.key).wm == queries);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/attention/attention.hpp"
+#include "kernels/choose/matrix_units.hpp"
 
 namespace heed::kernels::attention {
 namespace {
@@ -31,7 +32,15 @@ constexpr MatrixTile kMatrixTiles[] = {
     {2, 2, 16, 32, 1.64, 0.0015, 256, 256},  // two subgroups share the outputs of wide heads
     {2, 1, 16, 16, 1.66, 0.0020, 256, 256},  // less shared memory
     {2, 2, 8, 16, 1.70, 0.0018, 256, 256},   // for matrix units with eight rows
+    {4, 1, 8, 16, 1.72, 0.0019, 64, 64},     // and with 16 columns: Intel's
 };
+
+// Whether Intel's registers hold the values of a subgroup that has the rows of one fragment, and as many lanes as a fragment has columns. With
+// wider heads ANV spills in any tile, least in those of more rows and lanes.
+constexpr int64_t kWidestOfIntel = 64;
+bool has_short_tiles(const Capabilities& device, const MatrixSize& size, const Heads& heads) {
+  return is_intel(device, size) && std::max(heads.d_k, heads.d_v) <= kWidestOfIntel;
+}
 
 // The most words of queries that an invocation keeps in registers. Beyond that, every tile reads queries from shared memory.
 constexpr int64_t kMostHeldWords = 32;
@@ -70,7 +79,7 @@ struct Fit {
 struct Type {
   KernelId id;
   uint32_t terms;
-  const char *why, *no_size, *failed, *no_shuffle, *no_memory;
+  const char *why, *no_size, *failed, *no_shuffle, *no_memory, *no_registers;
 };
 #define HEED_NOT_ON_MATRIX_UNITS(type, reason) \
   "fused, online softmax over key tiles; " type " storage, f32 sums; not on matrix units: " reason
@@ -81,7 +90,8 @@ struct Type {
    HEED_NOT_ON_MATRIX_UNITS(type, "they have no size for " type),                                  \
    HEED_NOT_ON_MATRIX_UNITS(type, "failed the self-test"),                                         \
    HEED_NOT_ON_MATRIX_UNITS(type, "no subgroup shuffles"),                                         \
-   HEED_NOT_ON_MATRIX_UNITS(type, "too little shared memory")}
+   HEED_NOT_ON_MATRIX_UNITS(type, "too little shared memory"),                                     \
+   HEED_NOT_ON_MATRIX_UNITS(type, "too few registers")}
 constexpr Type kHalf = HEED_MATRIX_TYPE(KernelId::AttentionF16Matrix, 1, "f16", ""),
                kBfloat = HEED_MATRIX_TYPE(KernelId::AttentionBf16Matrix, 2, "bf16", "weights as two summands, ");
 
@@ -98,13 +108,17 @@ const char* list_matrix(const AttentionQuery& attention, Candidates* candidates)
   if (!device.allows(type.id)) return type.failed;
   if (!device.subgroup_shuffle) return type.no_shuffle;
   const double slower = device.matrix_always ? kAlways : 1;
-  const bool fewer = device.matrix_subgroup < kLanes || device.registers < kManyRegisters;
+  // Fragments with 8 columns spill in every tile, so that attention.comp is faster by the model (tests/gpu/profile).
+  if (is_intel(device, size) && size.n < 16) return type.no_registers;
+  const bool is_short = has_short_tiles(device, size, attention.heads);
+  const uint32_t lanes = is_short ? subgroup_of(device, size) : device.matrix_subgroup;
+  const bool fewer = lanes < kLanes || device.registers < kManyRegisters;
   for (const MatrixTile& tile : kMatrixTiles) {
-    const Fit fit = {tile, size, attention.heads, device.matrix_subgroup, type.terms};
+    const Fit fit = {tile, size, attention.heads, lanes, type.terms};
     if (!tile.suits(attention.heads, fewer) || !fit.divides() || fit.shared_bytes() > device.shared_bytes ||
-        tile.waves() * device.matrix_subgroup > device.max_invocations)
+        tile.waves() * lanes > device.max_invocations || (is_short && tile.wm > size.m))
       continue;
-    Candidate& one = add_queries(candidates, type.id, tile.waves() * device.matrix_subgroup, tile.queries());
+    Candidate& one = add_queries(candidates, type.id, tile.waves() * lanes, tile.queries());
     one.reads_vec4 = one.traits.octets = true;
     one.traits.start = tile.start * slower;
     one.traits.group = tile.each * tile.queries() * slower;
@@ -118,7 +132,7 @@ const char* list_matrix(const AttentionQuery& attention, Candidates* candidates)
         .set(MatrixSpec::KS, size.k)
         .set(MatrixSpec::LANES, fit.lanes)
         .set(MatrixSpec::HOLD_Q, fit.hold_queries());
-    one.key.subgroup = device.matrix_subgroup;
+    one.key.subgroup = lanes;
     one.why = type.why;
   }
   if (candidates->count > 0) return nullptr;

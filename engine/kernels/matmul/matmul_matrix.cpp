@@ -1,5 +1,6 @@
 // Kernels of matmul on matrix units: matmul_matrix.comp, and matmul_bytes.comp for rows rounded to bytes.
 #include "shared/matmul_matrix.h"
+#include "kernels/choose/matrix_units.hpp"
 #include "kernels/matmul/matmul.hpp"
 
 namespace heed::kernels::matmul {
@@ -41,13 +42,7 @@ constexpr MatrixTile kMatrixTiles[] = {
     {32, 64, 8, 16, 16, 0, 1, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles of 16 subgroups: few rows")},
 };
 
-// Intel's matrix units work in subgroups of as many invocations as a fragment has columns. A thread has 128 registers of so many words
-// whatever the subgroup's size, so that variables of larger subgroups take several. An eighth of the registers may hold sums: with more,
-// fragments of the operands spill (tests/gpu).
-bool is_intel(const Capabilities& device, const MatrixSize& size) { return device.registers <= 128 && size.m == 8; }
-uint32_t subgroup_of(const Capabilities& device, const MatrixSize& size) {
-  return is_intel(device, size) ? std::min(size.n, device.matrix_subgroup) : device.matrix_subgroup;
-}
+// An eighth of Intel's registers may hold sums: with more, fragments of the operands spill (tests/gpu).
 bool holds_sums(const Capabilities& device, const MatrixTile& tile, const MatrixSize& size) {
   return !is_intel(device, size) || 8 * tile.wm * tile.wn <= device.registers * size.n;
 }
