@@ -69,11 +69,10 @@ heed_test(windows.goldens LABELS slow windows driver COUNTED NEEDS windows.build
   COMMAND ${tests}/goldens/all_on.sh llvmpipe xvfb-run -a ${with} lavapipe ${tests}/harness/under_wine.sh ${windows}/wine-window
           ${windows}/samples/heed/heed.exe verify --device all tests/goldens)
 
-# What a release consists of, made in a clean root by Zig's Clang, and each file used by itself: for this machine's system, without the tests of
-# Python; and for all systems.
-heed_test(release.linux LABELS all release COST 400 MAKES release.linux NEEDS packages.roots AFTER godot.root packages.python
+# What a release consists of, made in a clean root by Zig's Clang, and each file used by itself: for this machine's system alone, and for all.
+heed_test(release.linux LABELS slow release MAKES release.linux NEEDS packages.roots AFTER godot.root
   COMMAND ${tests}/packaging/release.sh --make ${PROJECT_BINARY_DIR}/release-linux linux-x86_64)
-heed_test(release.linux.use LABELS all release COST 60 COUNTED NEEDS release.linux IF ${PROJECT_BINARY_DIR}/release-linux/SHA256SUMS
+heed_test(release.linux.use LABELS slow release COUNTED NEEDS release.linux IF ${PROJECT_BINARY_DIR}/release-linux/SHA256SUMS
   COMMAND ${tests}/packaging/release.sh ${PROJECT_BINARY_DIR}/release-linux files linux)
 heed_test(release.all LABELS slow MAKES release.all NEEDS packages.roots AFTER godot.root
   COMMAND ${tests}/packaging/release.sh --make ${PROJECT_BINARY_DIR}/release-all)
