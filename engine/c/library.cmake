@@ -25,7 +25,8 @@ if(WIN32)
   set_target_properties(heed_c_library PROPERTIES PREFIX "" IMPORT_PREFIX "" IMPORT_SUFFIX .lib)
 elseif(NOT APPLE)
   set(exports ${CMAKE_CURRENT_LIST_DIR}/exports.map)
-  target_link_options(heed_c_library PRIVATE LINKER:--no-undefined LINKER:--gc-sections LINKER:--version-script=${exports} -s)
+  # A C++ library that is linked in may end a thread's variables after dlclose, so that the code has to stay.
+  target_link_options(heed_c_library PRIVATE LINKER:--no-undefined LINKER:--gc-sections LINKER:--version-script=${exports} LINKER:-z,nodelete -s)
   set_target_properties(heed_c_library PROPERTIES LINK_DEPENDS ${exports} VERSION ${PROJECT_VERSION}
                                                   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 endif()
