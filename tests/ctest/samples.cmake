@@ -60,7 +60,7 @@ endif()
 # Reports of machines: what `heed report` writes here, and those that the repository holds.
 heed_test(report LABELS all driver COST 100 COUNTED NEEDS driver.lavapipe-26 SET GALLIVM_PERF=nopt
   COMMAND ${with} lavapipe ${samples}/heed/report/test.sh $<TARGET_FILE:heed_program> ${PROJECT_BINARY_DIR}/report-test llvmpipe
-          null-ga102 null-navi31 null-bmg null-m1 null-a740)
+          null-tu102 null-ga102 null-navi21 null-navi31 null-gfx1201 null-dg2 null-bmg null-tgl null-m1 null-a740)
 heed_test(reports LABELS all COST 1 COUNTED COMMAND ${tests}/gpu/reports/table.py --check)
 
 heed_test(learn.program LABELS all learn COST 8 COUNTED
