@@ -1,4 +1,4 @@
-// What parsers of binary files share: they take numbers and bytes one after the other, and messages begin with the file's name.
+// The base class of parsers of binary files. They take numbers and bytes one after the other, and their messages begin with the file's name.
 #pragma once
 
 #include <algorithm>
@@ -26,9 +26,11 @@ class FileParser {
   static unsigned long long wide(uint64_t number) { return number; }  // for %llu
   uint64_t left() const { return bytes_.size() - at_; }
 
-  Status invalid(const std::string& what) const { return fail(log_, Status::InvalidFile, file_name_ + ": " + what); }
-  Status in_tensor(std::string_view name, const std::string& what) const {
-    return invalid(format("tensor '%s': %s", printable(name).c_str(), what.c_str()));
+  Status invalid(const std::string& what, Status status = Status::InvalidFile) const {
+    return fail(log_, status, file_name_ + ": " + what);
+  }
+  Status in_tensor(std::string_view name, const std::string& what, Status status = Status::InvalidFile) const {
+    return invalid(format("tensor '%s': %s", printable(name).c_str(), what.c_str()), status);
   }
 
   // Little-endian. False: the file ends before.

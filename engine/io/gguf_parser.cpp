@@ -21,39 +21,10 @@ using ValueType = Gguf::ValueType;
 constexpr uint64_t kLeastField = 8 + 1 + 4 + 1, kLeastTensor = 8 + 1 + 4 + 4 + 8;
 constexpr uint64_t kMaxAlignment = 1u << 20;
 
-unsigned long long wide(uint64_t number) { return number; }
-
-// The first name shared by two adjacent entries of the sorted list; null if all differ.
-template <class Named>
-const Named* find_twice(const std::vector<Named>& sorted) {
-  const auto found =
-      std::adjacent_find(sorted.begin(), sorted.end(), [](const Named& a, const Named& b) { return a.name == b.name; });
-  return found == sorted.end() ? nullptr : &*found;
-}
-
-template <class Named>
-void sort_by_name(std::vector<Named>* list) {
-  std::sort(list->begin(), list->end(), [](const Named& a, const Named& b) { return a.name < b.name; });
-}
-
 }  // namespace
 
-Status GgufParser::whole(const std::string& what, Status status) const {
-  return fail(log_, status, format("%s: %s", file_.c_str(), what.c_str()));
-}
 Status GgufParser::in_key(std::string_view key, const std::string& what, Status status) const {
-  return whole(format("'%s': %s", printable(key).c_str(), what.c_str()), status);
-}
-Status GgufParser::in_tensor(std::string_view name, const std::string& what, Status status) const {
-  return whole(format("tensor '%s': %s", printable(name).c_str(), what.c_str()), status);
-}
-
-template <class T>
-bool GgufParser::take(T* number) {
-  if (left() < sizeof(T)) return false;
-  *number = load_number<T>(&bytes_[at_]);
-  at_ += sizeof(T);
-  return true;
+  return invalid(format("'%s': %s", printable(key).c_str(), what.c_str()), status);
 }
 
 bool GgufParser::skip(uint64_t count) {
@@ -63,7 +34,7 @@ bool GgufParser::skip(uint64_t count) {
 }
 
 // Returns false if the file ends before the text does. *length is then 0, or the length that was read.
-bool GgufParser::take_text(std::string_view* text, uint64_t* length) {
+bool GgufParser::take_counted(std::string_view* text, uint64_t* length) {
   *length = 0;
   if (!take(length)) return false;
   const size_t begin = at_;
@@ -86,17 +57,17 @@ Status GgufParser::read_start() {
   constexpr std::string_view kMagic = "GGUF";
   if (bytes_.size() < kMagic.size() ||
       std::string_view(reinterpret_cast<const char*>(bytes_.data()), kMagic.size()) != kMagic)
-    return whole("is no GGUF file: it does not begin with 'GGUF'");
+    return invalid("is no GGUF file: it does not begin with 'GGUF'");
   at_ = kMagic.size();
-  if (!take(&version)) return whole(format("ends after %zu bytes, before its version", bytes_.size()));
+  if (!take(&version)) return invalid(format("ends after %zu bytes, before its version", bytes_.size()));
   if (version == 0x02000000u || version == 0x03000000u)
-    return whole("its numbers are big-endian; only little-endian files are read", Status::Unsupported);
+    return invalid("its numbers are big-endian; only little-endian files are read", Status::Unsupported);
   if (version != 2 && version != 3)
-    return whole(format("is of GGUF version %u; versions 2 and 3 are read", version), Status::Unsupported);
+    return invalid(format("is of GGUF version %u; versions 2 and 3 are read", version), Status::Unsupported);
   if (!take(&tensor_count_) || !take(&field_count_))
-    return whole(format("ends after %zu bytes, before its counts", bytes_.size()));
+    return invalid(format("ends after %zu bytes, before its counts", bytes_.size()));
   if (field_count_ > left() / kLeastField)
-    return whole(format("%llu keys do not fit the %llu bytes left", wide(field_count_), wide(left())));
+    return invalid(format("%llu keys do not fit the %llu bytes left", wide(field_count_), wide(left())));
   return Status::Ok;
 }
 
@@ -106,8 +77,7 @@ Status GgufParser::read_fields() {
     const Status status = read_field(&fields[i]);
     if (status != Status::Ok) return status;
   }
-  sort_by_name(&fields);
-  if (const Gguf::Field* twice = find_twice(fields)) return in_key(twice->name, "is given twice");
+  if (const Gguf::Field* twice = sort_and_find_twice(&fields)) return in_key(twice->name, "is given twice");
   return read_alignment();
 }
 
@@ -115,11 +85,11 @@ Status GgufParser::read_field(Gguf::Field* field) {
   const size_t begin = at_;
   uint64_t length = 0;
   uint32_t type = 0;
-  if (!take_text(&field->name, &length))
-    return whole(format("the key at byte %zu has %llu bytes, the file ends before", begin, wide(length)));
+  if (!take_counted(&field->name, &length))
+    return invalid(format("the key at byte %zu has %llu bytes, the file ends before", begin, wide(length)));
   if (length == 0 || length > Gguf::kMaxNameBytes)
-    return whole(format("the key at byte %zu has %llu bytes; 1 to %llu are allowed", begin, wide(length),
-                        wide(Gguf::kMaxNameBytes)));
+    return invalid(format("the key at byte %zu has %llu bytes; 1 to %llu are allowed", begin, wide(length),
+                          wide(Gguf::kMaxNameBytes)));
   if (!take(&type)) return in_key(field->name, "the file ends before its type");
   return read_value(type, field->name, &field->value);
 }
@@ -135,7 +105,7 @@ Status GgufParser::read_value(uint32_t type, std::string_view key, Gguf::Value* 
   if (value->type_ == ValueType::Text) {
     std::string_view text;
     uint64_t length = 0;
-    if (take_text(&text, &length)) return Status::Ok;
+    if (take_counted(&text, &length)) return Status::Ok;
     return in_key(key, format("a text of %llu bytes, the file ends before", wide(length)));
   }
   if (!skip(number_bytes(value->type_)))
@@ -172,7 +142,7 @@ Status GgufParser::read_array(std::string_view key, Gguf::Value* value) {
   std::string_view text;
   uint64_t length = 0;
   for (uint64_t i = 0; i < count; ++i)
-    if (!take_text(&text, &length))
+    if (!take_counted(&text, &length))
       return in_key(key, format("element %llu is a text of %llu bytes, the file ends before", wide(i), wide(length)));
   return Status::Ok;
 }
@@ -190,7 +160,7 @@ Status GgufParser::read_alignment() {
 
 Status GgufParser::read_entries() {
   if (tensor_count_ > left() / kLeastTensor)
-    return whole(format("%llu tensors do not fit the %llu bytes left", wide(tensor_count_), wide(left())));
+    return invalid(format("%llu tensors do not fit the %llu bytes left", wide(tensor_count_), wide(left())));
   const size_t count = static_cast<size_t>(tensor_count_);
   entries.resize(count);
   offsets_.reserve(count);
@@ -206,11 +176,11 @@ Status GgufParser::read_entry(Gguf::Entry* entry) {
   const size_t begin = at_;
   uint64_t length = 0, offset = 0;
   uint32_t dims = 0;
-  if (!take_text(&entry->name, &length))
-    return whole(format("the name at byte %zu has %llu bytes, the file ends before", begin, wide(length)));
+  if (!take_counted(&entry->name, &length))
+    return invalid(format("the name at byte %zu has %llu bytes, the file ends before", begin, wide(length)));
   if (length == 0 || length > Gguf::kMaxNameBytes)
-    return whole(format("the name at byte %zu has %llu bytes; 1 to %llu are allowed", begin, wide(length),
-                        wide(Gguf::kMaxNameBytes)));
+    return invalid(format("the name at byte %zu has %llu bytes; 1 to %llu are allowed", begin, wide(length),
+                          wide(Gguf::kMaxNameBytes)));
   if (!take(&dims)) return in_tensor(entry->name, "the file ends before its shape");
   if (dims > Gguf::kMaxDims)
     return in_tensor(entry->name, format("%u dims, at most %zu are allowed", dims, Gguf::kMaxDims));
@@ -269,10 +239,9 @@ Status GgufParser::place_entries() {
 }
 
 Status GgufParser::check_names() {
-  sort_by_name(&entries);
-  const Gguf::Entry* twice = find_twice(entries);
+  const Gguf::Entry* twice = sort_and_find_twice(&entries);
   return twice == nullptr ? Status::Ok
-                          : whole(format("two tensors have the name '%s'", printable(twice->name).c_str()));
+                          : invalid(format("two tensors have the name '%s'", printable(twice->name).c_str()));
 }
 
 }  // namespace heed

@@ -7,14 +7,16 @@
 
 #include <heed/gguf.hpp>
 
+#include "io/file_parser.hpp"
+
 namespace heed {
 
 // Parses the bytes of a file in one pass. Each step returns Ok or logs the reason why not. Counts that exceed the file's size do not lead
 // to allocations.
-class GgufParser {
+class GgufParser : FileParser {
  public:
   GgufParser(std::span<const std::byte> bytes, const std::string& file, const Log& log)
-      : bytes_(bytes), file_(file), log_(log) {}
+      : FileParser(bytes, file, log) {}
 
   Status parse();
 
@@ -34,20 +36,11 @@ class GgufParser {
   Status read_alignment();
   Status check_names();
 
-  uint64_t left() const { return bytes_.size() - at_; }
-  template <class T>
-  bool take(T* number);
-  bool take_text(std::string_view* text, uint64_t* length);
+  bool take_counted(std::string_view* text, uint64_t* length);
   bool skip(uint64_t count);
 
-  Status whole(const std::string& what, Status status = Status::InvalidFile) const;
   Status in_key(std::string_view key, const std::string& what, Status status = Status::InvalidFile) const;
-  Status in_tensor(std::string_view name, const std::string& what, Status status = Status::InvalidFile) const;
 
-  std::span<const std::byte> bytes_;
-  const std::string& file_;
-  const Log& log_;
-  size_t at_ = 0;
   uint64_t tensor_count_ = 0, field_count_ = 0;
   uint64_t alignment_ = 32;
   std::vector<uint64_t> offsets_, needed_;  // offsets and sizes of entries, in file order

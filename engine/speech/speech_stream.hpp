@@ -15,7 +15,7 @@ struct SpeechStream::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  // What the next run does. Words: no run, since the host computes the times of words.
+  // Each stage is the work of the next run. In Words there is no run: the host computes the times of words.
   enum class Stage : uint8_t { Idle, Hears, Detects, Reads, Draws, Aligns, Words };
 
   std::shared_ptr<SpeechRecognizer::Shared> shared;

@@ -141,7 +141,7 @@ check_windows() {
     shift 2 && "$@"' sh "$folder" "$program" "${wine[@]}" "$folder/bin/program.exe" cpu
   # Wine's Vulkan needs a display from the start.
   step "windows: lavapipe" xvfb-run -a "$drivers/with.sh" lavapipe "${wine[@]:0:1}" "$work/wine-window" "$folder/bin/program.exe" llvmpipe
-  # What Windows has by itself. api-ms-win-crt is its C library.
+  # Every Windows has these libraries; api-ms-win-crt is its C library.
   local needed
   needed=$(x86_64-w64-mingw32-objdump -p "$folder"/bin/heed.dll | sed -n 's/^[[:space:]]*DLL Name: //p' | grep -vxiE '(kernel32|advapi32|user32|ntdll|api-ms-win-crt-[a-z0-9-]+)\.dll')
   [[ -z $needed ]] || fail "windows: heed.dll needs $needed"

@@ -123,7 +123,7 @@ TEST_CASE("whisper: other storage of weights and caches", "[speech]") {
 TEST_CASE("whisper: the published sizes", "[speech]") {
   struct Size {
     WhisperSize size;
-    int64_t parameters;  // of Hugging Face's checkpoints, which have no biases of keys
+    int64_t parameters;  // in Hugging Face's checkpoint, whose projections of keys have no bias
   };
   const Size sizes[] = {{{"tiny", 384, 4, 4, 80, 51865}, 37'760'640},
                         {{"base", 512, 6, 6, 80, 51865}, 72'593'920},

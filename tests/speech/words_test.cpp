@@ -72,7 +72,8 @@ TEST_CASE("words: the median of seven", "[speech]") {
 }
 
 TEST_CASE("words: heads count alike, whatever they look at", "[speech]") {
-  // Two tokens, of which the first is seen in the first half and the other one in the second half; `off` is the share of the other half.
+  // The weights of two tokens: the first token attends to the first half, and the second token to the second half. `off` is the weight of
+  // each frame of the other half.
   const auto halves = [](float off) {
     std::vector<float> looks;
     for (size_t i = 0; i < 16; ++i) looks.push_back((i < 8) == (i % 8 < 4) ? 1.0f : off);

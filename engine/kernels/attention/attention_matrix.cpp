@@ -25,19 +25,19 @@ struct MatrixTile {
 };
 // These kernels take longer to start than attention.comp does for few queries, and less time per query than it does for many. With these
 // times the larger tile is preferred unless most of it would be padding, or, for tall ones, cores would be idle.
-constexpr uint32_t kTall = 32;  // queries of a subgroup
+constexpr uint32_t kTall = 32;          // queries of a subgroup
+constexpr int64_t kWidestOfIntel = 64;  // heads of tiles for has_short_tiles
 constexpr MatrixTile kMatrixTiles[] = {
     {4, 1, kTall, 32, 1.60, 0.0008, 64, 32},  // 32 rows of matrix units use every key and value in shared memory
     {4, 1, 16, 32, 1.62, 0.0010, 128, 128},
-    {2, 2, 16, 32, 1.64, 0.0015, 256, 256},  // two subgroups share the outputs of wide heads
-    {2, 1, 16, 16, 1.66, 0.0020, 256, 256},  // less shared memory
-    {2, 2, 8, 16, 1.70, 0.0018, 256, 256},   // for matrix units with eight rows
-    {4, 1, 8, 16, 1.72, 0.0019, 64, 64},     // and with 16 columns: Intel's
+    {2, 2, 16, 32, 1.64, 0.0015, 256, 256},                       // two subgroups share the outputs of wide heads
+    {2, 1, 16, 16, 1.66, 0.0020, 256, 256},                       // less shared memory
+    {2, 2, 8, 16, 1.70, 0.0018, 256, 256},                        // for matrix units with eight rows
+    {4, 1, 8, 16, 1.72, 0.0019, kWidestOfIntel, kWidestOfIntel},  // and with 16 columns: Intel's
 };
 
 // Whether Intel's registers hold the values of a subgroup that has the rows of one fragment, and as many lanes as a fragment has columns. With
 // wider heads ANV spills in any tile, least in those of more rows and lanes.
-constexpr int64_t kWidestOfIntel = 64;
 bool has_short_tiles(const Capabilities& device, const MatrixSize& size, const Heads& heads) {
   return is_intel(device, size) && std::max(heads.d_k, heads.d_v) <= kWidestOfIntel;
 }

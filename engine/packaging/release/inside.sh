@@ -31,7 +31,7 @@ add_wheel() {
     windows-x86_64) tag=win_amd64 ;;
     *) tag=manylinux_2_28_${system#*-} ;;
   esac
-  DESTDIR='' cmake --install "$build" --component python --prefix "$stage"
+  cmake --install "$build" --component python --prefix "$stage"
   cp -r "$heed/engine/python/heed/." "$stage/heed/"
   (cd "$heed/engine/python" && "$python" -c 'import sys
 from scikit_build_core.build import prepare_metadata_for_build_wheel

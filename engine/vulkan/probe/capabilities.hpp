@@ -35,7 +35,7 @@ struct PhysicalDevice {
   bool adopted = false;                   // from a host
   bool portability_subset = false;        // VK_KHR_portability_subset is present and must be enabled
   bool memory_budget = false;             // VK_EXT_memory_budget; if adopted: the host enabled it
-  const char* global_priority = nullptr;  // the name of the extension for priorities of queues; null: there is none
+  const char* global_priority = nullptr;  // the driver's extension for priorities of queues, or null
 };
 
 PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle, uint32_t instance_version,
@@ -44,8 +44,8 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
 // A message that this version of Vulkan is needed, and what has a lower one: the driver, the loader, or HostDevice.
 std::string needs_version(uint32_t needed, const PhysicalDevice& device);
 
-// The queue family for heed: one with compute, and with timestamps if there is a choice; without graphics if `async` and such a family
-// exists. UINT32_MAX if there is none.
+// The queue family for heed: one with compute, and with timestamps if there is a choice. `async` prefers a family without graphics. Returns
+// UINT32_MAX if no family has compute.
 uint32_t choose_queue_family(const std::vector<VkQueueFamilyProperties>& families, bool async = false);
 
 // Empty if the device meets heed's requirements; otherwise every limit that is too low, with both values.
